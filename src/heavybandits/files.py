@@ -1,0 +1,46 @@
+"""Files that are whole or not there."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` make a file beside `path`, flush it to the disk, then put it in place at once.
+
+    Whatever happens in between, `path` holds either what it held before or all of the new.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself durable, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

@@ -1,0 +1,63 @@
+"""The compiled entries: each closes over the stamp of its sources (see compiling.py)."""
+
+from typing import Any
+
+from .compiling import Function
+from .loop import draw_noise, play
+from .verbs import appraise, choose, learn
+
+
+def play_kernel(stamp: str) -> Function:
+    def kernel(
+        policy: Any,
+        state: Any,
+        arms: Any,
+        link: Any,
+        theta: Any,
+        view: Any,
+        key: Any,
+        noise: Any,
+        episode: Any,
+        checkpoints: Any,
+        out: Any,
+    ) -> None:
+        stamp  # noqa: B018
+        play(policy, state, arms, link, theta, view, key, noise, episode, checkpoints, out)
+
+    return kernel
+
+
+def noise_kernel(stamp: str) -> Function:
+    def kernel(noise: Any, key: Any, start: int, out: Any) -> None:
+        stamp  # noqa: B018
+        draw_noise(noise, key, start, out)
+
+    return kernel
+
+
+def choose_kernel(stamp: str) -> Function:
+    def kernel(policy: Any, state: Any, arms: Any, view: Any) -> tuple[int, float, float]:
+        stamp  # noqa: B018
+        view.synced[0] = -1
+        arm = choose(policy, state, arms, view)
+        expected, width = appraise(policy, state, view.chosen)
+        return arm, expected, width
+
+    return kernel
+
+
+def learn_kernel(stamp: str) -> Function:
+    def kernel(policy: Any, state: Any, x: Any, rewards: Any) -> None:
+        stamp  # noqa: B018
+        learn(policy, state, x, rewards)
+
+    return kernel
+
+
+def predict_kernel(stamp: str) -> Function:
+    def kernel(policy: Any, state: Any, arms: Any, out: Any) -> None:
+        stamp  # noqa: B018
+        for k in range(arms.shape[0]):
+            out[0, k], out[1, k] = appraise(policy, state, arms[k])
+
+    return kernel

@@ -1,0 +1,104 @@
+"""Links mu: the mean reward of an arm is mu(x.theta).
+
+Each knows, on [-S, S], its smallest slope kappa, its Lipschitz constant L and its bound U
+(Assumption 2 of the paper). A link of your own is a NamedTuple with these five methods.
+"""
+
+import math
+from typing import NamedTuple
+
+
+class Identity(NamedTuple):
+    """mu(z) = z, the linear bandit.
+
+    >>> Identity().kappa(1.0), Identity().bound(2.0)
+    (1.0, 2.0)
+    """
+
+    def mean(self, z: float) -> float:
+        return z
+
+    def slope(self, z: float) -> float:
+        return 1.0
+
+    def kappa(self, norm: float) -> float:
+        return 1.0
+
+    def lipschitz(self, norm: float) -> float:
+        return 1.0
+
+    def bound(self, norm: float) -> float:
+        return norm
+
+
+class Logistic(NamedTuple):
+    """mu(z) = 1 / (1 + e^-z), the link of the paper's experiments.
+
+    >>> round(Logistic().kappa(1.0), 6), Logistic().lipschitz(1.0)
+    (0.196612, 0.25)
+    """
+
+    def mean(self, z: float) -> float:
+        if z >= 0.0:
+            return 1.0 / (1.0 + math.exp(-z))
+        growth = math.exp(z)
+        return growth / (1.0 + growth)
+
+    def slope(self, z: float) -> float:
+        decay = math.exp(-abs(z))
+        return decay / (1.0 + decay) ** 2
+
+    def kappa(self, norm: float) -> float:
+        return Logistic.slope(self, norm)
+
+    def lipschitz(self, norm: float) -> float:
+        return 0.25
+
+    def bound(self, norm: float) -> float:
+        return Logistic.mean(self, norm)
+
+
+class Probit(NamedTuple):
+    """mu(z) = Phi(z), the distribution function of the standard normal.
+
+    >>> round(Probit().mean(1.0), 6), round(Probit().lipschitz(1.0), 6)
+    (0.841345, 0.398942)
+    """
+
+    def mean(self, z: float) -> float:
+        return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+    def slope(self, z: float) -> float:
+        return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+
+    def kappa(self, norm: float) -> float:
+        return Probit.slope(self, norm)
+
+    def lipschitz(self, norm: float) -> float:
+        return Probit.slope(self, 0.0)
+
+    def bound(self, norm: float) -> float:
+        return Probit.mean(self, norm)
+
+
+class Exponential(NamedTuple):
+    """mu(z) = e^z, the mean of a Poisson model.
+
+    >>> round(Exponential().kappa(1.0), 6), round(Exponential().bound(1.0), 6)
+    (0.367879, 2.718282)
+    """
+
+    def mean(self, z: float) -> float:
+        return math.exp(min(z, 700.0))  # beyond it a double overflows
+
+    def slope(self, z: float) -> float:
+        return math.exp(min(z, 700.0))  # beyond it a double overflows
+
+    def kappa(self, norm: float) -> float:
+        return math.exp(-norm)
+
+    def lipschitz(self, norm: float) -> float:
+        return math.exp(norm)
+
+    def bound(self, norm: float) -> float:
+        return math.exp(norm)

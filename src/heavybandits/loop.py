@@ -1,0 +1,74 @@
+"""The one loop: a policy plays a problem. Its text runs compiled and uncompiled, to the same bits."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from .linalg import dot
+from .verbs import choose, draw, learn, mean, refresh, tally, top
+
+REGRET, GAP, MEAN = 0, 1, 2  # places in Episode.numbers
+PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
+
+
+class Episode(NamedTuple):
+    """Where a run stands between two calls of `play`."""
+
+    rewards: Any  # of the decision under way
+    numbers: Any  # regret so far, gap and mean of the arm under way
+    counts: Any  # plays so far, plays of the decision under way, next checkpoint
+
+
+def make_episode(plays: int) -> Episode:
+    return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
+
+
+@register_jitable
+def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
+    """The noise of the plays start, start + 1, ... of a stream."""
+    for i in range(out.size):
+        out[i] = draw(noise, key, start + i)
+
+
+@register_jitable
+def play(
+    policy: Any,
+    state: Any,
+    arms: Any,
+    link: Any,
+    theta: Any,
+    view: Any,
+    key: Any,
+    noise: Any,
+    episode: Any,
+    checkpoints: Any,
+    out: Any,
+) -> None:
+    """Go on for as many plays as there is noise; at each checkpoint note regret and tallies.
+
+    A decision lasts as many plays as the policy asks for; what is unfinished at the end of the
+    run has been played, and is not learned from.
+    """
+    rewards, numbers, counts = episode
+    for i in range(noise.size):
+        if counts[PENDING] == 0:
+            refresh(arms, view, key, counts[PLAY])
+            best = mean(link, top(arms, view, theta))
+            choose(policy, state, arms, view)
+            numbers[MEAN] = mean(link, dot(view.chosen, theta))
+            numbers[GAP] = best - numbers[MEAN]
+        rewards[counts[PENDING]] = numbers[MEAN] + noise[i]
+        numbers[REGRET] += numbers[GAP]
+        counts[PENDING] += 1
+        counts[PLAY] += 1
+        if counts[PENDING] == rewards.size:
+            learn(policy, state, view.chosen, rewards)
+            counts[PENDING] = 0
+        if counts[NEXT] < checkpoints.size and counts[PLAY] == checkpoints[counts[NEXT]]:
+            updates, projections, cut = tally(policy, state)
+            out[counts[NEXT], 0] = numbers[REGRET]
+            out[counts[NEXT], 1] = updates
+            out[counts[NEXT], 2] = projections
+            out[counts[NEXT], 3] = cut
+            counts[NEXT] += 1

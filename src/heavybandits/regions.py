@@ -1,0 +1,70 @@
+"""The confidence region every estimator keeps: a centre, a design matrix V and its inverse."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from .linalg import add_outer, dot, invert, multiply
+
+SQUARE, SHRINK, LOGDET = 0, 1, 2  # places in Region.numbers
+UPDATES, PROJECTIONS = 0, 1  # places in Region.counts
+
+REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
+
+
+class Region(NamedTuple):
+    """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
+
+    numbers: ||x||^2_{V^-1} of the arm last measured, the factor of the last rank-one step,
+    ln(det V / det V_1). counts: updates, projections.
+    """
+
+    centre: Any
+    inverse: Any
+    design: Any
+    direction: Any
+    numbers: Any
+    counts: Any
+    scratch: Any
+
+
+def make_region(dim: int, penalty: float) -> Region:
+    """The region before any reward: centre 0, V = penalty I."""
+    inverse, design = np.zeros((dim, dim)), np.zeros((dim, dim))
+    np.fill_diagonal(inverse, 1.0 / penalty)
+    np.fill_diagonal(design, penalty)
+    return Region(
+        centre=np.zeros(dim),
+        inverse=inverse,
+        design=design,
+        direction=np.zeros(dim),
+        numbers=np.zeros(3),
+        counts=np.zeros(2, np.int64),
+        scratch=np.zeros((max(dim, 5), dim)),
+    )
+
+
+@register_jitable
+def measure(region: Any, x: Any) -> float:
+    """||x||_{V^-1}; leaves V^-1 x in `direction` for the update that follows."""
+    multiply(region.inverse, x, region.direction)
+    square = max(dot(x, region.direction), 0.0)
+    region.numbers[SQUARE] = square
+    return math.sqrt(square)
+
+
+@register_jitable
+def widen(region: Any, x: Any, weight: float) -> float:
+    """V += weight x x^T, after `measure(region, x)`; returns 1 + weight ||x||^2_{V^-1}."""
+    growth = 1.0 + weight * region.numbers[SQUARE]
+    region.numbers[SHRINK] = weight / growth
+    region.numbers[LOGDET] += math.log(growth)
+    region.counts[UPDATES] += 1
+    add_outer(region.design, weight, x)
+    if region.counts[UPDATES] % REPAIR_EVERY == 0:
+        invert(region.design, region.inverse, region.scratch)
+    else:
+        add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
+    return growth

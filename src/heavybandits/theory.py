@@ -1,0 +1,426 @@
+"""What the theorems promise for your numbers: plain functions, nothing simulated.
+
+The symbols are those of Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized
+Linear Bandits with Heavy-tailed Rewards", NeurIPS 36. Theorems carry their printed numbers:
+1 = region of CRTM, 2 = regret of CRTM, 3 = region of CRMM, 4 = regret of CRMM.
+
+    dim        d         dimension of the arms, ||x|| <= 1
+    horizon    T         number of plays
+    moment     u or v    truncation: E|y|^(1+eps) <= u, raw; medians: E|eta|^(1+eps) <= v, central
+    kappa      kappa     smallest slope of the link on [-S, S]
+    lipschitz  L         largest slope of the link on [-S, S]
+    bound      U         largest |mean reward| on [-S, S]
+    norm       S         bound on ||theta*||
+    epsilon    eps       in (0, 1]; 1 is finite variance
+    delta      delta     probability that the promise fails (CRMM: 2 delta)
+
+All regions are SQUARED radii. `corrected=True` repairs one step of the proofs: the printed
+"triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being what holds.
+"""
+
+import math
+from typing import NamedTuple
+
+from . import validation as valid
+from .radii import Growing, MedianRegion
+
+
+def regularisation(kappa: float) -> float:
+    """lambda = max(1, kappa / 2), the start V_1 = lambda I of CRTM and CRMM (Algorithms 1, 2).
+
+    >>> regularisation(0.2), regularisation(5.0)
+    (1.0, 2.5)
+    """
+    return max(1.0, valid.positive("kappa", kappa) / 2.0)
+
+
+def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
+    """ln(4 T / delta), the price of holding at all times (Theorems 1 to 4).
+
+    >>> round(confidence_log(horizon=10**6), 6)
+    19.806975
+    """
+    return math.log(4.0 * valid.whole("horizon", horizon) / valid.fraction("delta", delta))
+
+
+def growth_log(*, t: int, dim: int, kappa: float) -> float:
+    """ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
+
+    >>> round(growth_log(t=10**6, dim=10, kappa=0.196611933), 6)
+    9.193357
+    """
+    count, size = valid.whole("t", t, least=0), valid.whole("dim", dim)
+    kappa = valid.positive("kappa", kappa)
+    return math.log1p(kappa * count / (2.0 * regularisation(kappa) * size))
+
+
+def truncation_level(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+) -> float:
+    """Gamma of Algorithm 1: rewards with ||x||_{V^-1} |y| > Gamma count as zero.
+
+        Gamma = 2 (u / ln(4T/delta))^(1/(1+eps)) (d ln(1 + kappa T/(2 lambda d)) / kappa)^(1/2)
+                T^((1-eps)/(2(1+eps)))
+
+    Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides; only the form of
+    Algorithm 1 turns the appendix's own bound into the next one.
+
+    >>> round(truncation_level(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933), 4)
+    18.269
+    """
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    tail = math.pow(moment / confidence, 1.0 / (1.0 + epsilon))
+    return 2.0 * tail * math.sqrt(volume) * math.pow(horizon, _excess(epsilon) / 2.0)
+
+
+def truncation_region(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    corrected: bool = False,
+) -> float:
+    """gamma of Theorem 1: ||theta* - centre||_V^2 <= gamma at all times, CRTM.
+
+        gamma = 224 u^(2/(1+eps)) ln(4T/delta)^(2eps/(1+eps)) T^((1-eps)/(1+eps)) (4d/kappa) G
+                + 2 lambda S^2 + (48 U^2 d/kappa) G,    G = ln(1 + kappa T/(2 lambda d))
+
+    corrected: 96 U^2 instead of 48 U^2; the first term already covers its own repair.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> round(truncation_region(**setting, bound=0.731058579))
+    29341982
+    >>> round(truncation_region(**setting, bound=0.731058579, corrected=True))
+    29353977
+    """
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    tail = (
+        math.pow(moment, 2.0 / (1.0 + epsilon))
+        * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
+        * math.pow(horizon, _excess(epsilon))
+    )
+    mean = (96.0 if corrected else 48.0) * bound * bound
+    return (224.0 * 4.0 * tail + mean) * volume + 2.0 * regularisation(kappa) * norm * norm
+
+
+def truncation_tuned(
+    *, dim: int, horizon: int, penalty: float = 1.0, epsilon: float = 1.0, delta: float = 0.01
+) -> float:
+    """The squared radius of CRTM in the paper's experiments, before its multiplier c.
+
+        d ln(4T/delta)^(2eps/(1+eps)) ln(1 + T/(d lambda)) T^((1-eps)/(1+eps))
+
+    >>> round(truncation_tuned(dim=10, horizon=10**6), 4)
+    2280.3643
+    """
+    epsilon = valid.epsilon(epsilon)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    return math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon)) * median_tuned(
+        t=horizon, dim=dim, penalty=penalty, epsilon=epsilon
+    )
+
+
+def truncation_regret(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    lipschitz: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    corrected: bool = False,
+) -> float:
+    """Theorem 2: with probability 1 - delta the regret of CRTM is at most this (Appendix B).
+
+        128 (L/kappa) u^(1/(1+eps)) d ln(4T/delta)^(eps/(1+eps)) G T^(1/(1+eps))
+        + 24 (L U d/kappa) G T^(1/2) + 8 L S (lambda d G T/kappa)^(1/2)
+
+    with G = ln(1 + kappa T/(2 lambda d)). corrected: 2 L ((4d/kappa) G T gamma)^(1/2), the line
+    the printed one is relaxed from, with the corrected gamma of Theorem 1.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> link = dict(lipschitz=0.25, bound=0.731058579)
+    >>> round(truncation_regret(**setting, **link))
+    127288398
+    >>> round(truncation_regret(**setting, **link, corrected=True))
+    117156285
+    """
+    epsilon, lipschitz = valid.epsilon(epsilon), valid.positive("lipschitz", lipschitz)
+    gamma = truncation_region(
+        dim=dim,
+        horizon=horizon,
+        moment=moment,
+        kappa=kappa,
+        bound=bound,
+        norm=norm,
+        epsilon=epsilon,
+        delta=delta,
+        corrected=corrected,
+    )
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    if corrected:
+        return 2.0 * lipschitz * math.sqrt(4.0 * volume * horizon * gamma)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    tail = (
+        math.pow(moment, 1.0 / (1.0 + epsilon))
+        * math.pow(confidence, epsilon / (1.0 + epsilon))
+        * math.pow(horizon, 1.0 / (1.0 + epsilon))
+    )
+    root = math.sqrt(horizon)
+    start = 8.0 * norm * math.sqrt(regularisation(kappa) * volume) * root
+    return lipschitz * (128.0 * volume * tail + 24.0 * bound * volume * root + start)
+
+
+def median_plays(*, horizon: int, delta: float = 0.01) -> int:
+    """r = ceil(16 ln(4T/delta)), the plays CRMM gives every arm it chooses (Algorithm 2).
+
+    >>> median_plays(horizon=10**6), median_plays(horizon=10**4)
+    (317, 244)
+    """
+    return math.ceil(16.0 * confidence_log(horizon=horizon, delta=delta))
+
+
+def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None) -> int:
+    """T_0 = floor(T / r), the updates CRMM makes (Algorithm 2).
+
+    >>> median_epochs(horizon=10**6), median_epochs(horizon=10**4)
+    (3154, 40)
+    """
+    return valid.whole("horizon", horizon) // _plays(horizon, delta, plays)
+
+
+class MedianConstants(NamedTuple):
+    """C and rho of Theorem 3."""
+
+    scale: float
+    rho: float
+
+
+def median_constants(
+    *,
+    horizon: int,
+    moment: float,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    plays: int | None = None,
+) -> MedianConstants:
+    """C = (4v)^(1/(1+eps)) and rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
+
+    >>> constants = median_constants(horizon=10**6, moment=3.0)
+    >>> round(constants.scale, 6), round(constants.rho, 4)
+    (3.464102, 686.2869)
+    """
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    scale = math.pow(4.0 * moment, 1.0 / (1.0 + epsilon))
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    repeats = _plays(horizon, delta, plays)
+    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * moment
+    return MedianConstants(scale, rho)
+
+
+def median_region(
+    *,
+    t: int,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    plays: int | None = None,
+    corrected: bool = False,
+) -> float:
+    """gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
+
+        gamma_{t+1} = (4 U^2 + C rho t^q) (4d/kappa) ln(1 + kappa t/(2 lambda d))
+                      + lambda S^2 + (2 rho^2/kappa) t^q,        q = (1-eps)/(1+eps)
+
+    and gamma_1 = lambda S^2. corrected: 2 (4 U^2 + C rho t^q). The proof treats weights that
+    depend on the past as fixed; no constant repairs that, so read the promise as a guide.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> [round(median_region(t=t, **setting)) for t in (0, 1, 3154)]
+    [1, 4795795, 6468915]
+    """
+    region = median_radius(
+        dim=dim,
+        horizon=horizon,
+        moment=moment,
+        kappa=kappa,
+        bound=bound,
+        norm=norm,
+        epsilon=epsilon,
+        delta=delta,
+        plays=plays,
+        corrected=corrected,
+    )
+    return region.squared(valid.whole("t", t, least=0))
+
+
+def median_radius(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    plays: int | None = None,
+    corrected: bool = False,
+) -> MedianRegion:
+    """The region of Theorem 3 as a part, for all t at once: what `crmm` uses.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> median_radius(**setting).start
+    1.0
+    """
+    dim, kappa = valid.whole("dim", dim), valid.positive("kappa", kappa)
+    bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
+    scale, rho = median_constants(
+        horizon=horizon, moment=moment, epsilon=epsilon, delta=delta, plays=plays
+    )
+    penalty = regularisation(kappa)
+    return MedianRegion(
+        bias=4.0 * bound * bound,
+        spread=scale * rho,
+        drift=2.0 * rho * rho / kappa,
+        power=_excess(epsilon),
+        start=penalty * norm * norm,
+        volume=(2.0 if corrected else 1.0) * 4.0 * dim / kappa,
+        slowness=2.0 * penalty * dim / kappa,
+    )
+
+
+def median_tuned(*, t: int, dim: int, penalty: float = 1.0, epsilon: float = 1.0) -> float:
+    """The squared radius of CRMM in the paper's experiments after t epochs, before c.
+
+        d ln(1 + t/(d lambda)) t^((1-eps)/(1+eps))
+
+    >>> round(median_tuned(t=3154, dim=10), 4)
+    57.5701
+    """
+    size, penalty = valid.whole("dim", dim), valid.positive("penalty", penalty)
+    growing = Growing(size, size * penalty, _excess(valid.epsilon(epsilon)))
+    return growing.squared(valid.whole("t", t, least=0))
+
+
+def median_regret(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    lipschitz: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    corrected: bool = False,
+) -> float:
+    """Theorem 4: with probability 1 - 2 delta the regret of CRMM is at most this (Appendix D).
+
+        64 (L U d/kappa) G (H T)^(1/2) + 16 L S (lambda d G H T/kappa)^(1/2)
+        + 32 (L rho/kappa) (d G)^(1/2) H^(eps/(1+eps)) T^(1/(1+eps))
+        + 32 (L d/kappa) C rho^(1/2) G H^(eps/(1+eps)) T^(1/(1+eps))
+
+    with G = ln(1 + kappa T/(2 lambda d)), H = ln(4T/delta). The last term is printed so; the
+    derivation gives (C rho)^(1/2), which is more where C < 1. corrected:
+
+        r 2 L ((4d/kappa) ln(1 + kappa T_0/(2 lambda d)) sum_{t=1..T_0} gamma_t)^(1/2)
+
+    with the corrected gamma_t of Theorem 3. Neither counts the T - r T_0 plays left at the end.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933)
+    >>> link = dict(lipschitz=0.25, bound=0.731058579)
+    >>> round(median_regret(**setting, **link))
+    2727129528
+    >>> round(median_regret(**setting, **link, corrected=True))
+    637971426
+    """
+    epsilon, lipschitz = valid.epsilon(epsilon), valid.positive("lipschitz", lipschitz)
+    region = median_radius(
+        dim=dim,
+        horizon=horizon,
+        moment=moment,
+        kappa=kappa,
+        bound=bound,
+        norm=norm,
+        epsilon=epsilon,
+        delta=delta,
+        corrected=corrected,
+    )
+    repeats, epochs = _full_epochs(horizon, delta)
+    if corrected:
+        total = math.fsum(region.squared(t) for t in range(epochs))
+        volume = dim * growth_log(t=epochs, dim=dim, kappa=kappa) / kappa
+        return repeats * 2.0 * lipschitz * math.sqrt(4.0 * volume * total)
+    scale, rho = median_constants(horizon=horizon, moment=moment, epsilon=epsilon, delta=delta)
+    growth = growth_log(t=horizon, dim=dim, kappa=kappa)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    root = math.sqrt(confidence * horizon)
+    mean = 64.0 * bound * dim * growth / kappa * root
+    start = 16.0 * norm * math.sqrt(regularisation(kappa) * dim * growth / kappa) * root
+    tail = math.pow(confidence, epsilon / (1.0 + epsilon)) * math.pow(horizon, 1 / (1 + epsilon))
+    bias = 32.0 * rho / kappa * math.sqrt(dim * growth) * tail
+    noise = 32.0 * dim / kappa * scale * math.sqrt(rho) * growth * tail
+    return lipschitz * (mean + start + bias + noise)
+
+
+def lower_bound(
+    *, dim: int, horizon: int, epsilon: float = 1.0, bounded_moments: bool = False
+) -> float:
+    """d T^(1/(1+eps)), the rate no algorithm beats, without its constant.
+
+    Quoted in the remark after Theorem 2, from Shao, Yu, King, Lyu (2018). Its instances have
+    moments of size d. With moments of size 1 (`bounded_moments=True`) the best known lower bound
+    is d^(2eps/(1+eps)) T^(1/(1+eps)) (Tajdini, Scarlett, Jamieson 2025); the two agree at eps = 1.
+
+    >>> lower_bound(dim=10, horizon=10**6)
+    10000.0
+    >>> round(lower_bound(dim=10, horizon=10**6, epsilon=0.5, bounded_moments=True), 1)
+    46415.9
+    """
+    size, plays = valid.whole("dim", dim), valid.whole("horizon", horizon)
+    epsilon = valid.epsilon(epsilon)
+    power = 2.0 * epsilon / (1.0 + epsilon) if bounded_moments else 1.0
+    return math.pow(size, power) * math.pow(plays, 1.0 / (1.0 + epsilon))
+
+
+def _excess(epsilon: float) -> float:
+    """q = (1-eps)/(1+eps), the power of T by which heavy tails widen a region."""
+    return (1.0 - epsilon) / (1.0 + epsilon)
+
+
+def _plays(horizon: int, delta: float, plays: int | None) -> int:
+    if plays is None:
+        return median_plays(horizon=horizon, delta=delta)
+    return valid.whole("plays", plays)
+
+
+def _full_epochs(horizon: int, delta: float) -> tuple[int, int]:
+    """(r, T_0), refusing a horizon that holds no epoch."""
+    repeats = median_plays(horizon=horizon, delta=delta)
+    return repeats, valid.whole("horizon", horizon, least=repeats) // repeats
