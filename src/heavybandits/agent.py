@@ -207,7 +207,7 @@ class Agent:
                 self._open.append(decision)
 
     def abandon(self) -> None:
-        """Give up every decision that still waits: its tickets are cancelled, nothing is learned."""
+        """Give up every decision that still waits: its tickets are cancelled, none is learned."""
         with self._lock:
             self._counts["cancelled"] += len(self._pending)
             self._pending.clear()
@@ -236,7 +236,7 @@ class Agent:
     # ---- looking
 
     def predict(self, arms: Any, return_width: bool = False) -> Any:
-        """The mean rewards expected of the arms; with `return_width` also how uncertain x.theta is."""
+        """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
         with self._lock:
             rows = finite_array("arms", arms, (None, self.policy.dim))
             out = np.empty((2, rows.shape[0]))
@@ -277,7 +277,7 @@ class Agent:
 
     def _region(self) -> Region:
         try:
-            return self._state.estimate.region  # type: ignore[no-any-return]
+            return self._state.estimate.region
         except AttributeError:
             name = type(self.policy).__name__
             raise AttributeError(f"{name} keeps no single confidence region") from None
@@ -300,7 +300,7 @@ class Agent:
         allowed = np.asarray(mask)
         if allowed.dtype != np.bool_ or allowed.shape != arms.shape[:1]:
             raise InvalidInput(
-                f"mask must be {arms.shape[0]} booleans, got {allowed.dtype} of shape {allowed.shape}"
+                f"mask must be {arms.shape[0]} booleans, got {allowed.dtype} {allowed.shape}"
             )
         if not allowed.any():
             raise InvalidInput("mask must leave at least one arm, got none")

@@ -9,8 +9,9 @@ from .filters import Median, Raw, Truncate
 from .links import Logistic
 from .parts import cast, check_link
 from .policies import Optimism
-from .radii import Constant, Growing, LogisticRegion, MedianRegion, SelfNormalised
-from .validation import InvalidInput, epsilon as check_epsilon, fraction, positive, whole
+from .radii import Constant, Growing, LogisticRegion, SelfNormalised
+from .validation import InvalidInput, fraction, positive, whole
+from .validation import epsilon as check_epsilon
 
 _PROJECTIONS = ("exact", "euclidean", "none")
 

@@ -71,7 +71,7 @@ def best_score(view: Any, theta: Any) -> float:
     best = view.scores[0]
     for k in range(1, view.scores.size):
         best = max(best, view.scores[k])
-    return best  # type: ignore[no-any-return]
+    return best
 
 
 @register_jitable
@@ -131,11 +131,11 @@ class FreshArms(NamedTuple):
         draw_features(view, key, play * self.size * self.dim, self.low)
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta)  # type: ignore[no-any-return]
+        return best_score(view, theta)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         squares(view.features, region.inverse, view.squares, view.scores)
-        return pick(view, region, width)  # type: ignore[no-any-return]
+        return pick(view, region, width)
 
 
 class FrozenArms(FreshArms):
@@ -175,7 +175,7 @@ class FixedArms(FreshArms):
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         follow(view, region)
-        return pick(view, region, width)  # type: ignore[no-any-return]
+        return pick(view, region, width)
 
 
 class GivenArms(NamedTuple):
@@ -210,8 +210,8 @@ class GivenArms(NamedTuple):
             view.synced[0] = -1
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta)  # type: ignore[no-any-return]
+        return best_score(view, theta)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         follow(view, region)
-        return pick(view, region, width)  # type: ignore[no-any-return]
+        return pick(view, region, width)

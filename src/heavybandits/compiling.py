@@ -71,7 +71,7 @@ def _guarded(function: Function, signature: tuple[Any, ...]) -> Function:
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
         entry = njit(nogil=True)(function)
         entry.compile(signature)
-    return entry  # type: ignore[no-any-return]
+    return entry
 
 
 _entries: dict[tuple[Factory, str, tuple[Any, ...]], Function] = {}

@@ -105,7 +105,7 @@ class Ridge(NamedTuple):
 
     Kept in recursive form, theta += V^-1 x (y - x.theta), the same point without X^T y.
 
-    >>> Ridge(3, 1.0).init().region.design.trace()
+    >>> float(Ridge(3, 1.0).init().region.design.trace())
     3.0
     """
 

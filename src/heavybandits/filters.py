@@ -28,7 +28,7 @@ class Raw(NamedTuple):
     """No filter: the mean of the plays.
 
     >>> raw = Raw()
-    >>> raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0)
+    >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
     3.0
     """
 
@@ -50,7 +50,7 @@ class Truncate(NamedTuple):
 
     >>> truncate = Truncate(level=2.0)
     >>> memory = truncate.init()
-    >>> [truncate.clean(memory, np.array([y]), 0.5, 0.0) for y in (3.9, 4.1)]
+    >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
@@ -76,7 +76,7 @@ class Clip(NamedTuple):
 
     >>> clip = Clip(level=2.0)
     >>> memory = clip.init()
-    >>> [clip.clean(memory, np.array([y]), 0.5, 0.0) for y in (3.9, -4.1)]
+    >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
@@ -106,7 +106,7 @@ class Median(NamedTuple):
     holds for their mean.
 
     >>> middle = Median(plays=4)
-    >>> middle.clean(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0)
+    >>> float(middle.clean(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
     5.5
     """
 
@@ -119,7 +119,7 @@ class Median(NamedTuple):
         memory.counts[SEEN] += rewards.size
         for i in range(rewards.size):
             memory.buffer[i] = rewards[i]
-        return median(memory.buffer, 0, rewards.size)  # type: ignore[no-any-return]
+        return median(memory.buffer, 0, rewards.size)
 
 
 class MeanOfMedians(NamedTuple):
@@ -128,7 +128,7 @@ class MeanOfMedians(NamedTuple):
     Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
 
     >>> mom = MeanOfMedians(plays=7, group=3)
-    >>> mom.clean(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0)
+    >>> float(mom.clean(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
     3.0
     """
 
@@ -156,7 +156,7 @@ class MedianOfMeans(NamedTuple):
     Medina and Yang (2016), Algorithm 4; leftovers are dropped.
 
     >>> mom = MedianOfMeans(plays=6, blocks=3)
-    >>> mom.clean(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0)
+    >>> float(mom.clean(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
     5.0
     """
 
@@ -175,14 +175,14 @@ class MedianOfMeans(NamedTuple):
             for j in range(i * size, (i + 1) * size):
                 total += rewards[j]
             memory.buffer[i] = total / size
-        return median(memory.buffer, 0, blocks)  # type: ignore[no-any-return]
+        return median(memory.buffer, 0, blocks)
 
 
 class TrimmedMean(NamedTuple):
     """The mean of what is left when the share `trim` of the plays is cut off at either end.
 
     >>> trimmed = TrimmedMean(plays=5, trim=0.2)
-    >>> trimmed.clean(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0)
+    >>> float(trimmed.clean(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))
     3.0
     """
 

@@ -167,7 +167,7 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
 
 @register_jitable
 def eigen(matrix: Any, values: Any, vectors: Any) -> None:
-    """Eigenvalues and eigenvectors (columns) of a symmetric matrix, which is destroyed, by Jacobi."""
+    """Eigenvalues and eigenvectors (columns) of a symmetric matrix, destroyed, by Jacobi."""
     dim = matrix.shape[0]
     for i in range(dim):
         for j in range(dim):
@@ -231,7 +231,7 @@ def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
             low = i
         else:
             break
-    return values[wanted]  # type: ignore[no-any-return]
+    return values[wanted]
 
 
 @register_jitable
@@ -240,8 +240,8 @@ def median(values: Any, start: int, stop: int) -> float:
     size = stop - start
     upper = select_rank(values, start, stop, size // 2)
     if size % 2 == 1:
-        return upper  # type: ignore[no-any-return]
+        return upper
     lower = values[start]
     for i in range(start + 1, start + size // 2):
         lower = max(lower, values[i])
-    return 0.5 * (lower + upper)  # type: ignore[no-any-return]
+    return 0.5 * (lower + upper)

@@ -1,4 +1,4 @@
-"""The one loop: a policy plays a problem. Its text runs compiled and uncompiled, to the same bits."""
+"""The one loop: a policy plays a problem. Compiled or not, its text gives the same bits."""
 
 from typing import Any, NamedTuple
 

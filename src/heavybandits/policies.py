@@ -32,7 +32,7 @@ def restrain(rewards: Any) -> None:
 class Optimism(NamedTuple):
     """Play the arm that is best under the most favourable theta of the confidence region.
 
-    x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing, so it never enters the index.
+    x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
 
     >>> from heavybandits import crtm
     >>> type(crtm(dim=10, horizon=1000, moment=3.5)).__name__

@@ -100,7 +100,7 @@ class LogisticRegion(NamedTuple):
 
 
 class SelfNormalised(NamedTuple):
-    """R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S: OFUL, Abbasi-Yadkori et al. 2011.
+    """R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S (Abbasi-Yadkori et al. 2011).
 
     >>> from heavybandits.estimators import Ridge
     >>> round(SelfNormalised(1.0, 1.0, 1.0, 0.01).radius(Ridge(2, 1.0).init(), 0), 4)

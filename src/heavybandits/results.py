@@ -100,10 +100,10 @@ class Result:
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
         pandas = optional("pandas", "lab")
-        return pandas.DataFrame({name: column for name, column in self.data.items()})
+        return pandas.DataFrame(dict(self.data))
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the rows to a Parquet file; an unfinished file never takes the place of a whole one."""
+        """Write the rows to a Parquet file, at once or not at all."""
         optional("pyarrow", "lab")
         from .files import replace_atomically
 

@@ -48,7 +48,7 @@ def longest(view: Any, region: Any, width: float) -> None:
 
 @register_jitable
 def secular_root(values: Any, centre: Any, largest: float, width: float) -> float:
-    """nu > largest with sum_i c_i^2 w_i / (nu - w_i)^2 = width^2 (or `largest` in the hard case)."""
+    """nu > largest with sum_i c_i^2 w_i / (nu - w_i)^2 = width^2 (`largest` if none)."""
     low, total = 0.0, 0.0
     for i in range(values.size):
         total += centre[i] * centre[i] * values[i]
@@ -74,6 +74,7 @@ class UnitBall(NamedTuple):
     max over x of max over theta of x.theta is max ||theta|| over the confidence region. It costs
     an eigendecomposition, O(d^3), a decision.
 
+    >>> import numpy as np
     >>> UnitBall(3).top(UnitBall(3).view(), np.array([0.6, 0.0, 0.8]))
     1.0
     """
@@ -95,7 +96,7 @@ class UnitBall(NamedTuple):
         pass
 
     def top(self, view: Any, theta: Any) -> float:
-        return norm(theta)  # type: ignore[no-any-return]
+        return norm(theta)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         longest(view, region, width)
@@ -110,6 +111,7 @@ class UnitBall(NamedTuple):
 class UnitSphere(UnitBall):
     """All x with ||x|| = 1. The index is convex in x, so its maximum over the ball lies here too.
 
+    >>> import numpy as np
     >>> UnitSphere(2).top(UnitSphere(2).view(), np.array([3.0, 4.0]))
     5.0
     """
@@ -138,7 +140,7 @@ def climb(view: Any, region: Any, width: float, low: Any, high: Any) -> float:
                 for j in range(x.size):
                     image[j] += move * region.inverse[i, j]
                 improved = True
-    return linear + width * math.sqrt(square)  # type: ignore[no-any-return]
+    return linear + width * math.sqrt(square)
 
 
 class Box(NamedTuple):
@@ -148,8 +150,9 @@ class Box(NamedTuple):
     We climb by single flips from 2d + 1 corners (the greedy one, and those along each row of V^-1
     both ways): exact in most rounds at small d, always a corner no single flip improves.
 
+    >>> import numpy as np
     >>> box = Box(np.array([-0.5, -0.5]), np.array([0.5, 0.5]))
-    >>> box.top(box.view(), np.array([1.0, -1.0]))
+    >>> float(box.top(box.view(), np.array([1.0, -1.0])))
     1.0
     """
 

@@ -194,7 +194,7 @@ def _read(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     body = json.loads(text)
     if body["format"] != FORMAT:
         raise StateError(
-            f"the file has format {body['format']}, this version reads {FORMAT}: update heavybandits"
+            f"the file has format {body['format']}, this version reads {FORMAT}; update it"
         )
     blobs = {name.removesuffix(".bin"): blob for name, blob in contents.items()}
     if header["sha256"] != _digest(text, blobs):

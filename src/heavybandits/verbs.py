@@ -43,13 +43,13 @@ def verb(function: F) -> F:
 @verb
 def mean(self: Any, z: float) -> float:
     """Link: the expected reward at z = x.theta."""
-    return self.mean(z)  # type: ignore[no-any-return]
+    return self.mean(z)
 
 
 @verb
 def draw(self: Any, key: Any, play: int) -> float:
     """Noise: the draw that belongs to this play of the stream `key`."""
-    return self.draw(key, play)  # type: ignore[no-any-return]
+    return self.draw(key, play)
 
 
 @verb
@@ -61,31 +61,31 @@ def refresh(self: Any, view: Any, key: Any, play: int) -> None:
 @verb
 def top(self: Any, view: Any, theta: Any) -> float:
     """Arm set: the largest x.theta on offer."""
-    return self.top(view, theta)  # type: ignore[no-any-return]
+    return self.top(view, theta)
 
 
 @verb
 def maximise(self: Any, view: Any, region: Any, width: float) -> int:
     """Arm set: the arm of the largest x.centre + width ||x||_{V^-1}, written into view.chosen."""
-    return self.maximise(view, region, width)  # type: ignore[no-any-return]
+    return self.maximise(view, region, width)
 
 
 @verb
 def clean(self: Any, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
     """Filter: the rewards of one decision made into one number."""
-    return self.clean(memory, rewards, norm, predicted)  # type: ignore[no-any-return]
+    return self.clean(memory, rewards, norm, predicted)
 
 
 @verb
 def project(self: Any, region: Any) -> bool:
     """Projection: bring the centre of the region back where it is allowed; True if it moved."""
-    return self.project(region)  # type: ignore[no-any-return]
+    return self.project(region)
 
 
 @verb
 def predict(self: Any, estimate: Any, z: float) -> float:
     """Estimator: the mean reward it predicts at z = x.theta."""
-    return self.predict(estimate, z)  # type: ignore[no-any-return]
+    return self.predict(estimate, z)
 
 
 @verb
@@ -97,19 +97,19 @@ def update(self: Any, estimate: Any, x: Any, reward: float, rewards: Any) -> Non
 @verb
 def radius(self: Any, estimate: Any, t: int) -> float:
     """Radius: how far the confidence region reaches after t updates (not squared)."""
-    return self.radius(estimate, t)  # type: ignore[no-any-return]
+    return self.radius(estimate, t)
 
 
 @verb
 def squared(self: Any, t: int) -> float:
     """Radius: its square, the papers' gamma, where that is a function of t alone."""
-    return self.squared(t)  # type: ignore[no-any-return]
+    return self.squared(t)
 
 
 @verb
 def choose(self: Any, state: Any, arms: Any, view: Any) -> int:
     """Policy: pick an arm of the view; its features are then in view.chosen."""
-    return self.choose(state, arms, view)  # type: ignore[no-any-return]
+    return self.choose(state, arms, view)
 
 
 @verb
@@ -121,10 +121,10 @@ def learn(self: Any, state: Any, x: Any, rewards: Any) -> None:
 @verb
 def appraise(self: Any, state: Any, x: Any) -> tuple[float, float]:
     """Policy: the mean reward it expects of x, and the confidence width of x.theta."""
-    return self.appraise(state, x)  # type: ignore[no-any-return]
+    return self.appraise(state, x)
 
 
 @verb
 def tally(self: Any, state: Any) -> tuple[int, int, int]:
     """Policy: how many updates, projections and cut rewards there were so far."""
-    return self.tally(state)  # type: ignore[no-any-return]
+    return self.tally(state)
