@@ -4,7 +4,9 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from .validation import InvalidInput, finite_number, positive
+from .arms import GivenArms
+from .spaces import Box
+from .validation import InvalidInput, finite_array, finite_number, fraction, positive, whole
 
 T = TypeVar("T")
 
@@ -31,21 +33,49 @@ def is_part(value: Any) -> bool:
 def _cast_field(part: Any, name: str, hint: Any, value: Any) -> Any:
     label = f"{type(part).__name__}.{name}"
     if hint is float:
-        return finite_number(label, value)
+        return _check_range(label, name, value) if _is_ours(part) else finite_number(label, value)
     if hint is int:
+        if _is_ours(part) and name in _COUNTS:
+            return whole(label, value)
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise InvalidInput(f"{label} must be a whole number, got {value!r}")
         return int(value)
     if hint is bool:
         return bool(value)
     if isinstance(value, np.ndarray | list):
-        return np.array(value, dtype=np.float64, order="C")
+        return finite_array(label, value, (None,) * np.ndim(value))
     return cast(value)
+
+
+_COUNTS = {"dim", "size", "plays", "group", "blocks"}
+_POSITIVE = {"level", "curvature", "penalty", "norm", "slowness"}
+
+
+def _is_ours(part: Any) -> bool:
+    return type(part).__module__.split(".")[0] == __package__
+
+
+def _check_range(label: str, name: str, value: Any) -> float:
+    """A number in the range that a field of this name has in every part of the library."""
+    number = positive(label, value) if name in _POSITIVE else finite_number(label, value)
+    if name == "trim" and not 0.0 <= number < 0.5:
+        raise InvalidInput(f"{label} must lie in [0, 0.5), got {value!r}")
+    if name == "quantile":
+        return fraction(label, value)
+    return number
+
+
+def check_filter(part: Any) -> Any:
+    """The filter, if it is one."""
+    if not is_part(part) or not all(hasattr(part, name) for name in ("init", "clean", "plays")):
+        raise InvalidInput(f"filter must be a filter such as Raw(), got {part!r}")
+    return part
 
 
 def check_link(link: Any, norm: float) -> float:
     """kappa of the link on [-norm, norm], after a look at its slope there."""
-    missing = [name for name in ("mean", "slope", "kappa") if not hasattr(link, name)]
+    methods = ("mean", "slope", "kappa", "lipschitz", "bound")
+    missing = [name for name in methods if not hasattr(link, name)]
     if missing:
         raise InvalidInput(f"link must have a method {missing[0]}(), got {link!r}")
     for z in np.linspace(-norm, norm, 65):
@@ -56,3 +86,25 @@ def check_link(link: Any, norm: float) -> float:
                 f"{type(link).__name__}.slope({z:.4g}) is {slope}"
             )
     return positive(f"{type(link).__name__}.kappa({norm})", link.kappa(norm))
+
+
+def check_arms(arms: Any) -> Any:
+    """The arm set with its fields cast, if it is one a policy can play.
+
+    >>> check_arms(Box([0.0], [-1.0]))
+    Traceback (most recent call last):
+    heavybandits.validation.InvalidInput: Box.low must not exceed Box.high, but does at 0
+    """
+    methods = ("dim", "view", "refresh", "top", "maximise")
+    if not is_part(arms) or not all(name in dir(type(arms)) for name in methods):
+        raise InvalidInput(f"arms must be an arm set such as FixedArms(20, 10), got {arms!r}")
+    if isinstance(arms, GivenArms):
+        return GivenArms(finite_array("GivenArms.features", arms.features, (None, None)))
+    if isinstance(arms, Box):
+        low = finite_array("Box.low", arms.low, (None,))
+        high = finite_array("Box.high", arms.high, low.shape)
+        if (low > high).any():
+            place = int((low > high).argmax())
+            raise InvalidInput(f"Box.low must not exceed Box.high, but does at {place}")
+        return Box(low, high)
+    return cast(arms)
