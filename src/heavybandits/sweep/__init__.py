@@ -1,0 +1,12 @@
+"""Sweeps that survive: many pure cells, one file each, on one machine or on a cluster.
+
+A sweep is a list of cells, a cell is a function and its settings. A finished cell is a file named
+by the hash of what it is, so a sweep that is killed goes on where it stood, whatever the order,
+the number of workers and the backend.
+"""
+
+from .cells import Cell
+from .run import Outcome, run_cells
+from .store import CellError, SweepError, digest, read_cell
+
+__all__ = ["Cell", "CellError", "Outcome", "SweepError", "digest", "read_cell", "run_cells"]

@@ -1,0 +1,92 @@
+"""The cell of a simulation: one policy, one problem, some repetitions."""
+
+from typing import Any
+
+import numpy as np
+
+import heavybandits
+
+from .. import noises, spaces, state
+from ..simulate import (
+    Problem,
+    check_match,
+    check_policies,
+    check_problem,
+    make_checkpoints,
+    run_cell,
+)
+from ..validation import InvalidInput, whole
+from .cells import resolve
+
+
+def simulate_cell(
+    policy: dict[str, Any],
+    problem: dict[str, Any],
+    horizon: int,
+    repetitions_from: int,
+    repetitions_to: int,
+    seed: int,
+    checkpoints: int | list[int],
+    parts: list[str] | None = None,
+) -> dict[str, Any]:
+    """Pseudo-regret and tallies at checkpoints, a row for each repetition of a half-open range.
+
+    Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
+    cells at will.
+
+    Parameters
+    ----------
+    policy, problem : as `state.describe` writes them.
+    checkpoints : how many plays to report at, evenly spaced, or which.
+    parts : "module:Class" of parts of your own that they use.
+
+    >>> import heavybandits as hb
+    >>> policy = state.describe(hb.linucb(dim=2, width=1.0))
+    >>> problem = hb.Problem(hb.FixedArms(3, 2), hb.Identity(), hb.Gaussian(1.0))
+    >>> result = simulate_cell(policy, state.describe(problem), 40, 1, 3, seed=0, checkpoints=4)
+    >>> result["play"].tolist(), result["regret"].shape
+    ([10, 20, 30, 40], (2, 4))
+    """
+    ours = check_problem(build_parts(problem, parts))
+    (player,) = check_policies(build_parts(policy, parts)).values()
+    check_match("policy", player, ours)
+    first = whole("repetitions_from", repetitions_from, least=0)
+    last = whole("repetitions_to", repetitions_to, least=first + 1)
+    plays = make_checkpoints(whole("horizon", horizon), checkpoints)
+    runs = [run_cell(player, ours, horizon, plays, seed, r) for r in range(first, last)]
+    table = np.stack([out for out, _ in runs])
+    tallies = table[:, :, 1:].astype(np.int64)
+    return {
+        "play": plays,
+        "regret": table[:, :, 0],
+        "updates": tallies[:, :, 0],
+        "projections": tallies[:, :, 1],
+        "truncated": tallies[:, :, 2],
+        "cpu_seconds": np.array([seconds for _, seconds in runs]),
+    }
+
+
+def build_parts(description: Any, parts: list[str] | None = None) -> Any:
+    """The part, policy or problem that `state.describe` described.
+
+    >>> build_parts({"part": "StudentT", "fields": {"dof": 3.0, "scale": 2.0}})
+    StudentT(dof=3.0, scale=2.0)
+    """
+    return state.build(description, known_parts(parts or []))
+
+
+def known_parts(names: list[str]) -> dict[str, type]:
+    """The parts of the library by name, those of problems included, and the ones named."""
+    modules = (heavybandits, noises, spaces)
+    found = {name: item for module in modules for name, item in vars(module).items()}
+    own = {name: resolve(name) for name in names}
+    known: dict[str, Any] = {n: item for n, item in found.items() if _is_part_class(item)}
+    for name, item in own.items():
+        if not _is_part_class(item):
+            raise InvalidInput(f"parts must name NamedTuples, got {name!r}")
+        known[item.__name__] = item
+    return state.known_parts() | {"Problem": Problem} | known
+
+
+def _is_part_class(item: Any) -> bool:
+    return isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")

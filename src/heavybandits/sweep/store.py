@@ -1,0 +1,235 @@
+"""The store: one file for each finished cell, whole or not there, checked before it is believed.
+
+folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes whoever
+computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+"""
+
+import hashlib
+import io
+import json
+import math
+import shutil
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import replace_atomically
+from ..validation import InvalidInput
+from .cells import Cell, canonical
+
+FORMAT = 1
+HEADER = "header.json"
+SECONDS = "seconds"  # results whose names end so are timings
+_EPOCH = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the date of every entry: a file must not depend on when it was made
+
+
+class CellError(ValueError):
+    """The file of a cell is damaged, or is not that of this cell."""
+
+
+class SweepError(RuntimeError):
+    """A sweep cannot go on: its folder cannot be written, or its results are not there."""
+
+
+def cell_path(folder: str | Path, cell: Cell) -> Path:
+    return Path(folder) / "cells" / f"{cell.key}.npz"
+
+
+def timing_path(folder: str | Path, cell: Cell) -> Path:
+    return Path(folder) / "timings" / f"{cell.key}.json"
+
+
+def versions() -> dict[str, str]:
+    """The versions that a number can depend on."""
+    from .. import __version__
+
+    return {"heavybandits": __version__, "numba": numba.__version__, "numpy": np.__version__}
+
+
+# ---- writing
+
+
+def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings: Any) -> None:
+    """Store what the cell computed; the timings first, so that a result never lacks them."""
+    clocks = {name: value for name, value in result.items() if name.endswith(SECONDS)}
+    rest = {name: value for name, value in result.items() if name not in clocks}
+    data = pack(cell, rest, sorted(clocks))
+    seconds = {name: np.asarray(value, float).tolist() for name, value in clocks.items()}
+    text = canonical(timings | seconds).encode()
+    replace_atomically(timing_path(folder, cell), lambda path: path.write_bytes(text))
+    replace_atomically(cell_path(folder, cell), lambda path: path.write_bytes(data))
+
+
+def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
+    """The bytes of the file of a cell: an uncompressed npz with a header, nothing pickled."""
+    arrays = {name: as_array(name, result[name]) for name in sorted(result)}
+    blobs = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+    body = {
+        "format": FORMAT,
+        "cell": [cell.function, cell.settings, cell.code],
+        "scalars": [name for name in arrays if not isinstance(result[name], np.ndarray)],
+        "timings": clocks,
+        "versions": versions(),
+    }
+    header = canonical({"body": body, "sha256": _digest(body, blobs)}).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
+        for name, blob in [(HEADER, header), *blobs.items()]:
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            file.writestr(entry, blob)
+    return buffer.getvalue()
+
+
+def as_array(name: Any, value: Any) -> NDArray[Any]:
+    """A result as an array that needs no pickle.
+
+    >>> as_array("regret", {})
+    Traceback (most recent call last):
+    heavybandits.validation.InvalidInput: result 'regret' must be an array, a number or a string,
+    got dict
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InvalidInput(f"a result must have an identifier as its name, got {name!r}")
+    array = np.asarray(value, order="C")
+    if not isinstance(value, np.ndarray | np.generic | str | int | float) or array.dtype.hasobject:
+        given = type(value).__name__
+        raise InvalidInput(f"result {name!r} must be an array, a number or a string, got {given}")
+    return array
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _digest(body: dict[str, Any], blobs: dict[str, bytes]) -> str:
+    digest = hashlib.sha256(canonical(body).encode())
+    for name in sorted(blobs):
+        digest.update(f"{name}:{len(blobs[name])}:".encode() + blobs[name])
+    return digest.hexdigest()
+
+
+# ---- reading
+
+
+def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
+    """What is stored of a cell, its timings included; None if there is nothing, or nothing whole.
+
+    >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
+    True
+    """
+    try:
+        return load_cell(folder, cell)
+    except CellError:
+        return None
+
+
+def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
+    """As `read_cell`, but a file that cannot be trusted is a CellError that says why."""
+    try:
+        data = cell_path(folder, cell).read_bytes()
+    except FileNotFoundError:
+        return None
+    body, blobs = unpack(data, cell)
+    if same_versions:
+        _check_versions(body["versions"])
+    result = {}
+    for name, blob in blobs.items():
+        array = np.lib.format.read_array(io.BytesIO(blob), allow_pickle=False)
+        name = name.removesuffix(".npy")
+        result[name] = array[()].item() if name in body["scalars"] else array
+    return result | _load_timings(timing_path(folder, cell), body["timings"])
+
+
+def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Header and arrays of a file, if it is whole and that of this cell."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            entries = file.infolist()
+            if sum(e.file_size for e in entries) > len(data):
+                raise CellError("claims more data than it holds")
+            blobs = {e.filename: file.read(e) for e in entries}
+        header = json.loads(blobs.pop(HEADER))
+        body = header["body"]
+        whole = header["sha256"] == _digest(body, blobs)
+        known, found = body["format"] == FORMAT, body["cell"]
+    except CellError:
+        raise
+    except Exception as error:  # a mangled file can fail in any way, and all of them mean the same
+        raise CellError(f"is damaged: {error}") from error
+    if not whole:
+        raise CellError("is damaged: its checksum does not match")
+    if not known:
+        raise CellError(f"has format {body['format']}, this version reads {FORMAT}")
+    if found != [cell.function, cell.settings, cell.code]:
+        raise CellError("is that of another cell")
+    return body, blobs
+
+
+def _check_versions(made: dict[str, str]) -> None:
+    """The code of ours that matters is in the key; that of the two libraries below us is not."""
+    here = versions()
+    for name in ("numba", "numpy"):
+        if made[name] != here[name]:
+            raise CellError(f"was made with {name} {made[name]}, this is {here[name]}")
+
+
+def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+        clocks = {name: found[name] for name in {"cpu_seconds", *names}}
+        return {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CellError(f"has lost its timings ({path.name}): {error!r}") from error
+
+
+def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
+    """One SHA-256 over the results of these cells, whatever their order; timings are left out."""
+    total = hashlib.sha256()
+    for cell in sorted(set(cells), key=lambda cell: cell.key):
+        path = cell_path(folder, cell)
+        if not path.exists():
+            raise SweepError(f"{cell.name} has no result in {folder}")
+        _, blobs = unpack(path.read_bytes(), cell)
+        total.update(f"{cell.key}:{_digest({}, blobs)};".encode())
+    return total.hexdigest()
+
+
+# ---- room on the disk
+
+
+def free_bytes(path: str | Path) -> int:
+    """Bytes free where the path is or would be."""
+    path = Path(path).absolute()
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
+    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+
+    `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
+    """
+    sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
+    mean = math.fsum(sizes) / len(sizes) if sizes else assumed
+    needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
+    free = free_bytes(folder)
+    if free < needed:
+        raise SweepError(
+            f"{folder}: {missing} cells need about {needed} bytes, and {free} bytes are free"
+        )

@@ -1,0 +1,87 @@
+"""What a worker does: compute one cell, store it at once, say how it went."""
+
+import copy
+import ctypes
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import Any, NamedTuple
+
+from .cells import Cell, resolve
+from .store import cell_path, free_bytes, write_cell
+
+DONE, RAISED, CRASHED, UNWRITABLE = "done", "raised", "crashed", "unwritable"
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Report(NamedTuple):
+    """How a cell went; the result itself is on the disk."""
+
+    status: str
+    text: str = ""
+
+
+def compute(cell: Cell, folder: str) -> Report:
+    """Compute a cell and store it. Nothing but the death of the process escapes from here."""
+    started = time.thread_time()
+    try:
+        result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
+    except (Exception, SystemExit):
+        return Report(RAISED, traceback.format_exc())
+    seconds = time.thread_time() - started
+    try:
+        write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
+    except OSError as error:
+        return Report(UNWRITABLE, refusal(cell_path(folder, cell), error))
+    except Exception:
+        return Report(RAISED, traceback.format_exc())
+    return Report(DONE)
+
+
+def refusal(path: Any, error: OSError) -> str:
+    """A path that could not be written: which, why, and how much room there is.
+
+    >>> refusal("/proc/none", OSError(28, "No space left on device"))
+    'cannot write /proc/none: No space left on device (0 bytes free)'
+    """
+    return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"
+
+
+def machine() -> dict[str, str]:
+    """Where a cell was computed; kept with its timings."""
+    return {"host": platform.node(), "system": platform.platform(), "python": sys.version}
+
+
+# ---- no worker outlives the run
+
+
+def attach(parent: int) -> None:
+    """Called in a fresh worker: die with the process that started it, leave Ctrl-C to that one."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not _die_with_parent():
+        threading.Thread(target=watch, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it died before we could ask to be told
+        os._exit(1)
+
+
+def _die_with_parent() -> bool:
+    """Ask the kernel to kill this process when its parent dies; only Linux can."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def watch(parent: int, every: float = 1.0) -> None:
+    """Look after the parent from time to time, and leave when it is gone."""
+    while os.getppid() == parent:
+        time.sleep(every)
+    os._exit(1)
