@@ -6,15 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from .linalg import scores, squares
-from .regions import REPAIR_EVERY, SHRINK, UPDATES
+from .linalg import combine, squares
+from .regions import REPAIR_EVERY, SHRINK, STEP, UPDATES
 from .streams import uniform
 
 STATIC, FROZEN, FRESH = "static", "frozen", "fresh"
 
 
+LANES = 8  # columns of a view come in multiples of this: loops over arms leave no scalar rest
+
+
 class View(NamedTuple):
-    """What is on offer now, and scratch for the choice. Arms are the columns of `features`."""
+    """What is on offer now, and scratch for the choice. Arms are the columns of `features`.
+
+    There are a few columns more than arms, up to a multiple of LANES; like masked arms, they carry
+    an infinite penalty, so whoever takes a maximum over arms subtracts the penalty first.
+    """
 
     features: Any
     scores: Any
@@ -22,17 +29,24 @@ class View(NamedTuple):
     widths: Any
     penalty: Any  # 0 for an arm on offer, infinite for a masked one
     chosen: Any
-    synced: Any  # the number of updates `squares` is right for, -1 for none
+    synced: Any  # the number of updates `scores` and `squares` are right for, -1 for none
 
 
 def make_view(dim: int, size: int) -> View:
-    """An empty view of `size` arms."""
+    """An empty view of `size` arms.
+
+    >>> make_view(10, 20).features.shape, int(np.isinf(make_view(10, 20).penalty).sum())
+    ((10, 24), 4)
+    """
+    columns = -(-size // LANES) * LANES
+    penalty = np.zeros(columns)
+    penalty[size:] = np.inf
     return View(
-        features=np.zeros((dim, size)),
-        scores=np.zeros(size),
-        squares=np.zeros(size),
-        widths=np.zeros(size),
-        penalty=np.zeros(size),
+        features=np.zeros((dim, columns)),
+        scores=np.zeros(columns),
+        squares=np.zeros(columns),
+        widths=np.zeros(columns),
+        penalty=penalty,
         chosen=np.zeros(dim),
         synced=np.full(1, -1, np.int64),
     )
@@ -41,18 +55,19 @@ def make_view(dim: int, size: int) -> View:
 @register_jitable
 def draw_features(view: Any, key: Any, start: int, low: float) -> None:
     """Components uniform on [low, 1], each arm scaled to length one."""
-    dim, size = view.features.shape
-    for k in range(size):
+    dim, columns = view.features.shape
+    flat = view.features.reshape(dim * columns)
+    for i in range(flat.size):
+        flat[i] = low + (1.0 - low) * uniform(key, start + i)
+    for k in range(columns):
         view.widths[k] = 0.0
     for i in range(dim):
-        for k in range(size):
-            component = low + (1.0 - low) * uniform(key, start + i * size + k)
-            view.features[i, k] = component
-            view.widths[k] += component * component
-    for k in range(size):
+        for k in range(columns):
+            view.widths[k] += view.features[i, k] * view.features[i, k]
+    for k in range(columns):
         view.widths[k] = 1.0 / math.sqrt(view.widths[k])
     for i in range(dim):
-        for k in range(size):
+        for k in range(columns):
             view.features[i, k] *= view.widths[k]
     view.synced[0] = -1
 
@@ -65,19 +80,48 @@ def take(view: Any, arm: int) -> None:
 
 
 @register_jitable
-def best_score(view: Any, theta: Any) -> float:
-    """The largest x.theta among the columns."""
-    scores(view.features, theta, view.scores)
-    best = view.scores[0]
-    for k in range(1, view.scores.size):
-        best = max(best, view.scores[k])
+def best_score(view: Any, theta: Any, size: int) -> float:
+    """The largest x.theta among the first `size` columns."""
+    combine(view.features, theta, view.widths)
+    best = view.widths[0]
+    for k in range(1, size):
+        best = max(best, view.widths[k])
     return best
 
 
 @register_jitable
-def pick(view: Any, region: Any, width: float) -> int:
-    """Lowest arm of the largest x.centre + width ||x||_{V^-1}, view.squares being up to date."""
-    scores(view.features, region.centre, view.scores)
+def measure_all(view: Any, region: Any) -> None:
+    """x.centre and ||x||^2_{V^-1} of every arm, from scratch: O(K d^2)."""
+    squares(view.features, region.inverse, view.squares, view.scores, view.widths)
+    combine(view.features, region.centre, view.scores)
+
+
+@register_jitable
+def follow(view: Any, region: Any) -> None:
+    """The same for arms that were there before: O(K d) after one update.
+
+    V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x; so one
+    product with V^-1 x brings all widths and scores up to date.
+    """
+    updates = region.counts[UPDATES]
+    if view.synced[0] == updates:
+        return
+    if view.synced[0] == updates - 1 and updates % REPAIR_EVERY != 0:
+        combine(view.features, region.direction, view.widths)
+        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
+        for k in range(view.squares.size):
+            view.squares[k] -= shrink * view.widths[k] * view.widths[k]
+            view.scores[k] -= step * view.widths[k]
+        if math.isnan(step):
+            combine(view.features, region.centre, view.scores)
+    else:
+        measure_all(view, region)
+    view.synced[0] = updates
+
+
+@register_jitable
+def pick(view: Any, width: float) -> int:
+    """Lowest arm of the largest x.centre + width ||x||_{V^-1}, from view.scores and view.squares."""
     for k in range(view.scores.size):
         view.widths[k] = width * math.sqrt(max(view.squares[k], 0.0))
     arm = 0
@@ -89,22 +133,6 @@ def pick(view: Any, region: Any, width: float) -> int:
             arm = k
     take(view, arm)
     return arm
-
-
-@register_jitable
-def follow(view: Any, region: Any) -> None:
-    """Bring view.squares up to the region: O(Kd) after one rank-one step, else from scratch."""
-    updates = region.counts[UPDATES]
-    if view.synced[0] == updates:
-        return
-    if view.synced[0] == updates - 1 and updates % REPAIR_EVERY != 0:
-        scores(view.features, region.direction, view.scores)
-        shrink = region.numbers[SHRINK]
-        for k in range(view.squares.size):
-            view.squares[k] -= shrink * view.scores[k] * view.scores[k]
-    else:
-        squares(view.features, region.inverse, view.squares, view.scores)
-    view.synced[0] = updates
 
 
 class FreshArms(NamedTuple):
@@ -127,15 +155,16 @@ class FreshArms(NamedTuple):
     def view(self) -> View:
         return make_view(self.dim, self.size)
 
-    def refresh(self, view: Any, key: Any, play: int) -> None:
-        draw_features(view, key, play * self.size * self.dim, self.low)
+    def refresh(self, view: Any, key: Any, play: int) -> bool:
+        draw_features(view, key, play * view.features.size, self.low)
+        return True
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta)
+        return best_score(view, theta, self.size)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
-        squares(view.features, region.inverse, view.squares, view.scores)
-        return pick(view, region, width)
+        measure_all(view, region)
+        return pick(view, width)
 
 
 class FrozenArms(FreshArms):
@@ -169,13 +198,14 @@ class FixedArms(FreshArms):
     def changes(self) -> str:
         return STATIC
 
-    def refresh(self, view: Any, key: Any, play: int) -> None:
+    def refresh(self, view: Any, key: Any, play: int) -> bool:
         if play == 0:
             draw_features(view, key, 0, self.low)
+        return play == 0
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         follow(view, region)
-        return pick(view, region, width)
+        return pick(view, width)
 
 
 class GivenArms(NamedTuple):
@@ -202,16 +232,17 @@ class GivenArms(NamedTuple):
     def view(self) -> View:
         return make_view(self.dim, self.size)
 
-    def refresh(self, view: Any, key: Any, play: int) -> None:
+    def refresh(self, view: Any, key: Any, play: int) -> bool:
         if play == 0:
             for k in range(self.features.shape[0]):
                 for i in range(self.features.shape[1]):
                     view.features[i, k] = self.features[k, i]
             view.synced[0] = -1
+        return play == 0
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta)
+        return best_score(view, theta, self.features.shape[0])
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         follow(view, region)
-        return pick(view, region, width)
+        return pick(view, width)

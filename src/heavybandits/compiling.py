@@ -18,7 +18,9 @@ from numba import config, njit, typeof
 Function = Callable[..., Any]
 
 _PACKAGE = Path(__file__).parent
-_NEVER_COMPILED = {"agent", "cli", "state", "results", "theory", "validation", "__init__"}
+_NEVER_COMPILED = {"agent", "changes", "checks", "cli", "gym", "ledger", "offers", "results"}
+_NEVER_COMPILED |= {"state", "state_arrays", "state_book", "state_container"}
+_NEVER_COMPILED |= {"theory", "tickets", "validation", "__init__"}
 
 
 @functools.cache
@@ -41,7 +43,24 @@ def module_files(parts: set[type]) -> list[Path]:
     """The source files of these classes and of what they inherit from."""
     modules = {base.__module__ for part in parts for base in part.__mro__}
     files = (getattr(sys.modules.get(name), "__file__", None) for name in modules)
-    return sorted({Path(file) for file in files if file and Path(file).suffix == ".py"})
+    return sorted({Path(file) for file in files if file and _is_source(file)})
+
+
+def _is_source(file: str) -> bool:
+    return file.endswith(".py") and Path(file).is_file()  # false inside a zip, for example
+
+
+def lasting(part: type) -> bool:
+    """Whether another process finds this class by its name, and the stamp sees its source.
+
+    False for a class typed at a prompt, in a notebook or inside a function: to keep compiled code
+    of it on disk would be to meet it again after the class has changed.
+    """
+    if part is tuple:
+        return True
+    module = sys.modules.get(part.__module__)
+    file = getattr(module, "__file__", None) or ""
+    return _is_source(file) and getattr(module, part.__qualname__, None) is part
 
 
 @functools.cache
@@ -63,26 +82,46 @@ def stamp(*values: Any) -> str:
 Factory = Callable[[str], Function]
 
 
-def _guarded(function: Function, signature: tuple[Any, ...]) -> Function:
+# No reference counting: kernels allocate nothing, and counting every array that is taken out of a
+# NamedTuple costs as much as the arithmetic. No ZeroDivisionError: its branches stop vectorising.
+_OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+
+
+def _guarded(function: Function, signature: tuple[Any, ...], mark: str) -> Any:
     """`function` compiled for this signature, through the disk cache if that works."""
+    # The mark in the name gives every stamp a cache index of its own: numba cannot open an index
+    # that mentions a class of a module that this process does not have.
+    function.__qualname__ = f"{function.__qualname__}.{mark[:16]}"
     try:
-        entry = njit(cache=True, nogil=True)(function)
-        entry.compile(signature)
+        dispatcher = njit(cache=True, **_OPTIONS)(function)
+        dispatcher.compile(signature)
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
-        entry = njit(nogil=True)(function)
-        entry.compile(signature)
-    return entry
+        return _in_memory(function, signature)
+    return dispatcher
 
 
-_entries: dict[tuple[Factory, str, tuple[Any, ...]], Function] = {}
+def _compile(function: Function, signature: Any, mark: str, arguments: tuple[Any, ...]) -> Any:
+    if all(lasting(part) for argument in arguments for part in parts_of(argument)):
+        return _guarded(function, signature, mark)
+    return _in_memory(function, signature)
+
+
+def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
+    dispatcher = njit(**_OPTIONS)(function)
+    dispatcher.compile(signature)
+    return dispatcher
+
+
+_dispatchers: dict[tuple[Factory, str, tuple[Any, ...]], Any] = {}
 _lock = threading.Lock()
 
 
 def compiled(factory: Factory, *arguments: Any) -> Function:
-    """The function that factory(stamp) makes, compiled for arguments of these types.
+    """The function that factory(stamp) makes, compiled for arguments of these types and no others.
 
-    The function must name `stamp`, so that the stamp becomes a closure cell. With numba switched
-    off (NUMBA_DISABLE_JIT=1) it is returned as it is.
+    The function must name `stamp`, so that the stamp becomes a closure cell. What is returned is
+    numba's bare entry: it does not look at the types of its arguments again, which saves most of
+    the cost of a call. With numba switched off (NUMBA_DISABLE_JIT=1) it is the function as it is.
     """
     mark = stamp(*arguments)
     if config.DISABLE_JIT:
@@ -90,6 +129,6 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     signature = tuple(typeof(argument) for argument in arguments)
     key = (factory, mark, signature)
     with _lock:
-        if key not in _entries:
-            _entries[key] = _guarded(factory(mark), signature)
-        return _entries[key]
+        if key not in _dispatchers:
+            _dispatchers[key] = _compile(factory(mark), signature, mark, arguments)
+        return _dispatchers[key].overloads[signature].entry_point

@@ -1,11 +1,10 @@
 """Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
 
+import math
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
 from .linalg import dot, norm, project_ball
-from .regions import PROJECTIONS, Region, make_region, widen
+from .regions import PROJECTIONS, STEP, Region, make_region, move_centre, widen
 from .verbs import mean, project
 
 
@@ -60,14 +59,6 @@ class NewtonEstimate(NamedTuple):
     region: Region
 
 
-@register_jitable
-def newton_step(region: Any, gradient: float, growth: float) -> None:
-    """centre -= V^-1 x gradient for the V just widened by x: V^-1 x is direction / growth."""
-    step = gradient / growth
-    for i in range(region.centre.size):
-        region.centre[i] -= step * region.direction[i]
-
-
 class OnlineNewton(NamedTuple):
     """The online Newton step: one pass, O(d^2) a reward, nothing stored (Algorithm 1, lines 7-9).
 
@@ -95,9 +86,10 @@ class OnlineNewton(NamedTuple):
     def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
         region = estimate.region
         gradient = mean(self.link, dot(x, region.centre)) - reward
-        newton_step(region, gradient, widen(region, x, self.curvature))
+        move_centre(region, gradient / widen(region, x, self.curvature))
         if project(self.projection, region):
             region.counts[PROJECTIONS] += 1
+            region.numbers[STEP] = math.nan
 
 
 class Ridge(NamedTuple):
@@ -121,4 +113,4 @@ class Ridge(NamedTuple):
     def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
         region = estimate.region
         gradient = dot(x, region.centre) - reward
-        newton_step(region, gradient, widen(region, x, 1.0))
+        move_centre(region, gradient / widen(region, x, 1.0))

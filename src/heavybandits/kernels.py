@@ -38,7 +38,7 @@ def noise_kernel(stamp: str) -> Function:
 def choose_kernel(stamp: str) -> Function:
     def kernel(policy: Any, state: Any, arms: Any, view: Any) -> tuple[int, float, float]:
         stamp  # noqa: B018
-        view.synced[0] = -1
+        view.synced[0] = -1  # the widths of other arms, or of an older state, must not linger
         arm = choose(policy, state, arms, view)
         expected, width = appraise(policy, state, view.chosen)
         return arm, expected, width

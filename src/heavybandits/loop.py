@@ -8,7 +8,7 @@ from numba.extending import register_jitable
 from .linalg import dot
 from .verbs import choose, draw, learn, mean, refresh, tally, top
 
-REGRET, GAP, MEAN = 0, 1, 2  # places in Episode.numbers
+REGRET, GAP, MEAN, BEST = 0, 1, 2, 3  # places in Episode.numbers
 PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
 
 
@@ -16,12 +16,12 @@ class Episode(NamedTuple):
     """Where a run stands between two calls of `play`."""
 
     rewards: Any  # of the decision under way
-    numbers: Any  # regret so far, gap and mean of the arm under way
+    numbers: Any  # regret so far; gap and mean of the arm under way; mean of the best arm
     counts: Any  # plays so far, plays of the decision under way, next checkpoint
 
 
 def make_episode(plays: int) -> Episode:
-    return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
+    return Episode(np.zeros(plays), np.zeros(4), np.zeros(3, np.int64))
 
 
 @register_jitable
@@ -53,11 +53,11 @@ def play(
     rewards, numbers, counts = episode
     for i in range(noise.size):
         if counts[PENDING] == 0:
-            refresh(arms, view, key, counts[PLAY])
-            best = mean(link, top(arms, view, theta))
+            if refresh(arms, view, key, counts[PLAY]):
+                numbers[BEST] = mean(link, top(arms, view, theta))
             choose(policy, state, arms, view)
             numbers[MEAN] = mean(link, dot(view.chosen, theta))
-            numbers[GAP] = best - numbers[MEAN]
+            numbers[GAP] = numbers[BEST] - numbers[MEAN]
         rewards[counts[PENDING]] = numbers[MEAN] + noise[i]
         numbers[REGRET] += numbers[GAP]
         counts[PENDING] += 1

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from .linalg import add_outer, dot, invert, multiply
+from .linalg import add_outer, add_outer_exactly, combine, dot, invert
 
-SQUARE, SHRINK, LOGDET = 0, 1, 2  # places in Region.numbers
-UPDATES, PROJECTIONS = 0, 1  # places in Region.counts
+SQUARE, SHRINK, LOGDET, STEP = 0, 1, 2, 3  # places in Region.numbers
+UPDATES, PROJECTIONS, CUTS = 0, 1, 2  # places in Region.counts
 
 REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
 
@@ -17,8 +17,10 @@ REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of 
 class Region(NamedTuple):
     """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
 
-    numbers: ||x||^2_{V^-1} of the arm last measured, the factor of the last rank-one step,
-    ln(det V / det V_1). counts: updates, projections.
+    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step;
+    ln(det V / det V_1); how far the centre went against `direction` in the last update, nan if it
+    also went elsewhere. counts: updates, projections, and the rewards that an estimator which
+    truncates its whole history cuts at present. lost: what the sums in `design` lost to rounding.
     """
 
     centre: Any
@@ -28,6 +30,7 @@ class Region(NamedTuple):
     numbers: Any
     counts: Any
     scratch: Any
+    lost: Any
 
 
 def make_region(dim: int, penalty: float) -> Region:
@@ -40,16 +43,17 @@ def make_region(dim: int, penalty: float) -> Region:
         inverse=inverse,
         design=design,
         direction=np.zeros(dim),
-        numbers=np.zeros(3),
-        counts=np.zeros(2, np.int64),
+        numbers=np.zeros(4),
+        counts=np.zeros(3, np.int64),
         scratch=np.zeros((max(dim, 5), dim)),
+        lost=np.zeros((dim, dim)),
     )
 
 
 @register_jitable
 def measure(region: Any, x: Any) -> float:
     """||x||_{V^-1}; leaves V^-1 x in `direction` for the update that follows."""
-    multiply(region.inverse, x, region.direction)
+    combine(region.inverse, x, region.direction)
     square = max(dot(x, region.direction), 0.0)
     region.numbers[SQUARE] = square
     return math.sqrt(square)
@@ -61,10 +65,19 @@ def widen(region: Any, x: Any, weight: float) -> float:
     growth = 1.0 + weight * region.numbers[SQUARE]
     region.numbers[SHRINK] = weight / growth
     region.numbers[LOGDET] += math.log(growth)
+    region.numbers[STEP] = math.nan
     region.counts[UPDATES] += 1
-    add_outer(region.design, weight, x)
+    add_outer_exactly(region.design, region.lost, weight, x)
     if region.counts[UPDATES] % REPAIR_EVERY == 0:
         invert(region.design, region.inverse, region.scratch)
     else:
         add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
     return growth
+
+
+@register_jitable
+def move_centre(region: Any, step: float) -> None:
+    """centre -= step V^-1 x, for the x last measured and V before it was widened."""
+    region.numbers[STEP] = step
+    for i in range(region.centre.size):
+        region.centre[i] -= step * region.direction[i]

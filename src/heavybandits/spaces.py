@@ -3,10 +3,17 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import register_jitable
 
-from .arms import STATIC, View, make_view
-from .linalg import dot, eigen, multiply, norm
+from .arms import STATIC, View
+from .linalg import combine, dot, eigen, norm
+
+
+def scratch_view(dim: int) -> View:
+    """A view without arms: the arrays are scratch for the maximiser, of exactly size d."""
+    rows = [np.zeros(dim) for _ in range(5)]
+    return View(np.zeros((dim, dim)), *rows, synced=np.full(1, -1, np.int64))
 
 
 @register_jitable
@@ -90,10 +97,10 @@ class UnitBall(NamedTuple):
         return 0
 
     def view(self) -> View:
-        return make_view(self.dim, self.dim)
+        return scratch_view(self.dim)
 
-    def refresh(self, view: Any, key: Any, play: int) -> None:
-        pass
+    def refresh(self, view: Any, key: Any, play: int) -> bool:
+        return play == 0
 
     def top(self, view: Any, theta: Any) -> float:
         return norm(theta)
@@ -123,7 +130,7 @@ class UnitSphere(UnitBall):
 def climb(view: Any, region: Any, width: float, low: Any, high: Any) -> float:
     """Flip single coordinates of view.chosen between low and high while the index grows."""
     x, image = view.chosen, view.scores
-    multiply(region.inverse, x, image)
+    combine(region.inverse, x, image)
     square = max(dot(x, image), 0.0)
     linear = dot(x, region.centre)
     improved = True
@@ -172,10 +179,10 @@ class Box(NamedTuple):
         return 0
 
     def view(self) -> View:
-        return make_view(self.dim, self.dim)
+        return scratch_view(self.dim)
 
-    def refresh(self, view: Any, key: Any, play: int) -> None:
-        pass
+    def refresh(self, view: Any, key: Any, play: int) -> bool:
+        return play == 0
 
     def top(self, view: Any, theta: Any) -> float:
         best = 0.0

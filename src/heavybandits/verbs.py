@@ -53,9 +53,9 @@ def draw(self: Any, key: Any, play: int) -> float:
 
 
 @verb
-def refresh(self: Any, view: Any, key: Any, play: int) -> None:
-    """Arm set: put the arms on offer at this play into the view."""
-    self.refresh(view, key, play)
+def refresh(self: Any, view: Any, key: Any, play: int) -> bool:
+    """Arm set: put the arms on offer at this play into the view; True if they are new."""
+    return self.refresh(view, key, play)
 
 
 @verb
@@ -128,3 +128,21 @@ def appraise(self: Any, state: Any, x: Any) -> tuple[float, float]:
 def tally(self: Any, state: Any) -> tuple[int, int, int]:
     """Policy: how many updates, projections and cut rewards there were so far."""
     return self.tally(state)
+
+
+@verb
+def assess(self: Any, memory: Any, level: int, features: Any, estimates: Any, widths: Any) -> None:
+    """Base routine: mean and confidence width of every column, from the data of one level."""
+    self.assess(memory, level, features, estimates, widths)
+
+
+@verb
+def spread(self: Any, memory: Any, level: int, x: Any) -> float:
+    """Base routine: the confidence width of one arm, from the data of one level."""
+    return self.spread(memory, level, x)  # type: ignore[no-any-return]
+
+
+@verb
+def remember(self: Any, memory: Any, level: int, x: Any, rewards: Any) -> None:
+    """Base routine: add the rewards of one decision to the data of one level."""
+    self.remember(memory, level, x, rewards)
