@@ -295,6 +295,12 @@ class Agent:
         return cut / max(self._book.counts["applied"] + assumed, 1)
 
     @property
+    def pending(self) -> list[int]:
+        """The ids of the tickets that wait for their rewards, the oldest first."""
+        with self._lock:
+            return list(self._book.pending)
+
+    @property
     def counters(self) -> dict[str, int]:
         """Tickets pending, applied, late, duplicate, unknown, expired and cancelled.
 

@@ -18,6 +18,7 @@ from .files import replace_atomically
 from .parts import cast, is_part
 from .state_arrays import StateError as StateError
 from .state_arrays import check_size, check_state, fill, kept
+from .state_arrays import flatten as flatten
 from .state_book import describe_decision, restore
 from .state_container import FORMAT, read_container, write_container
 from .tickets import Limits
