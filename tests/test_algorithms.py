@@ -1,13 +1,13 @@
-"""The algorithms: the papers' numbers, textbook twins over random rounds, and the same bits twice."""
+"""The algorithms: the papers' numbers, textbook twins over random rounds, the same bits twice."""
 
 import math
 from typing import Any, NamedTuple
 
-import naive
 import numpy as np
 import pytest
 
 import heavybandits as hb
+import naive
 from heavybandits.compiling import compiled
 from heavybandits.kernels import play_kernel
 from heavybandits.loop import make_episode, play
@@ -199,7 +199,7 @@ TABLE = table()
 
 @pytest.mark.parametrize("name", TABLE)
 def test_library_and_twin_agree(name):
-    """The same arms, rewards and, where the indices are apart, the same choices; 1e-9 throughout."""
+    """The same arms and rewards; where indices are apart, the same choices; 1e-9 throughout."""
     policy, twin, rounds = TABLE[name]
     rng = np.random.default_rng(len(name) * 1000 + sum(map(ord, name)))
     state = policy.init()

@@ -2,13 +2,13 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
+import naive
 from heavybandits.filters import CUT, SEEN
 
 REWARDS = st.floats(-1e6, 1e6).map(lambda y: round(y, 9)) | st.sampled_from([0.0, -0.0, 1.0])

@@ -2,13 +2,13 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
+import naive
 from heavybandits.parts import check_link
 
 LINKS = [hb.Identity(), hb.Logistic(), hb.Probit(), hb.Exponential()]

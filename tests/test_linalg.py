@@ -1,0 +1,218 @@
+"""Loops over matrices against numpy; the projection against its KKT conditions and brentq."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+
+import heavybandits as hb
+import naive
+from heavybandits import linalg
+from heavybandits.regions import make_region, measure, widen
+
+SEEDS = st.integers(0, 2**32 - 1)
+DIMS = st.integers(1, 7)
+
+
+def positive_definite(rng: np.random.Generator, dim: int, decades: float) -> np.ndarray:
+    """A random V whose eigenvalues spread over this many powers of ten, from 1 up."""
+    basis, _ = np.linalg.qr(rng.normal(size=(dim, dim)))
+    return basis @ np.diag(10 ** rng.uniform(0, decades, dim)) @ basis.T
+
+
+# ---- products
+
+
+@given(seed=SEEDS, dim=DIMS, size=st.integers(1, 9))
+def test_products_equal_numpy(seed, dim, size):
+    rng = np.random.default_rng(seed)
+    a, b, rows = rng.normal(size=dim), rng.normal(size=dim), rng.normal(size=(dim, size))
+    matrix = positive_definite(rng, dim, 2)
+    assert linalg.dot(a, b) == pytest.approx(a @ b, rel=1e-12, abs=1e-12)
+    assert linalg.norm(a) == pytest.approx(np.linalg.norm(a), rel=1e-12)
+    out = np.full(size, np.nan)
+    linalg.combine(rows, a, out)
+    np.testing.assert_allclose(out, a @ rows, rtol=1e-12, atol=1e-12)
+    out, above, below = (np.full(size, np.nan) for _ in range(3))
+    linalg.squares(rows, matrix, out, above, below)
+    np.testing.assert_allclose(out, np.diag(rows.T @ matrix @ rows), rtol=1e-11)
+    changed = matrix.copy()
+    linalg.add_outer(changed, -0.3, a)
+    np.testing.assert_allclose(changed, matrix - 0.3 * np.outer(a, a), rtol=1e-11, atol=1e-12)
+
+
+@given(seed=SEEDS, dim=DIMS)
+def test_inversion_and_eigenvalues_equal_numpy(seed, dim):
+    rng = np.random.default_rng(seed)
+    matrix = positive_definite(rng, dim, 4)
+    inverse, scratch = np.full((dim, dim), np.nan), np.full((max(dim, 5), dim), np.nan)
+    linalg.invert(matrix, inverse, scratch)
+    np.testing.assert_allclose(inverse @ matrix, np.eye(dim), atol=1e-9)
+    np.testing.assert_array_equal(inverse, inverse.T)
+    values, vectors = np.full(dim, np.nan), np.full((dim, dim), np.nan)
+    linalg.eigen(matrix.copy(), values, vectors)
+    np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(matrix), rtol=1e-9)
+    np.testing.assert_allclose(vectors @ np.diag(values) @ vectors.T, matrix, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(dim), atol=1e-12)
+
+
+def test_eigen_takes_equal_eigenvalues_and_a_zero():
+    matrix = np.diag([2.0, 2.0, 0.0])
+    matrix[0, 1] = matrix[1, 0] = 2.0
+    values, vectors = np.empty(3), np.empty((3, 3))
+    linalg.eigen(matrix.copy(), values, vectors)
+    np.testing.assert_allclose(np.sort(values), [0.0, 0.0, 4.0], atol=1e-12)
+    np.testing.assert_allclose(vectors @ np.diag(values) @ vectors.T, matrix, atol=1e-12)
+
+
+# ---- order statistics
+
+
+@given(values=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30), data=st.data())
+def test_ranks_and_medians_of_any_stretch(values, data):
+    start = data.draw(st.integers(0, len(values) - 1))
+    stop = data.draw(st.integers(start + 1, len(values)))
+    rank = data.draw(st.integers(0, stop - start - 1))
+    work = np.array(values)
+    assert linalg.select_rank(work, start, stop, rank) == sorted(values[start:stop])[rank]
+    assert sorted(work[start:stop]) == sorted(values[start:stop])
+    assert list(work[:start]) == values[:start]
+    assert list(work[stop:]) == values[stop:]
+    assert linalg.median(work, start, stop) == np.median(values[start:stop])
+
+
+# ---- the projection onto the ball
+
+
+def projected(point: np.ndarray, design: np.ndarray, limit: float) -> np.ndarray:
+    region = make_region(point.size, 1.0)
+    region.centre[:], region.design[:] = point, design
+    region.inverse[:] = np.linalg.inv(design)
+    region.inverse[:] = (region.inverse + region.inverse.T) / 2
+    moved = hb.BallProjection(limit).project(region)
+    assert moved == (linalg.norm(point) > limit)
+    return region.centre.copy()
+
+
+PROJECTIONS = {
+    "seed": SEEDS,
+    "dim": DIMS,
+    "decades": st.floats(0, 6),
+    "limit": st.sampled_from([1e-3, 1.0, 50.0]),
+    "far": st.floats(-3, 12),
+}
+
+
+@given(**PROJECTIONS)
+def test_projection_is_inside_optimal_and_idempotent(seed, dim, decades, limit, far):
+    rng = np.random.default_rng(seed)
+    design = positive_definite(rng, dim, decades)
+    point = rng.normal(size=dim) * limit * 10**far
+    near = projected(point, design, limit)
+    assert np.linalg.norm(near) <= limit * (1 + 1e-12)
+    if linalg.norm(point) <= limit:
+        np.testing.assert_array_equal(near, point)
+        return
+    # The gradient of ||theta - point||_V^2 / 2 points straight inwards: V(point - near) = nu near.
+    pull = design @ (point - near)
+    nu = (pull @ near) / (near @ near)
+    assert nu > 0.0
+    assert np.linalg.norm(pull - nu * near) <= 1e-8 * np.linalg.norm(pull)
+    np.testing.assert_allclose(projected(near, design, limit), near, rtol=1e-10, atol=1e-12 * limit)
+
+
+@given(**PROJECTIONS)
+def test_projection_equals_the_root_of_the_secular_equation(seed, dim, decades, limit, far):
+    rng = np.random.default_rng(seed)
+    design = positive_definite(rng, dim, decades)
+    point = rng.normal(size=dim) * limit * 10**far
+    expected, _ = naive.project(point, design, limit)
+    np.testing.assert_allclose(projected(point, design, limit), expected, atol=1e-8 * limit)
+
+
+@given(seed=SEEDS, dim=DIMS, scale=st.sampled_from([2.0**-8, 4.0, 2.0**20]))
+def test_projection_scales(seed, dim, scale):
+    """Of c x onto c B it is c times that of x onto B; the scale of V does not matter."""
+    rng = np.random.default_rng(seed)
+    design, point = positive_definite(rng, dim, 3), 5.0 * rng.normal(size=dim)
+    near = projected(point, design, 1.0)
+    np.testing.assert_allclose(projected(scale * point, design, scale), scale * near, rtol=1e-9)
+    np.testing.assert_allclose(projected(point, scale * design, 1.0), near, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1e30, 1e60, 1e100])
+def test_projection_from_beyond_the_horizon(far):
+    """A reward of 10^100 lands there; what remains is the direction of V x."""
+    design = np.diag([1.0, 10.0, 1e6])
+    near = projected(far * np.array([1.0, 1.0, 1.0]), design, 1.0)
+    assert np.linalg.norm(near) == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(near, np.diag(design) / np.linalg.norm(np.diag(design)), atol=1e-9)
+
+
+def test_projection_of_a_point_on_the_sphere_is_that_point():
+    point = np.array([0.6, 0.8])
+    np.testing.assert_allclose(projected(point, np.diag([1.0, 9.0]), 1.0), point, atol=1e-15)
+
+
+# ---- the inverse after many updates
+
+
+@njit
+def widen_many(region, arms, order, weight):
+    for i in order:
+        measure(region, arms[i])
+        widen(region, arms[i], weight)
+
+
+def exact_design(arms: np.ndarray, counts: np.ndarray, weight: float) -> np.ndarray:
+    long = arms.astype(np.longdouble)
+    outer = np.einsum("k,ki,kj->ij", counts.astype(np.longdouble), long, long)
+    return np.asarray(np.eye(arms.shape[1]) + np.longdouble(weight) * outer, dtype=float)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
+def test_the_inverse_is_the_inverse_after_a_million_updates(spread):
+    """Arms spread around one direction; at 1e-6 they are collinear to all intents and purposes."""
+    rng = np.random.default_rng(7)
+    arms = np.ones(6) / np.sqrt(6) + spread * rng.normal(size=(9, 6))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    order = rng.integers(0, 9, size=1_000_000)
+    region = make_region(6, 1.0)
+    widen_many(region, arms, order, 0.1)
+    design = exact_design(arms, np.bincount(order), 0.1)
+    exact = np.linalg.inv(design)
+    assert np.linalg.norm(region.design - design) < 1e-9 * np.linalg.norm(design)
+    assert np.linalg.norm(region.inverse - exact) < 1e-8 * np.linalg.norm(exact)
+    assert np.abs(region.inverse @ design - np.eye(6)).max() < 1e-8
+    assert region.counts[0] == 1_000_000
+    log_det = np.linalg.slogdet(design)[1]
+    assert region.numbers[2] == pytest.approx(log_det, rel=1e-9)
+
+
+@given(seed=SEEDS, dim=st.integers(1, 5), updates=st.integers(0, 60))
+def test_the_inverse_is_the_inverse_after_any_number_of_updates(seed, dim, updates):
+    rng = np.random.default_rng(seed)
+    region, design = make_region(dim, 0.5), 0.5 * np.eye(dim)
+    for _ in range(updates):
+        x = rng.normal(size=dim)
+        width = measure(region, x)
+        assert width == pytest.approx(np.sqrt(x @ np.linalg.solve(design, x)), rel=1e-9)
+        growth = widen(region, x, 0.7)
+        assert growth == pytest.approx(1 + 0.7 * width * width, rel=1e-12)
+        design += 0.7 * np.outer(x, x)
+    np.testing.assert_allclose(region.inverse, np.linalg.inv(design), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(region.design, design, rtol=1e-12, atol=1e-12)
+
+
+def test_a_repair_leaves_the_inverse_where_it_was():
+    """Update 1024 inverts V anew: nothing but rounding may change."""
+    rng = np.random.default_rng(0)
+    region, design = make_region(4, 1.0), np.eye(4)
+    for _ in range(1024):
+        x = rng.normal(size=4)
+        measure(region, x)
+        widen(region, x, 0.1)
+        design += 0.1 * np.outer(x, x)
+    np.testing.assert_allclose(region.inverse @ design, np.eye(4), atol=1e-12)
+    np.testing.assert_array_equal(region.inverse, region.inverse.T)
