@@ -4,6 +4,7 @@
 the plays seen and the rewards cut.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,35 @@ class Truncate(NamedTuple):
         total = 0.0
         for i in range(rewards.size):
             if norm * abs(rewards[i]) <= self.level:
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+        return total / rewards.size
+
+
+class TruncateByTime(NamedTuple):
+    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+
+    CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    >>> truncate = TruncateByTime(power=0.25)
+    >>> memory = truncate.init()
+    >>> [float(truncate.clean(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
+    [0.0, 1.1]
+    """
+
+    power: float
+    scale: float = 1.0
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            memory.counts[SEEN] += 1
+            if abs(rewards[i]) <= self.scale * math.pow(memory.counts[SEEN], self.power):
                 total += rewards[i]
             else:
                 memory.counts[CUT] += 1

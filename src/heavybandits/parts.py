@@ -108,3 +108,23 @@ def check_arms(arms: Any) -> Any:
             raise InvalidInput(f"Box.low must not exceed Box.high, but does at {place}")
         return Box(low, high)
     return cast(arms)
+
+
+def check_finite(name: str, policy: Any, arms: Any) -> None:
+    """Refuse a set without end to a policy that looks at every arm apart."""
+    if getattr(policy, "finite_only", False) and arms.size == 0:
+        raise InvalidInput(
+            f"{name} judges every arm on offer by itself, so it needs a finite set: "
+            f"{type(arms).__name__} has infinitely many arms. Offer rows of features, or use a "
+            "policy with a confidence region, such as crtm"
+        )
+
+
+def check_room(name: str, policy: Any, decisions: int) -> None:
+    """Refuse more decisions than a policy that keeps its history has room for."""
+    capacity = getattr(policy, "capacity", None)
+    if capacity is not None and decisions > capacity:
+        raise InvalidInput(
+            f"{name} keeps its history and has room for {capacity} decisions, "
+            f"but {decisions} are asked for: build it with a larger horizon"
+        )

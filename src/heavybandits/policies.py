@@ -3,11 +3,14 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import register_jitable
 
+from .arms import take
 from .filters import CUT, Memory
-from .linalg import dot, multiply
-from .regions import PROJECTIONS, UPDATES, measure
+from .linalg import combine, dot
+from .regions import CUTS, PROJECTIONS, UPDATES, measure
+from .streams import uniform
 from .verbs import clean, maximise, predict, radius, update
 
 LARGEST = (
@@ -52,6 +55,11 @@ class Optimism(NamedTuple):
     def dim(self) -> int:
         return int(self.estimator.dim)
 
+    @property
+    def capacity(self) -> int | None:
+        """Decisions there is room for, if the estimator keeps them; None for no limit."""
+        return getattr(self.estimator, "capacity", None)
+
     def init(self) -> OptimismState:
         return OptimismState(self.estimator.init(), self.filter.init())
 
@@ -72,10 +80,70 @@ class Optimism(NamedTuple):
         region = state.estimate.region
         width = radius(self.radius, state.estimate, region.counts[UPDATES])
         image = region.scratch[0]
-        multiply(region.inverse, x, image)
+        combine(region.inverse, x, image)
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
         return expected, width * math.sqrt(max(dot(x, image), 0.0))
 
     def tally(self, state: Any) -> tuple[int, int, int]:
         counts = state.estimate.region.counts
-        return counts[UPDATES], counts[PROJECTIONS], state.memory.counts[CUT]
+        cut = state.memory.counts[CUT] + counts[CUTS]
+        return counts[UPDATES], counts[PROJECTIONS], cut
+
+
+class UniformState(NamedTuple):
+    """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards."""
+
+    counts: Any
+    total: Any
+
+
+class Uniform(NamedTuple):
+    """An arm at random, each as likely as the other: what every algorithm has to beat.
+
+    Decision n takes number n of the stream of the seed, so a run can be repeated.
+
+    >>> Uniform(dim=3, seed=1).plays
+    1
+    """
+
+    dim: int
+    seed: int = 0
+
+    @property
+    def plays(self) -> int:
+        return 1
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    def init(self) -> UniformState:
+        return UniformState(np.zeros(2, np.int64), np.zeros(1))
+
+    def choose(self, state: Any, arms: Any, view: Any) -> int:
+        offered = 0
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0:
+                offered += 1
+        left = int(uniform(np.uint64(self.seed), state.counts[0]) * offered)
+        state.counts[0] += 1
+        arm = 0
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0:
+                if left == 0:
+                    arm = k
+                left -= 1
+        take(view, arm)
+        return arm
+
+    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+        restrain(rewards)
+        state.counts[1] += 1
+        state.total[0] += rewards[0]
+
+    def appraise(self, state: Any, x: Any) -> tuple[float, float]:
+        """The mean of all rewards so far, whatever the arm."""
+        return state.total[0] / max(state.counts[1], 1), 0.0
+
+    def tally(self, state: Any) -> tuple[int, int, int]:
+        return state.counts[1], 0, 0

@@ -14,7 +14,7 @@ from .compiling import compiled
 from .kernels import noise_kernel, play_kernel
 from .loop import make_episode
 from .noises import check_noise
-from .parts import cast, check_link
+from .parts import cast, check_arms, check_finite, check_link, check_room
 from .progress import Progress
 from .results import Result
 from .streams import ARMS, NOISE, stream_key
@@ -77,6 +77,8 @@ def simulate(
     for name, policy in named.items():
         check_match(name, policy, problem)
     horizon = whole("horizon", horizon)
+    for name, policy in named.items():
+        check_room(f"policies[{name!r}]", policy, horizon // policy.plays)
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     cells = [(name, r) for name in named for r in range(repetitions)]
@@ -116,6 +118,7 @@ def run_cell(
     bar: Progress | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """One policy, one repetition: a row a checkpoint, and the CPU seconds of this thread."""
+    check_room("policy", policy, horizon // policy.plays)
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     noise = np.empty(min(CHUNK, horizon))
     out = np.full((checkpoints.size, 4), np.nan)
@@ -153,7 +156,7 @@ def check_problem(problem: Any) -> Problem:
     """The problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
         raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
-    arms = cast(problem.arms)
+    arms = check_arms(problem.arms)
     dim = whole("arms.dim", arms.dim)
     given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta
     theta = finite_array("theta", given, (dim,))
@@ -175,6 +178,7 @@ def check_match(name: str, policy: Any, problem: Problem) -> None:
             f"{type(problem.arms).__name__} changes at every play: use FixedArms, or FrozenArms, "
             "which stand still for a decision"
         )
+    check_finite(f"policies[{name!r}]", policy, problem.arms)
 
 
 def make_checkpoints(
@@ -185,7 +189,7 @@ def make_checkpoints(
     >>> make_checkpoints(1000, 4).tolist(), make_checkpoints(1000, 4, "log").tolist()
     ([250, 500, 750, 1000], [1, 10, 100, 1000])
     """
-    if not isinstance(checkpoints, int | np.integer):
+    if isinstance(checkpoints, Iterable):
         given = sorted({whole("checkpoints", play) for play in checkpoints})
         if not given or given[-1] > horizon:
             raise InvalidInput(f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}")
@@ -194,7 +198,7 @@ def make_checkpoints(
     if spacing == "even":
         points = np.linspace(horizon / size, horizon, size)
     elif spacing == "log":
-        points = np.geomspace(1, horizon, size)
+        points = np.geomspace(horizon, 1, size)
     else:
         raise InvalidInput(f"spacing must be 'even' or 'log', got {spacing!r}")
     return np.unique(np.round(points).astype(np.int64))

@@ -139,7 +139,7 @@ def assess(self: Any, memory: Any, level: int, features: Any, estimates: Any, wi
 @verb
 def spread(self: Any, memory: Any, level: int, x: Any) -> float:
     """Base routine: the confidence width of one arm, from the data of one level."""
-    return self.spread(memory, level, x)  # type: ignore[no-any-return]
+    return self.spread(memory, level, x)
 
 
 @verb
