@@ -17,6 +17,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from heavybandits.streams import uniform
+from heavybandits.validation import InvalidInput
 from heavybandits.verbs import draw
 
 _FAR = 1e30  # from here on a power tail is a pure power to the last bit
@@ -494,20 +495,20 @@ def _mixes(noise: Any) -> bool:
 
 
 def check_noise(noise: Any) -> None:
-    """Raise ValueError, naming the field, if this is not a noise with allowed constants.
+    """Raise InvalidInput, naming the field, if this is not a noise with allowed constants.
 
     >>> check_noise(StudentT(dof=0.1))
     Traceback (most recent call last):
-    ValueError: StudentT.dof must be a number > 0.2, not 0.1
+    heavybandits.validation.InvalidInput: StudentT.dof must be a number > 0.2, not 0.1
     """
     name = type(noise).__name__
     if not callable(getattr(noise, "draw", None)):
-        raise ValueError(f"a noise must have a method draw(key, play); {name} has none")
+        raise InvalidInput(f"a noise must have a method draw(key, play); {name} has none")
     if not isinstance(noise, (*_OURS, Contaminated, Outlier)):
         return
 
     def refuse(field: str, allowed: str) -> None:
-        raise ValueError(f"{name}.{field} must be {allowed}, not {getattr(noise, field)!r}")
+        raise InvalidInput(f"{name}.{field} must be {allowed}, not {getattr(noise, field)!r}")
 
     for field, value in noise._asdict().items():
         if field in ("base", "outlier"):
