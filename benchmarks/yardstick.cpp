@@ -33,9 +33,16 @@ static double W[D][D], V[D][D], theta[D], direction[D], X[D][K], star[D];
 static double scores[K], squares[K], lengths[K];
 
 static double dot(const double* a, const double* b) {
-    double total = 0;
-    for (int i = 0; i < D; i++) total += a[i] * b[i];
-    return total;
+    double first = 0, second = 0, third = 0, fourth = 0;
+    int i = 0;
+    for (; i + 4 <= D; i += 4) {
+        first += a[i] * b[i];
+        second += a[i + 1] * b[i + 1];
+        third += a[i + 2] * b[i + 2];
+        fourth += a[i + 3] * b[i + 3];
+    }
+    for (; i < D; i++) first += a[i] * b[i];
+    return (first + second) + (third + fourth);
 }
 
 template <int N>

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from .linalg import combine, squares
-from .regions import REPAIR_EVERY, SHRINK, STEP, UPDATES
+from .linalg import combine, largest, squares
+from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES
 from .streams import uniform
 
 STATIC, FROZEN, FRESH = "static", "frozen", "fresh"
@@ -80,13 +80,12 @@ def take(view: Any, arm: int) -> None:
 
 
 @register_jitable
-def best_score(view: Any, theta: Any, size: int) -> float:
-    """The largest x.theta among the first `size` columns."""
+def best_score(view: Any, theta: Any) -> float:
+    """The largest x.theta of the arms on offer."""
     combine(view.features, theta, view.widths)
-    best = view.widths[0]
-    for k in range(1, size):
-        best = max(best, view.widths[k])
-    return best
+    for k in range(view.widths.size):
+        view.widths[k] -= view.penalty[k]
+    return largest(view.widths)
 
 
 @register_jitable
@@ -112,7 +111,7 @@ def follow(view: Any, region: Any) -> None:
         for k in range(view.squares.size):
             view.squares[k] -= shrink * view.widths[k] * view.widths[k]
             view.scores[k] -= step * view.widths[k]
-        if math.isnan(step):
+        if region.numbers[STRAYED] != 0.0:
             combine(view.features, region.centre, view.scores)
     else:
         measure_all(view, region)
@@ -121,16 +120,14 @@ def follow(view: Any, region: Any) -> None:
 
 @register_jitable
 def pick(view: Any, width: float) -> int:
-    """Lowest arm of the largest x.centre + width ||x||_{V^-1}, from view.scores and view.squares."""
+    """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
     for k in range(view.scores.size):
-        view.widths[k] = width * math.sqrt(max(view.squares[k], 0.0))
+        bonus = width * math.sqrt(max(view.squares[k], 0.0))
+        view.widths[k] = view.scores[k] + bonus - view.penalty[k]
+    best = largest(view.widths)
     arm = 0
-    best = -math.inf
-    for k in range(view.scores.size):
-        index = view.scores[k] + view.widths[k] - view.penalty[k]
-        if index > best:
-            best = index
-            arm = k
+    while view.widths[arm] < best:
+        arm += 1
     take(view, arm)
     return arm
 
@@ -160,7 +157,7 @@ class FreshArms(NamedTuple):
         return True
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta, self.size)
+        return best_score(view, theta)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         measure_all(view, region)
@@ -211,8 +208,8 @@ class FixedArms(FreshArms):
 class GivenArms(NamedTuple):
     """A fixed set that you name: the rows of `features`, shape (K, d).
 
-    >>> GivenArms(np.eye(3)).view().features.shape
-    (3, 3)
+    >>> GivenArms(np.eye(3)).size, GivenArms(np.eye(3)).changes
+    (3, 'static')
     """
 
     features: Any
@@ -241,7 +238,7 @@ class GivenArms(NamedTuple):
         return play == 0
 
     def top(self, view: Any, theta: Any) -> float:
-        return best_score(view, theta, self.features.shape[0])
+        return best_score(view, theta)
 
     def maximise(self, view: Any, region: Any, width: float) -> int:
         follow(view, region)

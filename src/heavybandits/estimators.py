@@ -1,10 +1,9 @@
 """Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
 
-import math
 from typing import Any, NamedTuple
 
-from .linalg import dot, norm, project_ball
-from .regions import PROJECTIONS, STEP, Region, make_region, move_centre, widen
+from .linalg import norm, project_ball
+from .regions import EXPECTED, PROJECTIONS, STRAYED, Region, make_region, move_centre, widen
 from .verbs import mean, project
 
 
@@ -85,11 +84,11 @@ class OnlineNewton(NamedTuple):
 
     def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
         region = estimate.region
-        gradient = mean(self.link, dot(x, region.centre)) - reward
+        gradient = region.numbers[EXPECTED] - reward
         move_centre(region, gradient / widen(region, x, self.curvature))
         if project(self.projection, region):
             region.counts[PROJECTIONS] += 1
-            region.numbers[STEP] = math.nan
+            region.numbers[STRAYED] = 1.0
 
 
 class Ridge(NamedTuple):
@@ -112,5 +111,5 @@ class Ridge(NamedTuple):
 
     def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
         region = estimate.region
-        gradient = dot(x, region.centre) - reward
+        gradient = region.numbers[EXPECTED] - reward
         move_centre(region, gradient / widen(region, x, 1.0))

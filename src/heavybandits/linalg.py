@@ -12,11 +12,31 @@ from numba.extending import register_jitable
 
 @register_jitable
 def dot(a: Any, b: Any) -> float:
-    """a.b"""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
+    """a.b, in four sums side by side: one alone waits for every addition to end."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    i = 0
+    while i + 4 <= a.size:
+        first += a[i] * b[i]
+        second += a[i + 1] * b[i + 1]
+        third += a[i + 2] * b[i + 2]
+        fourth += a[i + 3] * b[i + 3]
+        i += 4
+    while i < a.size:
+        first += a[i] * b[i]
+        i += 1
+    return (first + second) + (third + fourth)
+
+
+@register_jitable
+def largest(values: Any) -> float:
+    """max_k values_k, for a number of values that is a multiple of four."""
+    first, second, third, fourth = values[0], values[1], values[2], values[3]
+    for k in range(4, values.size, 4):
+        first = max(first, values[k])
+        second = max(second, values[k + 1])
+        third = max(third, values[k + 2])
+        fourth = max(fourth, values[k + 3])
+    return max(max(first, second), max(third, fourth))
 
 
 @register_jitable

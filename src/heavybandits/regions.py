@@ -8,7 +8,7 @@ from numba.extending import register_jitable
 
 from .linalg import add_outer, add_outer_exactly, combine, dot, invert
 
-SQUARE, SHRINK, LOGDET, STEP = 0, 1, 2, 3  # places in Region.numbers
+SQUARE, SHRINK, LOGDET, STEP, STRAYED, EXPECTED = range(6)  # places in Region.numbers
 UPDATES, PROJECTIONS, CUTS = 0, 1, 2  # places in Region.counts
 
 REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
@@ -18,9 +18,10 @@ class Region(NamedTuple):
     """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
 
     numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step;
-    ln(det V / det V_1); how far the centre went against `direction` in the last update, nan if it
-    also went elsewhere. counts: updates, projections, and the rewards that an estimator which
-    truncates its whole history cuts at present. lost: what the sums in `design` lost to rounding.
+    ln(det V / det V_1); how far the centre went against `direction` in the last update, and 1 if it
+    went elsewhere too; the mean reward expected of that arm. counts: updates, projections, and the
+    rewards that an estimator which truncates its whole history cuts at present. lost: what the sums
+    in `design` lost to rounding.
     """
 
     centre: Any
@@ -43,7 +44,7 @@ def make_region(dim: int, penalty: float) -> Region:
         inverse=inverse,
         design=design,
         direction=np.zeros(dim),
-        numbers=np.zeros(4),
+        numbers=np.zeros(6),
         counts=np.zeros(3, np.int64),
         scratch=np.zeros((max(dim, 5), dim)),
         lost=np.zeros((dim, dim)),
@@ -65,7 +66,7 @@ def widen(region: Any, x: Any, weight: float) -> float:
     growth = 1.0 + weight * region.numbers[SQUARE]
     region.numbers[SHRINK] = weight / growth
     region.numbers[LOGDET] += math.log(growth)
-    region.numbers[STEP] = math.nan
+    region.numbers[STRAYED] = 1.0
     region.counts[UPDATES] += 1
     add_outer_exactly(region.design, region.lost, weight, x)
     if region.counts[UPDATES] % REPAIR_EVERY == 0:
@@ -79,5 +80,6 @@ def widen(region: Any, x: Any, weight: float) -> float:
 def move_centre(region: Any, step: float) -> None:
     """centre -= step V^-1 x, for the x last measured and V before it was widened."""
     region.numbers[STEP] = step
+    region.numbers[STRAYED] = 0.0
     for i in range(region.centre.size):
         region.centre[i] -= step * region.direction[i]
