@@ -127,7 +127,9 @@ def write_text(diagnosis: Diagnosis) -> str:
     advice, symmetry = advise(diagnosis), diagnosis.symmetry
     moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
     shares = ", ".join(f"{k}: {v:.1%}" for k, v in diagnosis.shares.items() if k != "per_mille")
-    kind = "noise left by a linear fit" if diagnosis.dim is not None else "rewards"
+    kind = (
+        "noise left by a linear fit" if diagnosis.dim is not None else "rewards about their median"
+    )
     lines = [
         f"{diagnosis.rows} rewards, {diagnosis.zeros:.1%} of them zero; mean |reward| "
         f"{diagnosis.scale:.4g}",

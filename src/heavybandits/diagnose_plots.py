@@ -36,12 +36,8 @@ def _title(diagnosis: Any) -> str:
 
 
 def _sides(diagnosis: Any) -> list[tuple[str, Any, str, Any]]:
-    one_sided = diagnosis.dim is None and diagnosis.rewards.min() >= 0.0
-    centred = diagnosis.rewards if one_sided else diagnosis.noise
-    return [
-        ("upper", diagnosis.upper, UPPER, centred),
-        ("lower", diagnosis.lower, LOWER, -centred),
-    ]
+    noise = diagnosis.noise
+    return [("upper", diagnosis.upper, UPPER, noise), ("lower", diagnosis.lower, LOWER, -noise)]
 
 
 def _plot_survival(axes: Any, diagnosis: Any) -> None:
@@ -59,7 +55,11 @@ def _plot_survival(axes: Any, diagnosis: Any) -> None:
         axes.loglog(ends, start * (ends / tail.threshold) ** -tail.index, color=FIT, linewidth=1.2)
         axes.set_ylim(bottom=0.5 / values.size, top=1.5)
     _limit_left(axes, diagnosis)
-    axes.set(title="survival, with Hill's power law", xlabel="distance", ylabel="share beyond it")
+    axes.set(
+        title="survival, with Hill's power law",
+        xlabel="distance from the middle",
+        ylabel="share beyond it",
+    )
     _finish(axes)
 
 

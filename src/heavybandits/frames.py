@@ -133,8 +133,9 @@ def _number(value: Any, name: str, row: int) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
+        shown = value.item() if isinstance(value, np.generic) else value
         raise InvalidInput(
-            f"column {name!r} must hold numbers, got {value!r} in row {row}"
+            f"column {name!r} must hold numbers, got {shown!r} in row {row}"
         ) from None
 
 

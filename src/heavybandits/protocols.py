@@ -156,3 +156,22 @@ def judge_oracle(offer: Offer, rewards: Floats, scores: Floats) -> float:
     shown = np.where(offer.offers >= 0, scores[offer.offers], -np.inf)
     best = shown.argmax(axis=1)
     return float(rewards[offer.payers[np.arange(best.size), best]].mean())
+
+
+def holdout_gains(rounds: Rounds, offer: Offer) -> Floats:
+    """What a linear score fitted on one half of the rounds makes on the other, above random play.
+
+    One number a round, both halves in turn. If their mean is not clearly above zero, there is next
+    to nothing to learn, whatever an in-sample oracle makes.
+    """
+    there = offer.offers >= 0
+    paid = np.where(there, rounds.rewards[offer.payers], 0.0)
+    random = paid.sum(axis=1) / there.sum(axis=1)
+    gains = np.empty(len(paid))
+    for part in (0, 1):
+        fit, test = np.arange(len(paid)) % 2 != part, np.arange(len(paid)) % 2 == part
+        shown, known = rounds.features[offer.offers[fit][there[fit]]], paid[fit][there[fit]]
+        scores = rounds.features @ np.linalg.lstsq(shown, known, rcond=None)[0]
+        index = np.where(there[test], scores[offer.offers[test]], -np.inf).argmax(axis=1)
+        gains[test] = paid[test, index] - random[test]
+    return gains
