@@ -1,4 +1,4 @@
-"""The loop and its results: what a play is, who meets what, and that nothing depends on the rest."""
+"""The loop and its results: what a play is, who meets what, and what nothing depends on."""
 
 import io
 import re

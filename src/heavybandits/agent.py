@@ -86,10 +86,9 @@ class Agent:
             self._ledger = Ledger(ledger, self, whole("snapshot_every", snapshot_every))
 
     def reset(self) -> None:
-        """Forget everything that was learned, and every ticket."""
+        """Forget everything that was learned, and every ticket; their numbers do not come again."""
         with self._lock:
-            first = self._book.issued if self._ledger.durable else 0  # there no number comes twice
-            self._commit([Event(Kind.RESET, first, self._clock())])
+            self._commit([Event(Kind.RESET, self._book.issued, self._clock())])
 
     # ---- deciding
 
@@ -270,17 +269,20 @@ class Agent:
     @property
     def theta(self) -> Floats:
         """The centre of the confidence region (a copy)."""
-        return self._region().centre.copy()
+        with self._lock:
+            return self._region().centre.copy()
 
     @property
     def design(self) -> Floats:
         """V (a copy)."""
-        return self._region().design.copy()
+        with self._lock:
+            return self._region().design.copy()
 
     @property
     def inverse(self) -> Floats:
         """V^-1 (a copy)."""
-        return self._region().inverse.copy()
+        with self._lock:
+            return self._region().inverse.copy()
 
     @property
     def updates(self) -> int:

@@ -63,7 +63,7 @@ class Offers:
             return
         with np.errstate(over="ignore"):
             longest = float(np.sqrt(np.einsum("kd,kd->k", arms, arms).max()))
-        if longest > 1.0 + 1e-9:
+        if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
             self._warned = True
             warnings.warn(
                 f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
