@@ -4,11 +4,8 @@ from typing import Any
 
 import numpy as np
 
-import heavybandits
-
-from .. import noises, spaces, state
+from .. import adaptive, baselines, baselines_finite, state  # noqa: F401  (loads all their parts)
 from ..simulate import (
-    Problem,
     check_match,
     check_policies,
     check_problem,
@@ -75,18 +72,10 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
     return state.build(description, known_parts(parts or []))
 
 
-def known_parts(names: list[str]) -> dict[str, type]:
-    """The parts of the library by name, those of problems included, and the ones named."""
-    modules = (heavybandits, noises, spaces)
-    found = {name: item for module in modules for name, item in vars(module).items()}
+def known_parts(names: list[str]) -> dict[str, Any]:
+    """The parts of the library by name, and those named as "module:Class"."""
     own = {name: resolve(name) for name in names}
-    known: dict[str, Any] = {n: item for n, item in found.items() if _is_part_class(item)}
     for name, item in own.items():
-        if not _is_part_class(item):
+        if not (isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")):
             raise InvalidInput(f"parts must name NamedTuples, got {name!r}")
-        known[item.__name__] = item
-    return state.known_parts() | {"Problem": Problem} | known
-
-
-def _is_part_class(item: Any) -> bool:
-    return isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")
+    return state.known_parts() | {item.__name__: item for item in own.values()}
