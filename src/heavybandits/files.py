@@ -2,8 +2,11 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
+
+_umask_lock = threading.Lock()
 
 
 def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -23,16 +26,17 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
+    with _umask_lock:  # it can only be read by setting it, and two threads would leave it at zero
+        mask = os.umask(0)
+        os.umask(mask)
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name itself durable, where the system can."""
     try:
         handle = os.open(folder, os.O_RDONLY)

@@ -137,7 +137,7 @@ class Sweep:
                     report = self.collect(cell)
                 if report.status == UNWRITABLE:
                     raise SweepError(report.text)
-                if report.status != DONE and not self.given_up(cell, report):
+                if report.status != DONE and not self.given_up(cell, report, len(batch) == 1):
                     (suspects if report.status == CRASHED else queue).append(cell)
 
     def tried(self, cells: list[Cell], window: int) -> Iterator[tuple[Cell, Report]]:
@@ -167,25 +167,24 @@ class Sweep:
         self.display.advance(cell)
         return Report(DONE)
 
-    def given_up(self, cell: Cell, report: Report) -> bool:
-        """Count a failure; True if it was the last that we allow."""
+    def given_up(self, cell: Cell, report: Report, alone: bool) -> bool:
+        """Count a failure; True if it was the last that we allow. A suspect is not yet guilty."""
         self.attempts[cell.key] += 1
-        if self.attempts[cell.key] < self.retries:
+        if self.attempts[cell.key] < self.retries or (report.status == CRASHED and not alone):
             return False
         self.outcome.failed.append((cell, report.text))
         note_failure(self.folder, cell, report.text)
         self.display.advance(cell)
-        self.display.say(f"{cell.name} failed {self.retries} times: {_last_line(report.text)}")
+        last_line = report.text.strip().splitlines()[-1]
+        self.display.say(f"{cell.name} failed {self.attempts[cell.key]} times: {last_line}")
         return True
 
 
 def _report(future: "Future[Any]") -> Report:
     """What the worker said, or how it died."""
     try:
-        return Report(*future.result())
+        report: Report = future.result()
+        return report
     except (Exception, CancelledError) as error:
-        return Report(CRASHED, f"the worker died: {type(error).__name__}: {error}")
-
-
-def _last_line(text: str) -> str:
-    return text.strip().splitlines()[-1]
+        first_line = str(error).partition("\n")[0]
+        return Report(CRASHED, f"the worker died: {type(error).__name__}: {first_line}")

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from .cells import Cell, resolve
 from .store import cell_path, free_bytes, write_cell
@@ -19,7 +20,8 @@ DONE, RAISED, CRASHED, UNWRITABLE = "done", "raised", "crashed", "unwritable"
 _PR_SET_PDEATHSIG = 1
 
 
-class Report(NamedTuple):
+@dataclass(frozen=True)
+class Report:
     """How a cell went; the result itself is on the disk."""
 
     status: str

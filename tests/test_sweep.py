@@ -1,0 +1,511 @@
+"""Cells, their store and the run, on every backend."""
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits import InvalidInput, state
+from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
+from heavybandits.sweep.cells import check_json, kind, schedule
+from heavybandits.sweep.display import Display
+from heavybandits.sweep.simulation import build_parts, simulate_cell
+from heavybandits.sweep.store import cell_path, load_cell, timing_path
+from sweep_functions import OwnNoise
+
+HERE = "sweep_functions"
+
+
+def cell(function: str, number: float = 1.0, **settings: Any) -> Cell:
+    label = f"{function} of {number}"
+    return Cell(f"{HERE}:{function}", {"number": number, **settings}, label=label)
+
+
+def squares(count: int = 6) -> list[Cell]:
+    return [cell("square", float(number)) for number in range(count)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "cells").iterdir())}
+
+
+OLD = store.versions() | {"numpy": "1.0"}
+
+
+def needs(backend: str, module: str) -> Any:
+    missing = importlib.util.find_spec(module) is None
+    reason = f"{module} is not installed: pip install 'heavybandits[{backend}]'"
+    return pytest.param(backend, marks=pytest.mark.skipif(missing, reason=reason))
+
+
+def run(cells: list[Cell], folder: Path, **options: Any) -> Any:
+    return run_cells(cells, folder, **{"backend": "sequential", "quiet": True} | options)
+
+
+# ---- cells
+
+
+def test_the_key_is_the_content_and_nothing_else() -> None:
+    one = Cell("math:sqrt", {"a": 1, "b": [1.5, None, True]}, "code", label="x", weight=2.0)
+    same = Cell("math:sqrt", {"b": (1.5, None, True), "a": 1}, "code", label="y", weight=3.0)
+    assert one.key == same.key
+    assert one == same
+    others = [
+        Cell("math:exp", one.settings, "code"),
+        Cell("math:sqrt", {**one.settings, "a": 1.0}, "code"),
+        Cell("math:sqrt", one.settings, "other"),
+    ]
+    assert len({one.key, *(other.key for other in others)}) == 4
+
+
+def test_a_later_change_of_the_settings_does_not_reach_the_cell() -> None:
+    settings = {"numbers": [1, 2]}
+    made = Cell("math:sqrt", settings)
+    key = made.key
+    settings["numbers"].append(3)
+    assert made.settings == {"numbers": [1, 2]}
+    assert Cell("math:sqrt", made.settings).key == key
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"a": {1: 2}}, "strings as keys"),
+        ({"a": [1, np.int64(2)]}, r"a'\]\[1\] must be plain JSON"),
+        ({"a": float("nan")}, "must be finite"),
+        ({"a": np.zeros(2)}, "plain JSON"),
+        ({"a": hb.StudentT(3.0)}, "plain JSON"),
+    ],
+)
+def test_settings_that_json_cannot_hold_are_refused(value: Any, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        check_json("settings", value)
+    with pytest.raises(InvalidInput, match=words):
+        Cell("math:sqrt", value)
+
+
+@pytest.mark.parametrize("name", ["nowhere:f", "math", "math:nothing", "math:pi", ":sqrt", ""])
+def test_a_function_that_is_not_there_is_refused_before_the_sweep(
+    name: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="function must"):
+        run([Cell(name, {})], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_cell_of_each_kind_comes_first_then_the_heavy_ones() -> None:
+    parts = [state.describe(part) for part in (hb.Raw(), hb.Median(3))]
+    cells = [
+        Cell("math:sqrt", {"part": part, "n": n}, weight=n) for part in parts for n in (1, 5, 3)
+    ]
+    assert len({kind(one) for one in cells}) == 2
+    order = schedule(cells)
+    assert {kind(one) for one in order[:2]} == {kind(one) for one in cells}
+    assert [one.weight for one in order] == [5, 5, 3, 3, 1, 1]
+    light = Cell("math:exp", {}, weight=0.1)
+    assert light in schedule([*cells, light])[:3]
+
+
+# ---- the store
+
+
+def test_results_come_back_as_they_were(tmp_path: Path) -> None:
+    given = {
+        "matrix": np.arange(6.0).reshape(2, 3).T,
+        "flags": np.array([True, False]),
+        "numbers": np.array([1, -2], np.int64),
+        "words": np.array(["a", "bcd"]),
+        "empty": np.zeros((0, 4)),
+        "number": -0.0,
+        "nothing": float("nan"),
+        "count": 7,
+        "yes": True,
+        "name": "déjà vu",
+        "scalar": np.float64(0.1),
+    }
+    one = cell("square")
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "timings").mkdir()
+    store.write_cell(tmp_path, one, given, cpu_seconds=0.5)
+    found = read_cell(tmp_path, one)
+    assert found is not None
+    assert found.pop("cpu_seconds") == 0.5
+    assert set(found) == set(given)
+    for name, value in given.items():
+        assert np.array_equal(found[name], value, equal_nan=name == "nothing"), name
+        assert np.asarray(found[name]).dtype == np.asarray(value).dtype
+    assert str(found["number"]) == "-0.0"
+    assert type(found["count"]) is int
+    assert type(found["yes"]) is bool
+
+
+def test_a_file_is_a_plain_npz_without_pickle(tmp_path: Path) -> None:
+    run([cell("square", 2.0)], tmp_path)
+    with np.load(cell_path(tmp_path, cell("square", 2.0)), allow_pickle=False) as file:
+        header = json.loads(file["header.json"])
+        assert file["squares"].shape == (3,)
+    assert header["body"]["versions"]["numpy"] == np.__version__
+    assert header["body"]["cell"] == [f"{HERE}:square", {"number": 2.0}, ""]
+
+
+def test_timings_are_kept_apart_and_given_back(tmp_path: Path) -> None:
+    result = run([cell("timed")], tmp_path).results[cell("timed").key]
+    assert result["number"] == 1.0
+    assert result["seconds"] == 4.0
+    assert result["cpu_seconds"].tolist() == [1.5, 2.5]
+    assert b"seconds" not in store.pack(cell("square"), {"a": 1}, [])
+    assert "cpu_seconds" in json.loads(timing_path(tmp_path, cell("timed")).read_bytes())
+    plain = run([cell("square")], tmp_path).results[cell("square").key]
+    assert 0.0 <= plain["cpu_seconds"] < 10.0
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(tmp_path: Path) -> None:
+    one = cell("square", 3.0)
+    truth = run([one], tmp_path).results[one.key]
+    path = cell_path(tmp_path, one)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    noticed = 0
+    for place in rng.integers(len(data), size=400):
+        mangled = bytearray(data)
+        mangled[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(mangled)
+        found = read_cell(tmp_path, one)
+        noticed += found is None
+        if found is not None:
+            assert np.array_equal(found["squares"], truth["squares"])
+    assert noticed > 200
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "format", "timings", "versions"])
+def test_what_cannot_be_trusted_is_reported_and_computed_again(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = squares(3)
+    run(cells, tmp_path)
+    whole = files(tmp_path)
+    path = cell_path(tmp_path, cells[0])
+    reason = {"foreign": "another cell", "format": "format 2", "timings": "lost its timings"}
+    if damage in ("cut", "empty"):
+        path.write_bytes(path.read_bytes()[: 100 if damage == "cut" else 0])
+    elif damage == "foreign":
+        path.write_bytes(cell_path(tmp_path, cells[1]).read_bytes())
+    elif damage == "timings":
+        timing_path(tmp_path, cells[0]).unlink()
+    else:
+        change = ("FORMAT", 2) if damage == "format" else ("versions", lambda: OLD)
+        with monkeypatch.context() as patch:
+            patch.setattr(store, *change)
+            path.write_bytes(store.pack(cells[0], {"squares": np.zeros(3)}, []))
+    outcome = run(cells, tmp_path)
+    assert (outcome.computed, outcome.reused) == (1, 2)
+    assert [one for one, _ in outcome.damaged] == [cells[0]]
+    words = reason.get(damage, "numpy 1.0" if damage == "versions" else "is damaged")
+    assert words in capsys.readouterr().err
+    assert files(tmp_path) == whole
+
+
+def test_another_version_of_ours_is_no_reason_to_compute_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(squares(2), tmp_path)
+    newer = store.versions() | {"heavybandits": "99"}
+    monkeypatch.setattr(store, "versions", lambda: newer)
+    assert run(squares(2), tmp_path).reused == 2
+
+
+def test_the_digest_sees_results_and_neither_order_nor_time(tmp_path: Path) -> None:
+    cells = squares(3)
+    run(cells, tmp_path / "a")
+    run(cells[::-1], tmp_path / "b")
+    one = digest(tmp_path / "a", cells)
+    assert one == digest(tmp_path / "b", [*cells[::-1], cells[0]])
+    assert one != digest(tmp_path / "a", cells[:2])
+    (changed,) = run([cell("square", 0.0, size=4)], tmp_path / "a").results.values()
+    assert changed["count"] == 4
+    with pytest.raises(SweepError, match="square of 9"):
+        digest(tmp_path / "a", [cell("square", 9.0)])
+
+
+# ---- the run
+
+
+def test_only_what_is_missing_is_computed(tmp_path: Path) -> None:
+    log = str(tmp_path / "log")
+    cells = [cell("calls", float(number), log=log) for number in range(4)]
+    first = run(cells[:3], tmp_path)
+    again = run([*cells[::-1], cells[0]], tmp_path)
+    assert (first.computed, first.reused) == (3, 0)
+    assert (again.computed, again.reused) == (1, 3)
+    assert sorted(Path(log).read_text().split()) == ["0.0", "1.0", "2.0", "3.0"]
+    changed = Cell(cells[0].function, cells[0].settings, code="new")
+    assert run([*cells, changed], tmp_path).computed == 1
+
+
+def test_a_cell_cannot_change_its_settings(tmp_path: Path) -> None:
+    one = Cell(f"{HERE}:settings_as_given", {"list": [1]})
+    assert run([one], tmp_path).results[one.key]["length"] == 2
+    assert one.settings == {"list": [1]}
+
+
+def test_no_cells_is_a_sweep_too(tmp_path: Path) -> None:
+    outcome = run([], tmp_path, backend="loky")
+    assert (outcome.results, outcome.failed, outcome.computed) == ({}, [], 0)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threads"])
+def test_a_cell_that_raises_is_named_and_the_rest_finish(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = str(tmp_path / "marker")
+    bad = [cell("raises", 5.0), cell("leaves"), cell("bad_result")]
+    good = [*squares(4), cell("raises_once", 2.0, marker=marker)]
+    outcome = run([*bad, *good], tmp_path, backend=backend)
+    assert {one for one, _ in outcome.failed} == set(bad)
+    assert set(outcome.results) == {one.key for one in good}
+    errors = dict(outcome.failed)
+    assert "no square of 5.0" in errors[bad[0]]
+    assert "'thing' must be an array" in errors[bad[2]]
+    assert "raises of 5.0 failed 3 times: ArithmeticError" in capsys.readouterr().err
+    note = json.loads((tmp_path / "failed" / f"{bad[0].key}.json").read_bytes())
+    assert note["settings"] == {"number": 5.0}
+    assert note["label"] == "raises of 5.0"
+
+
+def test_a_failure_is_forgotten_once_the_cell_succeeds(tmp_path: Path) -> None:
+    one = cell("raises_once", 1.0, marker=str(tmp_path / "marker"))
+    assert len(run([one], tmp_path, retries=1).failed) == 1
+    assert list((tmp_path / "failed").iterdir())
+    assert run([one], tmp_path, retries=1).computed == 1
+    assert not list((tmp_path / "failed").iterdir())
+
+
+def test_progress_is_told_and_quiet_is_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[tuple[int, int]] = []
+    run(squares(2), tmp_path)
+    run(squares(4), tmp_path, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(3, 4), (4, 4)]
+    assert capsys.readouterr().err == ""
+    run(squares(5), tmp_path, quiet=False)
+    assert capsys.readouterr().err == "5/5 cells, 4 reused\n"
+
+
+def test_the_time_left_goes_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [Cell("math:sqrt", {"x": x}, weight=x) for x in (1.0, 9.0)]
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with Display(cells, reused=0, quiet=True) as display:
+        now[0] += 7.0
+        display.advance(cells[0])
+        assert display.status() == "1/2 cells, 1 min 3 s left"
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Display(squares(2), reused=1) as display:
+        display.advance(squares(2)[0])
+    assert "2/3 cells, 1 reused" in terminal.getvalue()
+
+
+def test_ctrl_c_stops_and_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = cell("square"), cell("interrupts")
+    with pytest.raises(KeyboardInterrupt):
+        run([first, second], tmp_path)
+    assert "Run the same command again" in capsys.readouterr().err
+    assert run([first], tmp_path).reused == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"backend": "slurm"}, "backend must be one of loky, sequential, threads, dask, ray"),
+        ({"jobs": 0}, "jobs must be"),
+        ({"retries": 0}, "retries must be"),
+        ({"backend": "loky", "address": "tcp://127.0.0.1:1"}, "address is for dask and ray"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        run(squares(1), tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "module", "extra"),
+    [("loky", "joblib", "lab"), ("dask", "distributed", "dask"), ("ray", "ray", "ray")],
+)
+def test_a_missing_extra_says_how_to_get_it(
+    backend: str, module: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"heavybandits\[{extra}\]"):
+        run(squares(1), tmp_path, backend=backend)
+
+
+# ---- the folder
+
+
+def test_leftovers_of_a_kill_are_cleared_unless_another_sweep_is_at_work(tmp_path: Path) -> None:
+    from heavybandits.sweep.folder import hold
+
+    run(squares(1), tmp_path)
+    leftover = tmp_path / "cells" / ".abc.npz.x1y2"
+    leftover.write_bytes(b"half")
+    with hold(tmp_path):
+        assert not leftover.exists()
+        leftover.write_bytes(b"half")
+        run(squares(2), tmp_path)
+        assert leftover.exists()
+    run(squares(2), tmp_path)
+    assert not leftover.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SweepError, match=r"cannot write .*file.*bytes free"):
+        run(squares(1), tmp_path / "file")
+
+
+def test_too_little_room_is_noticed_before_the_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run([cell("large", 1.0)], tmp_path)
+    monkeypatch.setattr(store, "free_bytes", lambda path: 400_000)
+    with pytest.raises(SweepError, match="12 cells need about 491520 bytes, and 400000 bytes are"):
+        run([cell("large", float(number)) for number in range(2, 14)], tmp_path)
+    assert run([cell("large", 2.0)], tmp_path).computed == 1
+
+
+# ---- the same numbers everywhere
+
+
+def simulations() -> list[Cell]:
+    problem = hb.Problem(hb.FixedArms(5, 3), hb.Logistic(), hb.StudentT(3.0))
+    policy = hb.crtm(dim=3, horizon=500, moment=3.5, width=1e-2)
+    return [
+        Cell(
+            "heavybandits.sweep.simulation:simulate_cell",
+            {
+                "policy": state.describe(policy),
+                "problem": state.describe(problem),
+                "horizon": 500,
+                "repetitions_from": first,
+                "repetitions_to": first + 2,
+                "seed": 7,
+                "checkpoints": [100, 500],
+            },
+        )
+        for first in (0, 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a sweep in one process, undisturbed."""
+    folder = tmp_path_factory.mktemp("truth")
+    run([*squares(8), *simulations()], folder)
+    return files(folder)
+
+
+@pytest.mark.parametrize(
+    ("backend", "jobs"),
+    [("loky", 1), ("loky", 2), ("loky", 3), ("threads", 2)],
+)
+def test_every_backend_writes_the_same_bytes(
+    backend: str, jobs: int, truth: dict[str, bytes], tmp_path: Path
+) -> None:
+    cells = [*simulations(), *squares(8)]
+    outcome = run(cells, tmp_path, backend=backend, jobs=jobs)
+    assert outcome.computed == len(cells)
+    assert files(tmp_path) == truth
+
+
+def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
+    cells = simulations()
+    outcome = run(cells, tmp_path)
+    problem = hb.Problem(hb.FixedArms(5, 3), hb.Logistic(), hb.StudentT(3.0))
+    policy = hb.crtm(dim=3, horizon=500, moment=3.5, width=1e-2)
+    whole = hb.simulate(
+        policy, problem, horizon=500, repetitions=4, seed=7, checkpoints=[100, 500], progress=False
+    )
+    parts = [outcome.results[one.key] for one in cells]
+    regret = np.concatenate([part["regret"] for part in parts])
+    assert np.array_equal(regret, whole.curves("policy")[1])
+    for name in ("updates", "projections", "truncated"):
+        stacked = np.concatenate([part[name] for part in parts]).ravel()
+        assert stacked.dtype == np.int64
+        assert np.array_equal(stacked, whole.data[name])
+    assert parts[0]["cpu_seconds"].shape == (2,)
+
+
+def test_own_parts_are_taken_by_name_and_nothing_else_is() -> None:
+    settings = dict(simulations()[0].settings)
+    settings["problem"] = json.loads(json.dumps(settings["problem"]))
+    settings["problem"]["fields"]["noise"]["part"] = "OwnNoise"
+    with pytest.raises(state.StateError, match="OwnNoise"):
+        simulate_cell(**settings)
+    assert build_parts(settings["problem"], [f"{HERE}:OwnNoise"]).noise == OwnNoise(3.0)
+    with pytest.raises(InvalidInput, match="NamedTuples"):
+        simulate_cell(**settings, parts=["math:sqrt"])
+
+
+def test_loky_workers_use_one_thread_each_and_are_kept(tmp_path: Path) -> None:
+    cells = [cell("process", float(number)) for number in range(8)]
+    first = run(cells[:4], tmp_path, backend="loky", jobs=2)
+    second = run(cells[4:], tmp_path, backend="loky", jobs=2)
+    results = [*first.results.values(), *second.results.values()]
+    assert {result["threads"] for result in results} == {"1"}
+    processes = {result["process"] for result in results}
+    assert len(processes) <= 2
+    assert os.getpid() not in processes
+
+
+def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
+    from heavybandits.files import replace_atomically
+
+    def write() -> None:
+        for _ in range(50):
+            replace_atomically(tmp_path / f"{threading.get_ident()}", lambda p: p.write_bytes(b""))
+
+    before = os.umask(0o027)
+    try:
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert os.umask(0o027) == 0o027
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o640}
+    finally:
+        os.umask(before)
+
+
+def test_a_worker_that_says_done_without_a_file_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heavybandits.sweep import run as module
+    from heavybandits.sweep.worker import DONE, Report
+
+    monkeypatch.setattr(module, "compute", lambda cell, folder: Report(DONE))
+    outcome = run(squares(1), tmp_path)
+    assert "do all workers share this folder?" in outcome.failed[0][1]
+    assert load_cell(tmp_path, squares(1)[0]) is None

@@ -1,0 +1,51 @@
+"""A real Dask and a real Ray on this machine: the same bytes, and killed workers do no harm."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from heavybandits.sweep import backends
+from processes import family, listening
+from test_sweep import cell, files, needs, run, simulations, squares
+
+LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+
+
+class Cluster(NamedTuple):
+    name: str
+    address: str | None
+
+
+@pytest.fixture(params=[needs("dask", "distributed"), needs("ray", "ray")])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of two workers that is there before the sweep is."""
+    backend: Any = backends.BACKENDS[request.param](2, None)
+    dask = request.param == "dask"
+    yield Cluster(request.param, backend._cluster.scheduler_address if dask else None)
+    backend.close(kill=False)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
+def test_a_cluster_gives_the_same_bytes_and_survives_killed_workers(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    options = {"backend": cluster.name, "address": cluster.address, "jobs": 2}
+    good, poison = [*simulations(), *squares(6)], cell("dies", 9.0)
+    unlucky = cell("dies_once", 3.0, marker=str(tmp_path / "marker"))
+    run([*good], tmp_path / "truth")
+    outcome = run([poison, unlucky, *good], tmp_path / "out", **options)
+    assert [one for one, _ in outcome.failed] == [poison]
+    assert "the worker died" in outcome.failed[0][1]
+    assert unlucky.key in outcome.results
+    made = files(tmp_path / "out")
+    del made[f"{unlucky.key}.npz"]
+    assert made == files(tmp_path / "truth")
+    if sys.platform.startswith("linux"):
+        heard = set().union(*(listening(process) for process in family(os.getpid())))
+        assert heard
+        assert heard <= LOOPBACK
