@@ -44,9 +44,18 @@ def _cast_field(part: Any, name: str, hint: Any, value: Any) -> Any:
         return bool(value)
     if isinstance(value, np.ndarray | list):
         return finite_array(label, value, (None,) * np.ndim(value))
+    if _is_ours(part) and not hasattr(value, _METHODS.get(name, "__class__")):
+        raise InvalidInput(f"{label} must have a method {_METHODS[name]}(), got {value!r}")
     return cast(value)
 
 
+_METHODS = {
+    "link": "mean",
+    "estimator": "update",
+    "projection": "project",
+    "filter": "clean",
+    "radius": "radius",
+}
 _COUNTS = {"dim", "size", "plays", "group", "blocks"}
 _POSITIVE = {"level", "curvature", "penalty", "norm", "slowness"}
 
