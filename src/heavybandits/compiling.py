@@ -1,35 +1,20 @@
 """Compiling, in one guarded place.
 
 numba's disk cache does not see an edit in another file, so a compiled entry closes over a stamp: a
-hash of our sources and of the modules of the parts it is called with. A cache that cannot be read
-or written must never stop a user, so any failure of it falls back to compiling in memory.
+hash of its own sources and of those of the parts it is called with (sources.py). A cache that cannot
+be read or written must never stop a user, so any failure of it falls back to compiling in memory.
 """
 
-import functools
-import hashlib
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from numba import config, njit, typeof
 
+from .sources import digest, source_file
+
 Function = Callable[..., Any]
-
-_PACKAGE = Path(__file__).parent
-_NEVER_COMPILED = {"agent", "changes", "checks", "cli", "gym", "ledger", "offers", "results"}
-_NEVER_COMPILED |= {"state", "state_arrays", "state_book", "state_container"}
-_NEVER_COMPILED |= {"theory", "tickets", "validation", "__init__"}
-
-
-@functools.cache
-def _digest(path: str, changed: int) -> bytes:
-    return hashlib.sha256(Path(path).read_bytes()).digest()
-
-
-def _file_digest(path: Path) -> bytes:
-    return _digest(str(path), path.stat().st_mtime_ns)
 
 
 def parts_of(value: Any) -> set[type]:
@@ -37,17 +22,6 @@ def parts_of(value: Any) -> set[type]:
     if not isinstance(value, tuple):
         return set()
     return {type(value)}.union(*(parts_of(field) for field in value))
-
-
-def module_files(parts: set[type]) -> list[Path]:
-    """The source files of these classes and of what they inherit from."""
-    modules = {base.__module__ for part in parts for base in part.__mro__}
-    files = (getattr(sys.modules.get(name), "__file__", None) for name in modules)
-    return sorted({Path(file) for file in files if file and _is_source(file)})
-
-
-def _is_source(file: str) -> bool:
-    return file.endswith(".py") and Path(file).is_file()  # false inside a zip, for example
 
 
 def lasting(part: type) -> bool:
@@ -59,24 +33,15 @@ def lasting(part: type) -> bool:
     if part is tuple:
         return True
     module = sys.modules.get(part.__module__)
-    file = getattr(module, "__file__", None) or ""
-    return _is_source(file) and getattr(module, part.__qualname__, None) is part
+    found = getattr(module, part.__qualname__, None) is part
+    return found and source_file(part.__module__) is not None
 
 
-@functools.cache
-def _stamp(parts: frozenset[type], _edits: tuple[int, ...]) -> str:
-    own = [path for path in sorted(_PACKAGE.glob("*.py")) if path.stem not in _NEVER_COMPILED]
-    digest = hashlib.sha256()
-    for path in [*own, *module_files(set(parts))]:
-        digest.update(path.name.encode() + _file_digest(path))
-    return digest.hexdigest()
-
-
-def stamp(*values: Any) -> str:
-    """A hash of all the sources that can change what these parts compute."""
+def stamp(factory: Any, *values: Any) -> str:
+    """A hash of all the sources that can change what this kernel computes with these parts."""
     parts = frozenset().union(*(parts_of(value) for value in values))
-    edits = tuple(path.stat().st_mtime_ns for path in module_files(set(parts)))
-    return _stamp(parts, edits)
+    modules = {base.__module__ for part in parts for base in part.__mro__}
+    return digest(modules | {factory.__module__})
 
 
 Factory = Callable[[str], Function]
@@ -123,7 +88,7 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     numba's bare entry: it does not look at the types of its arguments again, which saves most of
     the cost of a call. With numba switched off (NUMBA_DISABLE_JIT=1) it is the function as it is.
     """
-    mark = stamp(*arguments)
+    mark = stamp(factory, *arguments)
     if config.DISABLE_JIT:
         return factory(mark)
     signature = tuple(typeof(argument) for argument in arguments)
