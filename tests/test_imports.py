@@ -1,0 +1,83 @@
+"""What `import heavybandits` costs, and what a missing extra says."""
+
+import subprocess
+import sys
+
+import pytest
+
+EXTRAS = (
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "joblib",
+    "click",
+    "rich",
+    "gymnasium",
+    "dask",
+)
+
+# Modules of extras are made to be missing, as on a machine that has numpy and numba alone.
+BARE = f"""
+import sys
+for name in {EXTRAS!r}:
+    sys.modules[name] = None
+import numpy as np
+import heavybandits as hb
+"""
+
+
+def python(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_the_core_imports_no_extra():
+    names = "sorted({name.split('.')[0] for name in sys.modules})"
+    loaded = python(f"import sys, heavybandits; print(*{names})").split()
+    assert "numba" in loaded
+    assert not set(EXTRAS) & set(loaded)
+
+
+def test_a_missing_extra_says_how_to_get_it():
+    said = python(
+        BARE
+        + """
+result = hb.Result({"policy": ["a"], "play": [1], "regret": [0.0]})
+for use in (result.to_pandas, lambda: result.to_parquet("x"), result.plot):
+    try:
+        use()
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+    ).splitlines()
+    assert len(said) == 3
+    for line, module in zip(said, ("pandas", "pyarrow", "matplotlib"), strict=True):
+        assert line == f'this needs {module}: pip install "heavybandits[lab]"'
+
+
+def test_agents_and_runs_need_no_extra():
+    said = python(
+        BARE
+        + """
+agent = hb.Agent(hb.linucb(dim=3, width=1.0), rng=0)
+agent.update(agent.select(np.eye(3)), 1.0)
+print(agent.clone().updates, hb.theory.median_plays(horizon=10**6))
+"""
+    )
+    assert said.split() == ["1", "317"]
+
+
+@pytest.mark.parametrize("name", ["crtm", "crmm", "ol2m", "linucb", "Agent", "simulate", "load"])
+def test_public_names_have_examples(name):
+    import heavybandits as hb
+
+    assert ">>>" in getattr(hb, name).__doc__
+
+
+def test_everything_public_is_documented():
+    import heavybandits as hb
+
+    bare = [name for name, item in vars(hb).items() if name[0] != "_" and not item.__doc__]
+    assert bare == []
