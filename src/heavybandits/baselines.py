@@ -81,11 +81,11 @@ def gloc(
     kappa, penalty = check_link(link, norm), positive("penalty", penalty)
     part = make_projection(projection, norm)
     estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
-    if width is not None:
-        return cast(Optimism(estimator, Raw(), GradientSum(positive("width", width))))
     spread = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
     spread = positive("noise_scale", spread)
-    region = OnlineToConfidenceRegion(kappa, spread, norm, penalty, fraction("delta", delta))
+    region: Any = OnlineToConfidenceRegion(kappa, spread, norm, penalty, fraction("delta", delta))
+    if width is not None:
+        region = GradientSum(positive("width", width))
     return cast(Optimism(estimator, Raw(), region))
 
 

@@ -36,9 +36,9 @@ def _union(horizon: int, arms: int, delta: float) -> float:
 
 def _arm_width(alpha: float, epsilon: float, norm: float, width: float | None) -> Powered:
     """(S + alpha n^q) ||x||_{A^-1} by the theorem; c alpha n^q ||x||_{A^-1} tuned."""
+    bias = positive("norm", norm)
     if width is not None:
-        alpha *= positive("width", width)
-    bias = positive("norm", norm) if width is None else 0.0
+        alpha, bias = alpha * positive("width", width), 0.0
     return Powered(alpha, excess(epsilon), bias, alpha + bias)
 
 

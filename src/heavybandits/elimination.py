@@ -18,12 +18,14 @@ class LevelsState(NamedTuple):
 
     memory: Any
     learned: Any
+    alive: Any
     estimate: Any
     width: Any
 
 
 def make_state(base: Any) -> LevelsState:
-    return LevelsState(base.init(), np.zeros(1, np.int64), np.zeros(1), np.zeros(1))
+    learned = np.zeros(1, np.int64)
+    return LevelsState(base.init(), learned, np.ones(1), np.zeros(1), np.zeros(1))
 
 
 def base_sound(base: Any, state: LevelsState) -> bool:
@@ -35,7 +37,7 @@ def base_sound(base: Any, state: LevelsState) -> bool:
 def appraise_at(base: Any, state: Any, level: int, x: Any) -> tuple[float, float]:
     """Mean and width of one arm from the data of a level."""
     features = x.reshape((x.size, 1))
-    assess(base, state.memory, level, features, state.estimate, state.width)
+    assess(base, state.memory, level, features, state.alive, state.estimate, state.width)
     return state.estimate[0], state.width[0]
 
 
@@ -52,7 +54,7 @@ def take_best(view: Any, alive: Any) -> int:
 
 @register_jitable
 def enliven(view: Any) -> None:
-    """All arms on offer are alive: 1, the masked ones 0. Kept in view.squares."""
+    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in view.squares."""
     for k in range(view.squares.size):
         view.squares[k] = 1.0 if view.penalty[k] == 0.0 else 0.0
     view.synced[0] = -1
@@ -116,7 +118,7 @@ class Greedy(NamedTuple):
     def choose(self, state: Any, arms: Any, view: Any) -> int:
         enliven(view)
         alive = view.squares
-        assess(self.base, state.memory, 0, view.features, view.scores, view.widths)
+        assess(self.base, state.memory, 0, view.features, alive, view.scores, view.widths)
         return take_best(view, alive)
 
     def learn(self, state: Any, x: Any, rewards: Any) -> None:
@@ -183,7 +185,7 @@ class Elimination(NamedTuple):
         threshold = 1.0
         for level in range(self.base.levels):
             threshold *= 0.5
-            assess(self.base, state.memory, level, view.features, view.scores, view.widths)
+            assess(self.base, state.memory, level, view.features, alive, view.scores, view.widths)
             arm = widest(view, alive)
             if view.widths[arm] <= self.target:
                 break

@@ -64,6 +64,7 @@ class TruncatedMemory(NamedTuple):
     levels: Levels
     history: History
     images: Any
+    batch: Any  # the arms that the images belong to
     x: Any
     cuts: Any  # rewards cut in the estimate of the arm last stored
     scratch: Any  # the weight of every stored play, a row an arm
@@ -84,7 +85,7 @@ class TruncatedRegression(NamedTuple):
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5]))
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([1e9]))
     >>> estimates, widths = np.zeros(1), np.zeros(1)
-    >>> base.assess(memory, 0, np.array([[1.0], [0.0]]), estimates, widths)
+    >>> base.assess(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
     >>> round(float(estimates[0]), 6), round(float(widths[0]), 6)
     (0.166667, 0.57735)
     """
@@ -105,6 +106,7 @@ class TruncatedRegression(NamedTuple):
             levels=make_levels(self.dim, self.levels),
             history=make_history(self.dim, self.capacity, self.levels),
             images=np.zeros((self.arms, self.dim)),
+            batch=np.zeros(self.arms, np.int64),
             x=np.zeros(self.dim),
             cuts=np.zeros(1, np.int64),
             scratch=np.zeros((self.arms, self.capacity)),
@@ -137,18 +139,25 @@ class TruncatedRegression(NamedTuple):
         weigh(memory.history, level, memory.images, memory.scratch, 1)
         _, memory.cuts[0] = truncated_sum(memory.history, level, memory.scratch[0], self.order)
 
-    def assess(self, memory: Any, level: int, features: Any, estimates: Any, widths: Any) -> None:
+    def assess(
+        self, memory: Any, level: int, features: Any, alive: Any, estimates: Any, widths: Any
+    ) -> None:
         history, inverse = memory.history, memory.levels.inverse[level]
         reach = radius(self.radius, memory, history.sizes[level])
-        for first in range(0, estimates.size, self.arms):
-            count = min(self.arms, estimates.size - first)
-            for k in range(count):
-                norm = image_of(inverse, features, first + k, memory.x, memory.images[k])
-                widths[first + k] = reach * norm
-            weigh(history, level, memory.images, memory.scratch, count)
-            for k in range(count):
-                total, _ = truncated_sum(history, level, memory.scratch[k], self.order)
-                estimates[first + k] = total
+        count = 0
+        for k in range(estimates.size):
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                norm = image_of(inverse, features, k, memory.x, memory.images[count])
+                widths[k] = reach * norm
+                memory.batch[count] = k
+                count += 1
+            if count == self.arms or k == estimates.size - 1:
+                weigh(history, level, memory.images, memory.scratch, count)
+                for j in range(count):
+                    total, _ = truncated_sum(history, level, memory.scratch[j], self.order)
+                    estimates[memory.batch[j]] = total
+                count = 0
 
     def tally(self, state: Any) -> tuple[int, int, int]:
         """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
@@ -176,7 +185,7 @@ class MedianRegression(NamedTuple):
     >>> memory = base.init()
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5, 1e9, 0.7]))
     >>> estimates, widths = np.zeros(1), np.zeros(1)
-    >>> base.assess(memory, 0, np.array([[1.0], [0.0]]), estimates, widths)
+    >>> base.assess(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
     >>> float(estimates[0])
     0.35
     """
@@ -207,13 +216,17 @@ class MedianRegression(NamedTuple):
             for j in range(rewards.size):
                 memory.sums[level, i, j] += x[i] * rewards[j]
 
-    def assess(self, memory: Any, level: int, features: Any, estimates: Any, widths: Any) -> None:
+    def assess(
+        self, memory: Any, level: int, features: Any, alive: Any, estimates: Any, widths: Any
+    ) -> None:
         reach = radius(self.radius, memory, memory.levels.counts[level, UPDATES])
         inverse = memory.levels.inverse[level]
         for k in range(estimates.size):
-            widths[k] = reach * image_of(inverse, features, k, memory.x, memory.image)
-            combine(memory.sums[level], memory.image, memory.buffer)
-            estimates[k] = median(memory.buffer, 0, self.plays)
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                widths[k] = reach * image_of(inverse, features, k, memory.x, memory.image)
+                combine(memory.sums[level], memory.image, memory.buffer)
+                estimates[k] = median(memory.buffer, 0, self.plays)
 
     def tally(self, state: Any) -> tuple[int, int, int]:
         stored = 0

@@ -131,9 +131,11 @@ def tally(self: Any, state: Any) -> tuple[int, int, int]:
 
 
 @verb
-def assess(self: Any, memory: Any, level: int, features: Any, estimates: Any, widths: Any) -> None:
-    """Base routine: mean and confidence width of every column, from the data of one level."""
-    self.assess(memory, level, features, estimates, widths)
+def assess(
+    self: Any, memory: Any, level: int, features: Any, alive: Any, estimates: Any, widths: Any
+) -> None:
+    """Base routine: mean and width of every living column, from the data of one level."""
+    self.assess(memory, level, features, alive, estimates, widths)
 
 
 @verb

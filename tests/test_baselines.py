@@ -1,0 +1,611 @@
+"""The baselines: twins, the same bits compiled and not, one table that runs every algorithm.
+
+To add an algorithm, add a row to ROWS.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba import config
+from scipy.special import ellipj, ellipkm1
+
+import heavybandits as hb
+import naive
+import naive_linear as twins
+from heavybandits import baselines
+from heavybandits.arms import FreshArms
+from heavybandits.compiling import compiled
+from heavybandits.elimination import Elimination
+from heavybandits.histories import LIVE
+from heavybandits.kernels import play_kernel
+from heavybandits.loop import make_episode, play
+from heavybandits.policies import Uniform
+from heavybandits.regions import CUTS, PROJECTIONS, UPDATES
+from heavybandits.roots import elliptic_k, extend_root, jacobi, make_root, root_nodes
+from heavybandits.state import flatten
+from heavybandits.streams import stream_key
+
+DIM, ARMS, DELTA = 3, 6, 0.01
+SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.Identity()}
+
+
+def build(make: Callable[..., Any], **given: Any) -> Any:
+    """The algorithm with those of the constants that it takes."""
+    takes = inspect.signature(make).parameters
+    constants = {k: v for k, v in {**SETTING, **given}.items() if k in takes}
+    return make(**constants)
+
+
+# ---- twins: constants -> textbook bandit
+
+
+def slopes(link: Any) -> tuple[str, float, float]:
+    name = type(link).__name__
+    slope = naive.LINKS[name][1]
+    return name, min(slope(1.0), slope(0.0)), max(slope(1.0), slope(0.0))
+
+
+def scaled(g: Any, beta: Any) -> Any:
+    return twins.squared(g["width"] or 1.0, beta)
+
+
+def gloc_twin(g: Any, clean: Any = naive.raw) -> Any:
+    link, kappa, steepest = slopes(g["link"])
+    one = twins.OnlineToConfidence(g["dim"], link, kappa, 1.0, 1.0)
+    theory = one.theory(math.sqrt(steepest), 1.0, DELTA)
+    tuned = lambda t, design: g["width"] * one.gradients  # noqa: E731
+    return naive.Bandit(one, clean, theory if g["width"] is None else tuned)
+
+
+def gloc_mom_twin(g: Any) -> Any:
+    return gloc_twin(g, naive.mean_of_medians(3))
+
+
+def ol2m_mom_twin(g: Any) -> Any:
+    link, kappa, _ = slopes(g["link"])
+    penalty = max(1.0, kappa / 2)
+    newton = naive.Newton(g["dim"], link, kappa / 2, penalty, 1.0)
+    theory = naive.ol2m_theory(1.0, penalty, DELTA)
+    tuned = None if g["width"] is None else naive.ol2m_tuned(g["width"], g["dim"], penalty)
+    return naive.Bandit(newton, naive.mean_of_medians(3), tuned or theory)
+
+
+def crt_twin(g: Any) -> Any:
+    corollary = g.get("reading") == "corollary"
+    beta = scaled(g, twins.crt(g["moment"], g["epsilon"], DELTA, corollary))
+    clean = twins.truncate_by_time(1 / (2 * (1 + g["epsilon"])))
+    return naive.Bandit(naive.Ridge(g["dim"], 1.0), clean, beta)
+
+
+def mom_twin(g: Any) -> Any:
+    m = math.ceil(g["horizon"] / g["plays"])
+    beta = twins.mom(g["moment"], g["epsilon"], g["delta"], m, g["plays"])
+    blocks = math.floor(8 * math.log(2 / g["delta"]))
+    return naive.Bandit(naive.Ridge(g["dim"], 1.0), naive.median_of_means(blocks), scaled(g, beta))
+
+
+def tofu_twin(g: Any) -> Any:
+    numbers = (g["dim"], g["horizon"], g["moment"], g["epsilon"], DELTA)
+    history = twins.TruncatedHistory(g["dim"], 1.0, twins.tofu_level(*numbers))
+    return naive.Bandit(history, naive.raw, scaled(g, twins.tofu(*numbers)))
+
+
+def menu_twin(g: Any) -> Any:
+    ridges = twins.ManyRidges(g["dim"], g["plays"], 1.0, g.get("itself", False))
+    beta = twins.menu(g["dim"], g["moment"], g["epsilon"])
+    return twins.ManyRidgesBandit(ridges, None, scaled(g, beta))
+
+
+def base_twin(g: Any, kind: Any) -> Any:
+    v, eps, T = g["moment"], g["epsilon"], g["horizon"]
+    union = math.log(2 * T * g["arms"] * math.log(T) / DELTA)
+    alpha = 2 / 3 * union + math.sqrt(2 * union * v) + v
+    if kind is twins.BMM:
+        alpha = (12 * v) ** (1 / (1 + eps))
+    tuned = g["width"] is not None
+    return kind(alpha * (g["width"] if tuned else 1.0), 0.0 if tuned else 1.0, eps)
+
+
+def greedy_twin(kind: Any) -> Any:
+    return lambda g: twins.Greedy(base_twin(g, kind))
+
+
+def master_twin(kind: Any) -> Any:
+    return lambda g: twins.Master(base_twin(g, kind), g["horizon"])
+
+
+# ---- did truncation, projection, medians, elimination act?
+
+
+def projected(state: Any, twin: Any) -> bool:
+    return state.estimate.region.counts[PROJECTIONS] == twin.estimator.projected > 0
+
+
+def changed(state: Any, twin: Any) -> bool:
+    return twin.changed > 10
+
+
+def cut_by_time(state: Any, twin: Any) -> bool:
+    return state.memory.counts[1] == twin.changed > 5
+
+
+def history_cut(state: Any, twin: Any) -> bool:
+    cuts, live = twin.estimator.cuts, state.estimate.counts[LIVE]
+    return state.estimate.region.counts[CUTS] == cuts[-1] and max(cuts) > 3 and live < len(cuts)
+
+
+def many_picks(state: Any, twin: Any) -> bool:
+    return len(twin.estimator.picks) > 2
+
+
+def arm_cut(state: Any, twin: Any) -> bool:
+    return twin.base.cut > 10 and state.memory.cuts[0] > 0
+
+
+def medians_moved(state: Any, twin: Any) -> bool:
+    return twin.base.moved > 10
+
+
+def eliminated(state: Any, twin: Any) -> bool:
+    used = [len(data) for data in twin.data]
+    counts = state.memory.levels.counts[:, UPDATES].tolist()
+    return used == counts and sum(n > 0 for n in used) > 1 and twin.eliminated > 0
+
+
+class Row(NamedTuple):
+    make: Callable[..., Any]
+    width: float  # tuned once on seeds that no test uses
+    twin: Callable[[Any], Any] | None = None
+    acted: Callable[[Any, Any], bool] = changed
+    given: Mapping[str, Any] = MappingProxyType({})
+    outlier: float = 1e3
+    narrow: float | None = None  # a width for the twin, where the tuned one shows too little
+
+
+GROUPS = {"plays": 7, "group": 3}
+ROWS = {
+    "crtm": Row(hb.crtm, 0.01),
+    "crmm": Row(hb.crmm, 0.03, given={"plays": 5}),
+    "ol2m": Row(hb.ol2m, 0.03),
+    "linucb": Row(hb.linucb, 0.5),
+    "gloc": Row(baselines.gloc, 0.3, gloc_twin, projected),
+    "ol2m_mom": Row(baselines.ol2m_mom, 0.03, ol2m_mom_twin, given=GROUPS),
+    "gloc_mom": Row(baselines.gloc_mom, 0.3, gloc_mom_twin, given=GROUPS),
+    "crt": Row(baselines.crt, 0.03, crt_twin, cut_by_time, outlier=1e12),
+    "mom": Row(
+        baselines.mom, 0.01, mom_twin, given={"plays": 20, "reading": "printed", "delta": 0.5}
+    ),
+    "tofu": Row(baselines.tofu, 0.1, tofu_twin, history_cut, outlier=1e12),
+    "menu": Row(baselines.menu, 0.03, menu_twin, many_picks, {"plays": 6}, 1e12),
+    "btc": Row(baselines.btc, 0.05, greedy_twin(twins.BTC), arm_cut, outlier=1e12),
+    "bmm": Row(baselines.bmm, 0.3, greedy_twin(twins.BMM), medians_moved, {"plays": 5}, 1e12),
+    "supbtc": Row(
+        baselines.supbtc, 0.02, master_twin(twins.BTC), eliminated, {}, 1e12, narrow=0.03
+    ),
+    "supbmm": Row(
+        baselines.supbmm, 0.05, master_twin(twins.BMM), eliminated, {"plays": 5}, 1e12, narrow=0.08
+    ),
+}
+TWINNED = [name for name, row in ROWS.items() if row.twin is not None]
+
+
+def tuned(name: str, **given: Any) -> Any:
+    row = ROWS[name]
+    return build(row.make, width=row.width, **row.given, **given)
+
+
+# ---- 1. twins
+
+CASES = [
+    {"epsilon": 1.0, "dim": 3, "link": hb.Identity()},
+    {"epsilon": 0.5, "dim": 2, "link": hb.Logistic()},
+    {"epsilon": 0.75, "dim": 4, "link": hb.Probit()},
+]
+
+
+def random_rows(rng: Any, dim: int) -> Any:
+    """Random directions, no two of the same length: no ties between arms that nobody has tried."""
+    rows = rng.normal(size=(ARMS, dim))
+    return rows * rng.uniform(0.7, 1.0, size=(ARMS, 1)) / np.linalg.norm(rows, axis=1)[:, None]
+
+
+def show(view: Any, rows: Any) -> None:
+    view.features[:, : len(rows)] = rows.T
+    view.synced[0] = -1
+
+
+def expected(twin: Any, rows: Any, link: str) -> tuple[Any, Any]:
+    """Mean and width of every arm by the twin."""
+    if not isinstance(twin, naive.Bandit):
+        return twin.appraise(rows)
+    radius = math.sqrt(twin.gamma(twin.updates, twin.estimator.design))
+    means = [naive.LINKS[link][0](float(x @ twin.estimator.theta)) for x in rows]
+    return np.array(means), radius * np.array([twin.norm(x) for x in rows])
+
+
+def check_choice(twin: Any, rows: Any, arm: int) -> None:
+    if isinstance(twin, twins.Master):
+        assert twin.choose(rows) == arm
+        if twin.explored is not None:  # stored where it was chosen
+            assert twin.level_of(rows[arm]) == twin.explored
+    else:
+        indices = twin.indices(rows) if isinstance(twin, naive.Bandit) else sum(twin.appraise(rows))
+        assert indices[arm] >= indices.max() - 1e-9 * max(1.0, abs(indices.max()))
+
+
+def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
+    """Library and twin side by side, the library choosing; the state at the end."""
+    rng = np.random.default_rng(policy.dim)
+    theta = rng.normal(size=policy.dim) / 2
+    name = type(link).__name__
+    arms = FreshArms(ARMS, policy.dim, 0.0)
+    view, state = arms.view(), policy.init()
+    for t in range(rounds):
+        rows = random_rows(rng, policy.dim)
+        show(view, rows)
+        arm = policy.choose(state, arms, view)
+        check_choice(twin, rows, arm)
+        mean = naive.LINKS[name][0](float(rows[arm] @ theta))
+        rewards = mean + 0.5 * rng.standard_t(1.5, size=policy.plays)
+        if t % 17 == 16:
+            rewards[0] = outlier * (-1) ** t
+        policy.learn(state, rows[arm].copy(), rewards.copy())
+        twin.learn(rows[arm], rewards)
+        ours = np.array([policy.appraise(state, x) for x in rows])
+        theirs = np.array(expected(twin, rows, name)).T
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+    return state
+
+
+@pytest.mark.parametrize("width", ["tuned", "theory"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"eps{case['epsilon']}")
+@pytest.mark.parametrize("name", TWINNED)
+def test_library_and_twin_agree(name, case, width):
+    row, takes = ROWS[name], inspect.signature(ROWS[name].make).parameters
+    link = case["link"] if "link" in takes else hb.Identity()
+    if case["epsilon"] < 1.0 and not {"epsilon", "link"} & set(takes):
+        pytest.skip("the same as before")
+    given = {**row.given, **case, "link": link, "width": None}
+    if width == "tuned":
+        given["width"] = row.narrow or row.width
+    policy = build(row.make, **given)
+    twin = row.twin({**SETTING, **given})
+    state = duel(policy, twin, link, row.outlier, 120 if width == "tuned" else 40)
+    assert width == "theory" or row.acted(state, twin)
+
+
+@pytest.mark.parametrize(
+    ("name", "reading"), [("crt", {"reading": "corollary"}), ("menu", {"itself": True, "plays": 7})]
+)
+def test_the_other_readings_agree_with_their_twins(name, reading):
+    row = ROWS[name]
+    given = {**row.given, **reading, "epsilon": 0.5, "width": 0.5}
+    policy, twin = build(row.make, **given), row.twin({**SETTING, **given})
+    duel(policy, twin, hb.Identity(), row.outlier, 40)
+
+
+def test_the_master_exploits_when_all_widths_are_small():
+    given = {"width": 0.002, "epsilon": 1.0}
+    policy = build(baselines.supbtc, **given)
+    twin = ROWS["supbtc"].twin({**SETTING, **given})
+    duel(policy, twin, hb.Identity(), 10.0, 80)
+    assert twin.exploited > 10
+
+
+def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
+    rng = np.random.default_rng(5)
+    policy = build(baselines.supbtc, width=0.03)
+    arms = FreshArms(ARMS, DIM, 0.0)
+    view, state, waiting, seen = arms.view(), policy.init(), [], set()
+    for _ in range(150):
+        show(view, random_rows(rng, DIM))
+        policy.choose(state, arms, view)
+        x = view.chosen.copy()
+        waiting.append((x, level_at(policy, state, x)))
+        if len(waiting) == 8:
+            x, chosen = waiting.pop(rng.integers(8))
+            level = level_at(policy, state, x)
+            assert level >= chosen
+            seen.add((chosen, level))
+            policy.learn(state, x, np.array([rng.normal()]))
+    assert any(level > chosen for chosen, level in seen)
+
+
+def level_at(policy: Elimination, state: Any, x: Any) -> int:
+    for level in range(policy.base.levels):
+        width = policy.base.spread(state.memory, level, x)
+        if width > max(0.5 ** (level + 1), policy.target):
+            return level
+    return policy.base.levels
+
+
+# ---- 2. the papers' numbers (T = 10^6, d = 10, K = 20, delta = 0.01, epsilon = 1)
+
+PAPER: dict[str, Any] = {"dim": 10, "horizon": 10**6}
+
+
+def test_constants_of_the_means_of_medians():
+    for policy in (baselines.ol2m_mom(**PAPER), baselines.gloc_mom(**PAPER)):
+        assert (policy.filter.plays, policy.filter.group) == (10206, 306)
+        assert policy.filter.plays // policy.filter.group == 33
+
+
+def test_constants_of_menu_and_tofu():
+    policy = baselines.menu(**PAPER, moment=3.0)
+    assert (policy.plays, 10**6 // policy.plays) == (467, 2141)
+    assert policy.radius.radius(None, 7) == pytest.approx(52.2950, abs=5e-5)
+    assert policy.radius.radius(None, 0) == 1.0
+    levels = {"printed": 0.4300, "consistent": 0.4062}
+    for reading, level in levels.items():
+        policy = baselines.tofu(**PAPER, moment=3.534446647, reading=reading)
+        assert policy.estimator.scale == pytest.approx(level, abs=5e-5)
+        assert policy.radius.radius(None, 9) == pytest.approx(111.051, abs=5e-4)
+
+
+def test_constants_of_mom():
+    policy = baselines.mom(**PAPER, moment=3.0, reading="printed")
+    assert (policy.plays, policy.filter.blocks, policy.radius.epochs) == (1000, 42, 1000)
+    assert policy.plays // policy.filter.blocks == 23
+    assert baselines.mom(**PAPER, moment=3.0).filter.blocks == math.floor(8 * math.log(2e5))
+
+
+def test_constants_of_the_masters():
+    btc = baselines.supbtc(**PAPER, arms=20, moment=3.534446647)
+    bmm = baselines.supbmm(**PAPER, arms=20, moment=3.0)
+    assert btc.base.levels == bmm.base.levels == 13
+    assert (bmm.plays, 10**6 // bmm.plays) == (198, 5050)
+    assert btc.base.radius.scale == pytest.approx(33.2478, abs=5e-5)
+    assert bmm.base.radius.scale == 6.0
+    assert btc.target == bmm.target == 1e-3
+
+
+def test_sizes_at_the_setting_of_the_second_table():
+    small: dict[str, Any] = {"dim": 100, "horizon": 10**4}
+    assert baselines.menu(**small, moment=3.0).plays == 356
+    assert baselines.mom(**small, moment=3.0).plays == 100
+    assert baselines.bmm(**small, arms=20, moment=3.0).plays == 158
+
+
+# ---- 3. V^-1/2
+
+
+def test_elliptic_functions():
+    for complement in (0.9, 0.5, 1e-3, 1e-6):
+        period = elliptic_k(complement)
+        assert period == pytest.approx(ellipkm1(complement), rel=1e-14)
+        for u in np.linspace(0.0, 0.97 * period, 7):
+            assert jacobi(u, complement) == pytest.approx(
+                ellipj(u, 1.0 - complement)[:3], abs=1e-10
+            )
+
+
+@pytest.mark.parametrize("largest", [2.0, 1e3, 1e6, 1e9])
+def test_nodes_give_the_inverse_root(largest):
+    shifts, weights = root_nodes(0.5, largest)
+    z = np.geomspace(0.5, largest, 300)[:, None]
+    np.testing.assert_allclose((weights / (z + shifts)).sum(1), z[:, 0] ** -0.5, rtol=2e-12)
+    assert shifts.size < 50
+
+
+def test_the_root_follows_the_matrix_through_repairs():
+    rng = np.random.default_rng(0)
+    region, root = hb.Ridge(3, 0.5).init().region, make_root(3, 0.5, 1100)
+    for t in range(1, 1101):
+        before, x = root.root.copy(), rng.normal(size=3)
+        x /= np.linalg.norm(x)
+        region.design[:] += np.outer(x, x)
+        change = extend_root(root, region, x, t)
+        assert change == pytest.approx(np.linalg.norm(before - root.root), rel=1e-6, abs=1e-9)
+    values, vectors = np.linalg.eigh(region.design)
+    exact = vectors @ np.diag(values**-0.5) @ vectors.T
+    np.testing.assert_allclose(root.root, exact, atol=1e-12)
+
+
+# ---- 4. the same bits, and better than chance
+
+FIXED = hb.FixedArms(ARMS, DIM, -1.0)
+NOISES = {"t_3": hb.StudentT(3.0, 0.5), "Pareto": hb.Pareto(2.1, 0.2)}
+
+
+@pytest.mark.parametrize("name", [*ROWS, "uniform"])
+def test_compiled_and_uncompiled_agree_in_every_bit(name):
+    policy = Uniform(DIM, 7) if name == "uniform" else tuned(name, horizon=203)
+    theta, key = np.full(DIM, 0.5), stream_key(3, 0, 0)
+    noise = np.random.default_rng(1).standard_t(1.5, size=203)
+    checkpoints, runs = np.array([1, 50, 203]), []
+    for mode in ("uncompiled", "compiled"):
+        state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+        out = np.full((3, 4), np.nan)
+        setting = (policy, state, FIXED, hb.Identity(), theta, view, key)
+        arguments = (*setting, noise, episode, checkpoints, out)
+        with np.errstate(over="ignore"):
+            (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
+        runs.append({**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), "": out})
+    for field, array in runs[0].items():
+        assert array.tobytes() == runs[1][field].tobytes(), field
+    assert runs[0][""][-1, 1] == 203 // policy.plays
+
+
+@pytest.fixture(scope="module")
+def regrets() -> dict[str, dict[str, float]]:
+    """Mean regret of every algorithm at T = 1000 over five repetitions, by noise."""
+    policies = {name: tuned(name) for name in ROWS} | {"uniform": Uniform(DIM, 1)}
+    found = {}
+    for label, noise in NOISES.items():
+        problem = hb.Problem(FIXED, hb.Identity(), noise)
+        result = hb.simulate(policies, problem, horizon=1000, repetitions=5, checkpoints=1, seed=9)
+        found[label] = {name: float(result.final(name).mean()) for name in policies}
+    return found
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ROWS)
+def test_every_algorithm_beats_random_play(name, noise, regrets):
+    assert regrets[noise][name] < 0.3 * regrets[noise]["uniform"]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_constants_of_the_theorem_run_and_stay_finite(name):
+    row = ROWS[name]
+    policy = build(row.make, **row.given, horizon=100)
+    noise = np.random.default_rng(2).standard_t(1.1, size=100)
+    state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+    out, theta = np.full((1, 4), np.nan), np.full(DIM, 0.5)
+    with np.errstate(over="ignore"):
+        play(
+            policy,
+            state,
+            FIXED,
+            hb.Identity(),
+            theta,
+            view,
+            stream_key(1, 0, 0),
+            noise,
+            episode,
+            np.array([100]),
+            out,
+        )
+    assert np.isfinite(out).all()
+    appraised = np.array([policy.appraise(state, x) for x in np.eye(DIM)])
+    assert np.isfinite(appraised).all()
+    assert (appraised[:, 1] > 0.0).all()
+
+
+# ---- 5. in an agent
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """Kernels as plain Python: the same bits, and nothing to compile."""
+    monkeypatch.setattr(config, "DISABLE_JIT", True)
+
+
+def drive(agent: Any, rng: Any, decisions: int) -> list[int]:
+    """Rewards arrive late and in any order."""
+    chosen, waiting = [], []
+    rows = random_rows(np.random.default_rng(0), DIM)
+    for _ in range(decisions * agent.policy.plays):
+        ticket = agent.select(rows)
+        chosen.append(ticket.arm)
+        waiting.append(ticket.id)
+        if len(waiting) > 2 * agent.policy.plays:
+            agent.update(waiting.pop(rng.integers(len(waiting))), float(rng.standard_t(1.5)))
+    for ticket in waiting:
+        agent.update(ticket, 0.5)
+    return chosen
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("name", [*ROWS, "uniform"])
+def test_saved_loaded_and_continued_is_continued(name, digest, tmp_path):
+    policy = Uniform(DIM, 3) if name == "uniform" else tuned(name, horizon=40)
+    agent = hb.Agent(policy)
+    with np.errstate(over="ignore"):
+        drive(agent, np.random.default_rng(1), 12)
+        pending = agent.select(random_rows(np.random.default_rng(0), DIM))
+        agent.save(tmp_path / "bandit")
+        other = hb.load(tmp_path / "bandit")
+        for one in (agent, other):
+            one.update(pending.id, 1e9)
+        futures = [drive(one, np.random.default_rng(2), 10) for one in (agent, other)]
+    assert futures[0] == futures[1]
+    assert agent.updates == other.updates > 20
+    rows = np.eye(DIM)
+    np.testing.assert_array_equal(agent.predict(rows), other.predict(rows))
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_mask_is_respected_by_every_policy():
+    rows = random_rows(np.random.default_rng(4), DIM)
+    mask = np.array([False, True, False, False, True, False])
+    for name in ("btc", "bmm", "supbtc", "supbmm", "uniform", "tofu"):
+        policy = Uniform(DIM, 3) if name == "uniform" else tuned(name)
+        agent = hb.Agent(policy)
+        for _ in range(12):
+            with np.errstate(over="ignore"):
+                ticket = agent.select(rows, mask=mask)
+            assert mask[ticket.arm]
+            agent.update(ticket, 1.0)
+
+
+# ---- 6. refusals
+
+
+@pytest.mark.parametrize("name", ["btc", "bmm", "supbtc", "supbmm", "uniform"])
+@pytest.mark.usefixtures("uncompiled")
+def test_sets_without_end_are_refused_where_every_arm_is_judged(name):
+    policy = Uniform(DIM) if name == "uniform" else tuned(name)
+    words = "needs a finite set: UnitBall has infinitely many arms"
+    problem = hb.Problem(hb.UnitBall(DIM), hb.Identity(), hb.Gaussian())
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.simulate(policy, problem, horizon=10)
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.Agent(policy).select(hb.UnitBall(DIM))
+
+
+@pytest.mark.parametrize("name", ["tofu", "btc", "supbtc"])
+@pytest.mark.usefixtures("uncompiled")
+def test_a_full_history_is_refused_at_the_door_and_harmless_behind_it(name, digest):
+    policy = tuned(name, horizon=5)
+    problem = hb.Problem(FIXED, hb.Identity(), hb.Gaussian())
+    with pytest.raises(hb.InvalidInput, match="has room for 5 decisions, but 6 are asked for"):
+        hb.simulate(policy, problem, horizon=6)
+    agent, rows = hb.Agent(policy), np.eye(DIM)
+    for _ in range(4):
+        agent.update(agent.select(rows), 1.0)
+    late = agent.select(rows)
+    with pytest.raises(hb.InvalidInput, match="has room for 5 decisions"):
+        agent.select(rows)
+    agent.update(late, 1.0)
+    assert agent.updates == 5
+    state = policy.init()
+    for x in np.tile(np.eye(DIM), (3, 1)):
+        policy.learn(state, x.copy(), np.array([1.0]))
+    assert np.isfinite([policy.appraise(state, x) for x in np.eye(DIM)]).all()
+
+
+@pytest.mark.parametrize("name", ["tofu", "menu", "crt", "gloc"])
+@pytest.mark.usefixtures("uncompiled")
+def test_a_region_plays_sets_without_end(name):
+    agent = hb.Agent(tuned(name))
+    for reward in (1.0, -2.0, 30.0):
+        for _ in range(agent.policy.plays):
+            ticket = agent.select(hb.UnitBall(DIM))
+            agent.update(ticket, reward)
+    assert np.linalg.norm(ticket.features) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "words"),
+    [
+        ("gloc", {"projection": "exakt"}, "projection must be one of"),
+        ("gloc", {"noise_scale": 0.0}, "noise_scale must be positive"),
+        ("gloc", {"penalty": -1.0}, "penalty must be positive"),
+        ("gloc", {"delta": 2.0}, "delta must lie in"),
+        ("ol2m_mom", {"exponent": 1.0}, "exponent must lie in"),
+        ("gloc_mom", {"plays": 0}, "plays must be a whole number"),
+        ("gloc_mom", {"group": 2.5}, "group must be a whole number"),
+        ("crt", {"reading": "lemma"}, "reading must be one of theorem, corollary"),
+        ("crt", {"moment": 0.0}, "moment must be positive"),
+        ("mom", {"reading": "lemma"}, "reading must be one of union, printed"),
+        ("mom", {"horizon": 1e3}, "horizon must be a whole number"),
+        ("tofu", {"reading": "lemma"}, "reading must be one of consistent, printed"),
+        ("tofu", {"epsilon": 1.5}, "epsilon must lie in"),
+        ("menu", {"plays": 1.0}, "plays must be a whole number"),
+        ("btc", {"arms": 0}, "arms must be a whole number"),
+        ("bmm", {"delta": 0.0}, "delta must lie in"),
+        ("supbtc", {"norm": 0.0}, "norm must be positive"),
+        ("supbmm", {"width": 0.0}, "width must be positive"),
+    ],
+)
+@pytest.mark.parametrize("form", ["tuned", "theory"])
+def test_bad_constants_are_refused(name, bad, words, form):
+    row = ROWS[name]
+    width = {"width": row.width if form == "tuned" else None}
+    with pytest.raises(hb.InvalidInput, match=words):
+        build(row.make, **{**row.given, **width, **bad})
