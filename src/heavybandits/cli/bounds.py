@@ -1,0 +1,70 @@
+"""`bounds`: what the theorems promise for your numbers."""
+
+from typing import Any
+
+import click
+
+from .. import theory
+from ..report.style import shown
+from .shared import LINKS, print_json
+
+
+@click.command()
+@click.option("--dim", default=10, show_default=True, help="Dimension d.")
+@click.option("--horizon", default=1_000_000, show_default=True, help="Plays T.")
+@click.option(
+    "--epsilon", default=1.0, show_default=True, help="Moments of order 1 + epsilon exist."
+)
+@click.option("--delta", default=0.01, show_default=True, help="Probability of failure.")
+@click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
+@click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
+@click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")
+@click.option("--link", type=click.Choice(list(LINKS)), default="logistic", show_default=True)
+@click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def bounds(u: float, v: float, link: str, as_json: bool, corrected: bool, **given: Any) -> None:
+    """Truncation level, confidence regions, plays a decision and regret bounds, CRTM and CRMM.
+
+    The defaults are the paper's: Student's t noise with 3 degrees of freedom.
+
+    \b
+    heavybandits bounds --dim 5 --horizon 10000 --epsilon 0.5 --raw-moment 2
+    """
+    values = promised(u, v, link, corrected, given)
+    if as_json:
+        print_json(values)
+        return
+    width = max(len(name) for name in values)
+    for name, value in values.items():
+        click.echo(f"{name.ljust(width)}  {shown(value)}")
+
+
+def promised(
+    u: float, v: float, link: str, corrected: bool, given: dict[str, Any]
+) -> dict[str, Any]:
+    """The numbers by name."""
+    norm, made = given["norm"], LINKS[link]
+    sizes = {key: given[key] for key in ("dim", "horizon", "epsilon", "delta")}
+    kappa = made.kappa(norm)
+    bound = {"kappa": kappa, "bound": made.bound(norm), "norm": norm, "corrected": corrected}
+    slope = made.lipschitz(norm)
+    clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
+    epochs = theory.median_epochs(**clock)
+    region = theory.median_region(t=epochs, moment=v, **sizes, **bound)
+    return {
+        "kappa": kappa,
+        "lambda": theory.regularisation(kappa),
+        "CRTM: truncation level Gamma": theory.truncation_level(moment=u, kappa=kappa, **sizes),
+        "CRTM: squared radius gamma": theory.truncation_region(moment=u, **sizes, **bound),
+        "CRTM: squared radius at c = 1": theory.truncation_tuned(
+            penalty=theory.regularisation(kappa), **sizes
+        ),
+        "CRTM: regret bound": theory.truncation_regret(moment=u, lipschitz=slope, **sizes, **bound),
+        "CRMM: plays a decision r": theory.median_plays(**clock),
+        "CRMM: decisions": epochs,
+        "CRMM: squared radius at the end": region,
+        "CRMM: regret bound": theory.median_regret(moment=v, lipschitz=slope, **sizes, **bound),
+        "lower bound, without its constant": theory.lower_bound(
+            dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]
+        ),
+    }

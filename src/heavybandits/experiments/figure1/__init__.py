@@ -1,0 +1,59 @@
+"""Figure 1 of the paper: the regret of six algorithms under two heavy-tailed noises."""
+
+from itertools import product
+from typing import Any
+
+from ...arms import FixedArms, FrozenArms
+from ...simulate import Problem, make_checkpoints
+from ...sweep import Cell
+from ..common.cells import Compute, simulation_cells
+from ..common.outputs import Row
+from ..common.roster import LINK, make_policy, setting
+from ..common.rows import simulated_rows
+from ..common.tuning import best_width, grid
+from . import settings
+from .analysis import analyse
+
+__all__ = ["analyse", "collect", "settings"]
+
+ARM_SETS = {"static": FixedArms, "frozen": FrozenArms}
+TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+
+
+def make_problem(reading: str, noise: str) -> Problem:
+    """The problem of one panel under one reading."""
+    arms = ARM_SETS[settings.READINGS[reading]["arms"]](settings.ARMS, settings.DIM)
+    return Problem(arms, LINK, settings.NOISES[noise][1])
+
+
+def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
+    """Tune every algorithm on seeds of its own, then run it at the chosen width on fresh ones."""
+    trios = list(product(given["readings"], given["noises"], given["algorithms"]))
+    grid_points = [(*trio, width) for trio in trios for width in grid(given["widths"])]
+    tuning = simulated_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
+    chosen = [(*trio, best_width(row for row in tuning if _trio(row) == trio)) for trio in trios]
+    report = simulated_rows([make_group(given, "report", *point) for point in chosen], compute)
+    return tuning + report
+
+
+def _trio(row: Row) -> tuple[str, str, str]:
+    return row["reading"], row["noise"], row["algorithm"]
+
+
+def make_group(
+    given: dict[str, Any], phase: str, reading: str, noise: str, algorithm: str, width: float
+) -> tuple[Row, list[Cell]]:
+    """The cells of one algorithm at one width, and what names them."""
+    tuning, horizon = phase == "tuning", given["horizon"]
+    known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
+    cells = simulation_cells(
+        make_policy(algorithm, known, width, settings.READINGS[reading]["projection"]),
+        make_problem(reading, noise),
+        horizon=horizon,
+        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
+        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
+        checkpoints=make_checkpoints(horizon, 1 if tuning else given["checkpoints"]).tolist(),
+        label=f"{algorithm}, {noise}, {reading}, c = {width:g}, {phase}",
+    )
+    names = {"phase": phase, "reading": reading, "noise": noise, "algorithm": algorithm}
+    return names | {"width": width}, cells

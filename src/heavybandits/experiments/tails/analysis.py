@@ -1,0 +1,123 @@
+"""Rows of the tails experiment to figures, tables and verdicts: pure functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..common.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
+from ..common.statistics import Array, Estimate, bootstrap, summary
+from ..common.verdicts import Verdict, judge
+from .settings import NOISES, NONE
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    """All that the tails experiment says."""
+    return Findings(
+        tables=[level_table(rows)],
+        figures=[level_figure(rows)],
+        verdicts=verdicts(rows),
+        notes=[
+            "Both sides of every comparison have the same radius, so that exploration is not "
+            "mistaken for robustness.",
+            "The best level and radius are chosen on the first half of the repetitions and judged "
+            "on the second.",
+        ],
+    )
+
+
+def regret(rows: Sequence[Row], radius: float, level: float) -> Array:
+    """Final regret at one radius and level, one number a repetition."""
+    return np.array([row["regret"] for row in select(rows, radius=radius, level=level)])
+
+
+def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
+    """Regret without truncation minus regret with it, repetition by repetition."""
+    pairs = np.column_stack([regret(rows, radius, NONE), regret(rows, radius, level)])
+    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+
+
+def level_name(level: float) -> str:
+    """What to call a level.
+
+    >>> level_name(0.0), level_name(0.3)
+    ('none', '0.3 Gamma')
+    """
+    return "none" if level == NONE else f"{level:g} Gamma"
+
+
+def level_table(rows: Sequence[Row]) -> Table:
+    """Every noise, radius and level."""
+    table: list[dict[str, Any]] = []
+    for noise in values(rows, "noise"):
+        mine = select(rows, noise=noise)
+        for radius in values(mine, "radius"):
+            for level in values(mine, "level"):
+                part, made = select(mine, radius=radius, level=level), gain(mine, radius, level)
+                found = summary(regret(mine, radius, level))
+                table.append(
+                    {"noise": noise, "radius": radius, "truncation": level_name(level)}
+                    | {name: found[name] for name in ("mean", "mean_low", "mean_high", "median")}
+                    | {"gain": made.value, "gain low": made.low, "gain high": made.high}
+                    | {"truncated": float(np.mean([row["truncated"] for row in part]))}
+                )
+    return Table(
+        "tails",
+        "Tails: regret at every level and radius",
+        "gain: regret of the untruncated online Newton step of the same radius minus this one's, "
+        "paired, with its 95% interval; truncated: rewards a run.",
+        table,
+    )
+
+
+def level_figure(rows: Sequence[Row]) -> Figure:
+    """Final regret over the level, one line a radius, one panel a noise."""
+    panels = []
+    for noise in values(rows, "noise"):
+        mine = select(rows, noise=noise)
+        levels = values(mine, "level")
+        series = []
+        for radius in values(mine, "radius"):
+            made = [summary(regret(mine, radius, level)) for level in levels]
+            low, high = ([m[name] for m in made] for name in ("mean_low", "mean_high"))
+            x = [float(i) for i in range(len(levels))]
+            series.append(Series(f"radius {radius:g}", x, [m["mean"] for m in made], low, high))
+        names = [level_name(level) for level in levels]
+        title = NOISES[noise][0]
+        panels.append(Panel(title, "truncation level", "final regret", series, categories=names))
+    return Figure(
+        "tails",
+        "Where truncation matters",
+        "Mean final regret with 95% intervals over the truncation level, as a multiple of "
+        "Algorithm 1's Gamma, at three radii of the confidence region.",
+        [View("all", panels)],
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Whether truncation pays, at Algorithm 1's level and at the best one."""
+    made = []
+    for noise in values(rows, "noise"):
+        mine = select(rows, noise=noise)
+        half = (max(row["repetition"] for row in mine) + 1) // 2
+        early = [row for row in mine if row["repetition"] < half]
+        late = [row for row in mine if row["repetition"] >= half]
+        for which, levels in (("Algorithm 1's level", [1.0]), ("the best level", None)):
+            options = [lv for lv in values(mine, "level") if lv != NONE and lv in (levels or [lv])]
+            if options:
+                radius, level = best(early, options)
+                made.append(
+                    judge(
+                        f"truncation at {which} lowers the regret of the online Newton step",
+                        f"{NOISES[noise][0]}; radius {radius:g}, {level_name(level)}",
+                        "regret without minus with, same radius",
+                        gain(late, radius, level),
+                    )
+                )
+    return made
+
+
+def best(rows: Sequence[Row], levels: Sequence[float]) -> tuple[float, float]:
+    """The radius and the level of the smallest mean regret."""
+    points = [(radius, level) for radius in values(rows, "radius") for level in levels]
+    return min(points, key=lambda point: float(regret(rows, *point).mean()))
