@@ -112,9 +112,9 @@ def unpack(data: bytes, parts: Iterable[type] = ()) -> "Agent":
 
     try:
         body, blobs = read_container(data)
-        mine = {part.__name__: part for part in parts}
-        policy = cast(build(body["policy"], known_parts() | mine))
-        check_size(policy, sum(map(len, blobs.values())), type(policy).__name__ in mine)
+        trusted = set(parts)
+        policy = cast(build(body["policy"], known_parts() | {p.__name__: p for p in trusted}))
+        check_size(policy, sum(map(len, blobs.values())), trusted)
         agent = Agent(policy, **{name: body["limits"][name] for name in Limits._fields})
         fill(agent._state, body["arrays"], blobs)
         check_state(policy, agent._state)

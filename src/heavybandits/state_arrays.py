@@ -39,20 +39,24 @@ def regions_of(state: Any) -> list[Region]:
     return [r for field in state for r in regions_of(field)] if is_part(state) else []
 
 
-def check_size(policy: Any, size: int, foreign: bool) -> None:
+def check_size(policy: Any, size: int, trusted: set[type]) -> None:
     """Refuse sizes that the arrays in the file cannot fill, before anything is allocated.
 
-    All our policies keep a d x d matrix; of a class the caller vouches for we only know d.
+    Whatever part of ours inside a policy has a dimension keeps a d x d matrix, and any other of its
+    whole numbers may be a length. For the classes in `trusted` the caller vouches.
     """
-    needed = 8 * policy.dim * (1 if foreign else policy.dim)
-    if needed > size or any(n > max(size // 8, FREE) for n in _whole_numbers(policy)):
-        raise StateError("the policy in the file is larger than the arrays in it")
+    for part in _inner_parts(policy):
+        for name, number in zip(part._fields, part, strict=True):
+            if type(part) in trusted or not isinstance(number, int) or name == "seed":
+                continue
+            length = number * number if name == "dim" else number
+            if 8 * length > size and number > (0 if name == "dim" else FREE):
+                raise StateError("the policy in the file is larger than the arrays in it")
 
 
-def _whole_numbers(part: Any) -> list[int]:
-    if is_part(part):
-        return [n for field in part for n in _whole_numbers(field)]
-    return [part] if isinstance(part, int) else []
+def _inner_parts(part: Any) -> list[Any]:
+    inner = [field for field in part if is_part(field)]
+    return inner + [deeper for field in inner for deeper in _inner_parts(field)]
 
 
 def fill(state: Any, declared: dict[str, Any], blobs: dict[str, bytes]) -> None:
