@@ -27,17 +27,22 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def start(folder: Path, count: int, seconds: float, backend: str, mark: str) -> Any:
-    """A process that runs a sweep; its environment and that of its workers holds the mark."""
-    command = [sys.executable, str(TESTS / "sweep_functions.py"), str(folder), str(count)]
+def start_python(arguments: list[str], mark: str) -> Any:
+    """A Python process; its environment, and that of all it starts, holds the mark."""
     paths = [str(TESTS), str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")]
     return subprocess.Popen(
-        [*command, str(seconds), backend],
+        [sys.executable, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HEAVYBANDITS_MARK": mark},
     )
+
+
+def start(folder: Path, count: int, seconds: float, backend: str, mark: str) -> Any:
+    """A process that runs a sweep and says so."""
+    script = str(TESTS / "sweep_functions.py")
+    return start_python([script, str(folder), str(count), str(seconds), backend], mark)
 
 
 @pytest.fixture
@@ -122,24 +127,19 @@ def test_no_worker_outlives_a_killed_run(backend: str, tmp_path: Path, mark: str
 
 
 def test_where_the_kernel_does_not_tell_a_worker_looks_after_its_parent(mark: str) -> None:
-    child = "import os; from heavybandits.sweep.worker import watch; watch(os.getppid(), 0.05)"
+    child = (
+        "import os; from heavybandits.sweep.worker import watch\n"
+        "print('watching', flush=True)\n"
+        "watch(os.getppid(), 0.05)"
+    )
     parent = (
         "import subprocess, sys, time\n"
         f"subprocess.Popen([sys.executable, '-c', {child!r}])\n"
-        "print('ready', flush=True)\n"
         "time.sleep(60)"
     )
-    paths = os.pathsep.join([str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-c", parent],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths, "HEAVYBANDITS_MARK": mark},
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    while len(marked(mark)) < 2:
-        time.sleep(0.05)
-    time.sleep(1.5)  # it imports, then watches
+    process = start_python(["-c", parent], mark)
+    assert process.stdout.readline() == "watching\n"
+    assert len(marked(mark)) == 2
     kill(process)
     assert gone(mark, within=10.0)
 
