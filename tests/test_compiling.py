@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import heavybandits as hb
-from heavybandits.compiling import lasting, module_files, parts_of, stamp
+from heavybandits.compiling import lasting, stamp
+from heavybandits.kernels import learn_kernel
 
 PACKAGE = Path(hb.__file__).parent
 
@@ -119,6 +120,20 @@ def test_a_module_of_the_users_is_cached_and_an_edit_is_seen(machine):
     assert machine.run()["hits"] == 1
 
 
+def test_an_edit_in_what_the_users_module_imports_is_seen(machine):
+    """A function, and a number, which nobody can ask where it came from."""
+    module, helper, number = (machine.mine / f"{n}.py" for n in ("mine", "helper", "number"))
+    imports = "from helper import shift\nfrom number import MORE\n"
+    module.write_text(imports + RAMP.format(offset="shift() + MORE"))
+    shifted = "from numba.extending import register_jitable as j\n@j\ndef shift(): return {}\n"
+    for shift, more in ((0.5, 1.0), (1.5, 1.0), (1.5, 2.0)):
+        helper.write_text(shifted.format(shift))
+        number.write_text(f"MORE = {more}\n")
+        answer = machine.run(THEIRS)
+        assert (answer["hits"], answer["values"][0]) == (0, shift + more)
+    assert machine.run(THEIRS)["hits"] == 1
+
+
 def test_a_class_typed_at_a_prompt_is_never_kept_on_disk(machine):
     """Its source cannot be watched, so that a kept entry would come back after an edit."""
     for offset, values in (("0.0", [0.0, 2.0, 4.0]), ("1.0", [1.0, 3.0, 5.0])):
@@ -209,10 +224,9 @@ def test_damaged_cache_files(machine, expected):
 
 def test_stamps_follow_the_parts():
     crtm = hb.crtm(dim=2, horizon=10, moment=1.0)
-    assert stamp(crtm) == stamp(crtm._replace(radius=hb.Constant(7.0)))
-    assert stamp(hb.Gaussian()) != stamp(crtm)
-    names = {path.name for path in module_files(parts_of(crtm))}
-    assert {"policies.py", "estimators.py", "links.py", "filters.py", "radii.py"} <= names
+    mark = stamp(learn_kernel, crtm)
+    assert mark == stamp(learn_kernel, crtm._replace(radius=hb.Constant(7.0)))
+    assert mark != stamp(learn_kernel, hb.Gaussian())
 
 
 def test_classes_that_last():

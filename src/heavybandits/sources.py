@@ -1,11 +1,13 @@
 """Which sources can change what a part computes: its module, and all that it takes from others.
 
-Only modules of the same top-level package count, and this package's. Another library's version is
-not ours to watch.
+Only modules of the same top-level package or folder count, and this package's. Another library's
+version is not ours to watch.
 """
 
+import ast
 import functools
 import hashlib
+import importlib.util
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,18 +31,39 @@ def _neighbours(module: str) -> frozenset[str]:
     names = {
         v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", None) for v in values
     }
-    return frozenset(name for name in names if isinstance(name, str))
+    found = {name for name in names if isinstance(name, str)}
+    return frozenset(found if module.startswith(f"{_PACKAGE}.") else found | _imported(module))
+
+
+def _imported(module: str) -> set[str]:
+    """The modules that a module names in its imports: a number knows not where it came from."""
+    path = source_file(module)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes() if path else b"")):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            package = getattr(sys.modules[module], "__package__", None) or ""
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return found
 
 
 @functools.cache
 def closure(modules: frozenset[str]) -> tuple[str, ...]:
-    """These modules and all they take from their own packages, directly or not.
+    """These modules and all they take from their own packages and folders, directly or not.
 
     >>> names = closure(frozenset({"heavybandits.estimators"}))
     >>> "heavybandits.linalg" in names, "heavybandits.agent" in names
     (True, False)
     """
     packages = {name.partition(".")[0] for name in modules} | {_PACKAGE}
+    folders = {path.parent for name in modules if (path := source_file(name))}
+
+    def counts(name: str) -> bool:
+        path = source_file(name)
+        return name.partition(".")[0] in packages or (path is not None and path.parent in folders)
+
     seen: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -48,7 +71,7 @@ def closure(modules: frozenset[str]) -> tuple[str, ...]:
         if module in seen or module in _SKIPPED or source_file(module) is None:
             continue
         seen.add(module)
-        waiting += [n for n in _neighbours(module) if n.partition(".")[0] in packages]
+        waiting += filter(counts, _neighbours(module))
     return tuple(sorted(seen))
 
 
