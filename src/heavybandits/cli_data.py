@@ -1,7 +1,6 @@
 """The commands `diagnose` and `replay`, added to the command line by `register`."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +94,8 @@ def diagnose_command(
 @click.option("--arms", type=click.IntRange(min=2), help="Rows a round, for rows [10].")
 @click.option("--orders", type=click.IntRange(min=1), default=20, show_default=True, help="Passes.")
 @click.option("--horizon", type=click.IntRange(min=2), help="Plays a pass, for cells [rows].")
+@click.option("--action", default="action", show_default=True, help="Column, for logged.")
+@click.option("--pscore", default="pscore", show_default=True, help="Column, for logged.")
 @click.option("--width", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
 @click.option(
     "--clip", type=float, default=3.0, show_default=True, help="Fixed clip, in mean sizes."
@@ -112,6 +113,8 @@ def replay_command(
     arms: int | None,
     orders: int,
     horizon: int | None,
+    action: str,
+    pscore: str,
     width: float,
     clip: float,
     seed: int,
@@ -141,6 +144,8 @@ def replay_command(
             named or "reward",
             lambda dim: _policies(dim, width, clip),
             orders=orders,
+            action=action,
+            pscore=pscore,
             seed=seed,
             drop_missing=drop_missing,
             **how,
@@ -213,9 +218,3 @@ def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows
     ]
-
-
-if __name__ == "__main__":  # pragma: no cover - for trying the commands without the whole CLI
-    main = click.Group("data")
-    register(main)
-    sys.exit(main())

@@ -168,13 +168,19 @@ def _read(
         names = [reward, *(features or [])]
         values = frames.table(frame, names, drop_missing=drop_missing)[0]
         return values[:, 0].copy(), (values[:, 1:].copy() if features else None)
-    given = np.asarray(rewards, dtype=object if isinstance(rewards, list) else None)
-    if drop_missing and features is None and given.ndim == 1:
-        rewards = [value for value in given.tolist() if value is not None and value == value]
+    if drop_missing:
+        rewards, features = _drop(rewards, features)
     values = finite_array("rewards", rewards, (None,))
     if features is None:
         return values, None
     return values, finite_array("features", features, (values.size, None))
+
+
+def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
+    """Rewards and features without the rows in which a reward is None or nan."""
+    listed = list(rewards)
+    kept = [i for i, reward in enumerate(listed) if reward is not None and reward == reward]
+    return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]
 
 
 def _noise(rewards: Floats, features: Floats | None) -> Floats:

@@ -27,7 +27,7 @@ from .replay_kernels import rounds_kernel
 from .replay_log import read_log, replay_log
 from .replays import ReplayResult
 from .simulate import check_policies, run_all
-from .validation import InvalidInput, whole
+from .validation import InvalidInput, positive, whole
 from .verbs import tally
 
 Floats = NDArray[np.float64]
@@ -211,9 +211,7 @@ def pass_once(policy: Any, rounds: Rounds, offer: Offer, scale: float) -> tuple[
 def choose_scale(rewards: Floats, given: float | None) -> float:
     """What policies see rewards divided by."""
     if given is not None:
-        if not (np.isfinite(given) and given > 0.0):
-            raise InvalidInput(f"reward_scale must be positive, got {given!r}")
-        return float(given)
+        return positive("reward_scale", given)
     return float(np.abs(rewards).mean()) or 1.0
 
 

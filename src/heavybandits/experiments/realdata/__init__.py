@@ -132,11 +132,12 @@ def replay_code() -> str:
 def unfold(named: Row, first: int, result: Result) -> list[Row]:
     """One row for each width and order of a cell."""
     plain = {name: value for name, value in named.items() if name != "widths"}
-    common = ("random", "oracle", "holdout", "holdout_error", "rounds")
+    once = {name: float(result[name]) for name in ("holdout", "holdout_error")}
     return [
         plain
         | {"width": width, "order": first + o}
-        | {name: result[name][o].item() for name in common}
+        | once
+        | {name: result[name][o].item() for name in ("random", "oracle", "rounds")}
         | {name: result[name][w][o].item() for name in ("value", "truncated", "updates")}
         for w, width in enumerate(named["widths"])
         for o in range(len(result["random"]))

@@ -45,15 +45,16 @@ def replay_cell(
     plays: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Values and counts, (policies, orders); random play and the oracle, (orders,)."""
+    """Values and counts, (policies, orders); random play and the oracle, (orders,); and what is
+    there to learn, held out, in the first order."""
     rounds = open_set(dataset, protocol, plays, seed)
     scale, scores = choose_scale(rounds.rewards, None), rounds.oracle()
     players = [check_policies(build_parts(policy))["policy"] for policy in policies]
+    gains = holdout_gains(rounds, rounds.deal(orders_from))
     columns = []
     for order in range(orders_from, orders_to):
         offer = rounds.deal(order)
         passes = [pass_once(player, rounds, offer, scale) for player in players]
-        gains = holdout_gains(rounds, offer)
         columns.append(
             {
                 "value": [float(paid.mean()) for paid, _, _ in passes],
@@ -61,10 +62,12 @@ def replay_cell(
                 "updates": [int(tallies[0]) for _, tallies, _ in passes],
                 "random": judge_random(offer, rounds.rewards),
                 "oracle": judge_oracle(offer, rounds.rewards, scores),
-                "holdout": float(gains.mean()),
-                "holdout_error": float(gains.std(ddof=1) / np.sqrt(gains.size)),
                 "rounds": len(offer.offers),
                 "cpu_seconds": [seconds for _, _, seconds in passes],
             }
         )
-    return {name: np.array([column[name] for column in columns]).T for name in columns[0]}
+    return {
+        **{name: np.array([column[name] for column in columns]).T for name in columns[0]},
+        "holdout": float(gains.mean()),
+        "holdout_error": float(gains.std(ddof=1) / np.sqrt(gains.size)),
+    }

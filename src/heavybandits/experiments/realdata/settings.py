@@ -57,6 +57,6 @@ PROFILES: dict[str, dict[str, Any]] = {
         "repetitions": 3,
     },
     "quick": _COMMON | {"sets": ["rand", "cdnow", "sp500"], "tuning_orders": 5, "repetitions": 10},
-    "default": _COMMON | {"tuning_orders": 10, "repetitions": 20},
+    "default": _COMMON | {"tuning_orders": 8, "repetitions": 20},
     "full": _COMMON | {"tuning_orders": 20, "repetitions": 40},
 }
