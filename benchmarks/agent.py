@@ -1,0 +1,69 @@
+"""The agent, one call at a time: select + update."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import heavybandits as hb
+from measuring import ARMS, DIM, HERE, Outcome, Row, best_of, child, crtm
+
+PART = "Agent"
+ROUNDS = 10_000  # of arms made in advance
+
+
+def rounds(count: int) -> tuple[Any, Any]:
+    """Arms (count, K, d), rows of length one, and a reward for every arm."""
+    rng = np.random.default_rng(0)
+    arms = rng.random((count, ARMS, DIM))
+    arms /= np.linalg.norm(arms, axis=2, keepdims=True)
+    theta = np.ones(DIM) / np.sqrt(DIM)
+    means = 1.0 / (1.0 + np.exp(-arms @ theta))
+    return arms, means + rng.standard_t(3.0, (count, ARMS))
+
+
+def microseconds(policy: Any, arms: Any, rewards: Any) -> float:
+    """CPU microseconds of a decision and its update."""
+    agent = hb.Agent(policy)
+    agent.update(agent.select(arms[0]), 0.5)  # compiles
+    offered, paid = list(arms), rewards.tolist()
+    started = time.process_time()
+    for t in range(len(offered)):
+        ticket = agent.select(offered[t])
+        agent.update(ticket, paid[t][ticket.arm])
+    return (time.process_time() - started) / len(offered) * 1e6
+
+
+def fastest(quick: bool) -> dict[str, float]:
+    """CPU microseconds a round, by policy."""
+    arms, rewards = rounds(500 if quick else ROUNDS)
+    made = {"CRTM": crtm(ROUNDS), "LinUCB": hb.linucb(dim=DIM, width=1.0)}
+    takers = {n: (lambda p=p: microseconds(p, arms, rewards)) for n, p in made.items()}
+    return best_of(2 if quick else 7, takers)
+
+
+def measure(folder: Path, quick: bool) -> Outcome:
+    limits = {"CRTM": 25.0}
+    rows = [
+        Row(
+            PART,
+            f"select + update, {name}",
+            taken,
+            "us",
+            most=limits.get(name),
+            note="K = 20, d = 10",
+        )
+        for name, taken in fastest(quick).items()
+    ]
+    return Outcome(rows + durable(quick), [])
+
+
+def durable(quick: bool) -> list[Row]:
+    """The agent with a ledger, if its benchmark is there."""
+    script = HERE / "agent_throughput.py"
+    if not script.exists():
+        return []
+    found = child([sys.executable, str(script), "--json", *(["--quick"] if quick else [])])
+    return [Row(PART, row["what"], row["measured"], row["unit"]) for row in found["rows"]]

@@ -1,0 +1,40 @@
+"""What a user waits for: the import, the first run on a new machine, the first of a new process."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from measuring import Outcome, Row, child
+
+PART = "Cold start"
+
+# Run in a process of its own. CPU time, because compiling and importing keep one core busy.
+SCRIPT = """
+import time
+wall, start = time.perf_counter(), time.process_time()
+import heavybandits as hb
+imported, wall = time.process_time(), time.perf_counter() - wall
+problem = hb.Problem(hb.FreshArms(20, 10), hb.Logistic(), hb.StudentT(3.0))
+policy = hb.crtm(dim=10, horizon=1000, moment=3.5, width=1e-3)
+hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, progress=False)
+end = time.process_time()
+print('{"import": %f, "wall": %f, "simulate": %f}' % (imported - start, wall, end - imported))
+"""
+
+
+def measure(folder: Path, quick: bool) -> Outcome:
+    with tempfile.TemporaryDirectory() as cache:
+        command, environment = [sys.executable, "-c", SCRIPT], {"NUMBA_CACHE_DIR": cache}
+        cold = child(command, environment)
+        warm = [child(command, environment) for _ in range(2 if quick else 7)]
+    imported = min(run["import"] for run in warm)
+    wall = min(run["wall"] for run in warm)
+    again = min(run["simulate"] for run in warm)
+    return Outcome(
+        [
+            Row(PART, "import", imported, "s", most=0.5, note=f"CPU; {wall:.2f} s of wall time"),
+            Row(PART, "first simulate, empty cache", cold["simulate"], "s", most=10.0),
+            Row(PART, "first simulate of a process, warm cache", again, "s", most=0.5),
+        ],
+        [],
+    )

@@ -1,0 +1,64 @@
+"""Measure speed and write one table and one figure: python benchmarks/run.py --help."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # one core, before numpy is loaded
+
+import agent  # noqa: E402
+import cold_start  # noqa: E402
+import growth  # noqa: E402
+import peers  # noqa: E402
+import report  # noqa: E402
+import table2  # noqa: E402
+import whole_job  # noqa: E402
+import yardsticks  # noqa: E402
+from measuring import Outcome, say  # noqa: E402
+
+PARTS = {
+    "yardsticks": yardsticks,
+    "agent": agent,
+    "peers": peers,
+    "growth": growth,
+    "table2": table2,
+    "whole_job": whole_job,
+    "cold_start": cold_start,
+}
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure the speed of heavybandits.")
+    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the suite itself")
+    parser.add_argument("--out", type=Path, default=Path("out/bench"), help="where to write")
+    return parser.parse_args(arguments)
+
+
+def measure(names: list[str], folder: Path, quick: bool) -> Outcome:
+    """Run the parts one after the other."""
+    rows, curves = [], []
+    for name in names:
+        say(f"{name} ...")
+        started = time.perf_counter()
+        outcome = PARTS[name].measure(folder, quick)
+        rows += outcome.rows
+        curves += outcome.curves
+        say(f"{name} took {time.perf_counter() - started:.0f} s")
+    return Outcome(rows, curves)
+
+
+def main() -> None:
+    chosen = parse(sys.argv[1:])
+    names = chosen.only or list(PARTS)
+    outcome = measure(names, chosen.out, chosen.quick)
+    paths = report.write(chosen.out, outcome)
+    print(paths[0].read_text())
+    say(f"written: {', '.join(str(path) for path in paths)}")
+
+
+if __name__ == "__main__":
+    main()
