@@ -1,5 +1,6 @@
 """The arrays of a state: named, copied in, and checked before they are believed."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from .parts import is_part
 from .regions import Region
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
-FREE = 4096  # a size up to this needs no data to show for it
+FREE = 512  # a length up to this needs no data to show for it
 HEADER = "header.json"
 
 
@@ -83,6 +84,11 @@ def check_state(policy: Any, state: Any) -> None:
             raise StateError(f"the array {name} holds counts that cannot be")
     for region in regions_of(state):
         _check_region(region)
+    if hasattr(policy, "radius"):
+        with np.errstate(all="ignore"):
+            width = policy.radius.radius(state.estimate, policy.tally(state)[0])
+        if not (math.isfinite(width) and width >= 0.0):
+            raise StateError(f"the radius in the file is {width}")
     pairs = [(policy, state)]
     pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
     pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
