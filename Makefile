@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help test reproduce bench clean
+.PHONY: help test reproduce bench docs clean
 
 help:
 	@echo "make test        check style and types, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
+	@echo "make docs        build the documentation"
 	@echo "make clean       remove the environment and the caches; results in out/ stay"
 	@echo "PYTHON=python3.12 chooses the interpreter."
 
@@ -24,6 +25,11 @@ test: $(STAMP)
 
 reproduce: $(STAMP)
 	$(BIN)/heavybandits reproduce
+
+docs: $(STAMP)
+	$(BIN)/python -m pip install -q --group docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
+	@echo "out/docs/index.html"
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
