@@ -73,7 +73,11 @@ def save(canvas: Any, form: str) -> bytes:
 def add_legend(canvas: Any, axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1:
-        where = {"loc": "outside lower center", "ncols": min(len(labels), 6), "frameon": False}
+        where = {
+            "loc": "outside lower center",
+            "ncols": -(-len(labels) // -(-len(labels) // 6)),
+            "frameon": False,
+        }
         canvas.legend(handles, labels, **where)
 
 

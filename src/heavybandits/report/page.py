@@ -101,20 +101,19 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
     heads = ("claim", "reading", "quantity", "measured", "95% interval", "outcome")
     head = "".join(f"<th scope=col>{name}</th>" for name in heads)
     return (
-        '<div class="scroll" tabindex="0"><table class="verdicts">'
+        '<div class="scroll tall" tabindex="0"><table class="verdicts">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
 def section(name: str, title: str, findings: Findings, images: Any, settings: Any) -> str:
-    """One experiment: verdicts, figures, tables, settings."""
+    """One experiment: figures, tables, settings."""
     notes = "".join(f"<p>{escape(note)}</p>" for note in findings.notes)
     figures = "".join(figure_html(f, images.get(f.name, {})) for f in findings.figures)
     tables = "".join(table_html(table) for table in findings.tables)
-    verdicts = verdict_table(findings.verdicts) if findings.verdicts else ""
     told = html.escape(json.dumps(settings, indent=1, default=str))
     return (
-        f"<section id={escape(name)}><h2>{escape(title)}</h2>{notes}{figures}{verdicts}{tables}"
+        f"<section id={escape(name)}><h2>{escape(title)}</h2>{notes}{figures}{tables}"
         f"<details><summary>Settings</summary><pre>{told}</pre></details></section>"
     )
 

@@ -64,7 +64,9 @@ def to_latex(table: Table) -> str:
 def to_html(table: Table) -> str:
     """A table that scrolls sideways by itself on a narrow screen."""
     numeric = {name: " class=number" for name in table.columns if _numeric(table, name)}
-    head = "".join(f"<th scope=col>{html.escape(name)}</th>" for name in table.columns)
+    head = "".join(
+        f"<th scope=col{numeric.get(name, '')}>{html.escape(name)}</th>" for name in table.columns
+    )
     rows = []
     for row in table.rows:
         cells = (

@@ -163,11 +163,11 @@ def summary(values: Any) -> dict[str, float]:
     low, middle, high = (float(q) for q in np.quantile(column, (0.25, 0.5, 0.75)))
     return {
         "mean": mean.value,
-        "mean_low": mean.low,
-        "mean_high": mean.high,
+        "mean low": mean.low,
+        "mean high": mean.high,
         "median": middle,
-        "lower_quartile": low,
-        "upper_quartile": high,
+        "lower quartile": low,
+        "upper quartile": high,
         "smallest": float(column.min()),
         "largest": float(column.max()),
     }

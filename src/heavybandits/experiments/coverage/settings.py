@@ -29,7 +29,7 @@ _COMMON: dict[str, Any] = {"regions": list(REGIONS), "algorithms": list(PROMISES
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {"horizon": 1000, "runs": 4, "noises": ["t3"], "regions": ["theorem", "c = 0.0001"]},
+    | {"horizon": 500, "runs": 2, "noises": ["t3"], "regions": ["theorem", "c = 0.0001"]},
     "quick": _COMMON | {"horizon": 2000, "runs": 400, "noises": ["t3", "pareto-centred"]},
     "default": _COMMON | {"horizon": 10**4, "runs": 400, "noises": ["t3", "pareto-centred"]},
     "full": _COMMON | {"horizon": 10**5, "runs": 400, "noises": list(NOISES)},

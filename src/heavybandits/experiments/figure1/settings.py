@@ -78,12 +78,11 @@ _COMMON: dict[str, Any] = {
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
     | {
-        "horizon": 3000,
+        "horizon": 500,
         "repetitions": 3,
         "widths": 2,
         "tuning_repetitions": 2,
         "checkpoints": 10,
-        "algorithms": ["CRTM", "CRMM", "OL2M", "OL2M_mom"],
         "noises": ["t3"],
     },
     "quick": _COMMON

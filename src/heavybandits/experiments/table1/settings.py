@@ -27,8 +27,8 @@ QUADRATIC = ["TOFU", "SupBTC"]  # their time grows with T^2: smaller sizes
 # Sizes: (horizons at `dim`, dims at `horizon`), for those of linear and of quadratic time.
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": {
-        "linear": {"horizons": [500, 1000], "dim": 3, "dims": [2, 4], "horizon": 500},
-        "quadratic": {"horizons": [300, 600], "dim": 3, "dims": [2, 4], "horizon": 300},
+        "linear": {"horizons": [100, 200], "dim": 3, "dims": [2, 4], "horizon": 100},
+        "quadratic": {"horizons": [30, 60], "dim": 3, "dims": [2, 4], "horizon": 30},
         "runs": 2,
         "seed": 0,
     },

@@ -57,7 +57,7 @@ def level_table(rows: Sequence[Row]) -> Table:
                 found = summary(regret(mine, radius, level))
                 table.append(
                     {"noise": noise, "radius": radius, "truncation": level_name(level)}
-                    | {name: found[name] for name in ("mean", "mean_low", "mean_high", "median")}
+                    | {name: found[name] for name in ("mean", "mean low", "mean high", "median")}
                     | {"gain": made.value, "gain low": made.low, "gain high": made.high}
                     | {"truncated": float(np.mean([row["truncated"] for row in part]))}
                 )
@@ -79,7 +79,7 @@ def level_figure(rows: Sequence[Row]) -> Figure:
         series = []
         for radius in values(mine, "radius"):
             made = [summary(regret(mine, radius, level)) for level in levels]
-            low, high = ([m[name] for m in made] for name in ("mean_low", "mean_high"))
+            low, high = ([m[name] for m in made] for name in ("mean low", "mean high"))
             x = [float(i) for i in range(len(levels))]
             series.append(Series(f"radius {radius:g}", x, [m["mean"] for m in made], low, high))
         names = [level_name(level) for level in levels]
