@@ -56,9 +56,9 @@ class Display:
         self._weight_done += cell.weight
         if self.progress is not None:
             self.progress(self.done, self.total)
-        self.tick(moved=True)
+        self.tick()
 
-    def tick(self, moved: bool = False) -> None:
+    def tick(self) -> None:
         """Time has passed."""
         if self._bar is not None:
             self._bar.update(0, completed=self.done, status=self.status())
