@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from heavybandits.experiments import levels, realdata
+from heavybandits.experiments.common.running import Runner
 from heavybandits.experiments.levels.analysis import best_fixed, ratio
 from heavybandits.experiments.realdata.analysis import fractions, tuned_rows
 
@@ -115,3 +116,23 @@ def test_order_zero_is_never_tuned_on_and_seeds_differ() -> None:
     assert tuning["orders_from"] == 1
     assert report["orders_from"] == 0
     assert tuning["seed"] != report["seed"]
+
+
+def test_levels_runs_at_a_tiny_setting(tmp_path) -> None:
+    given = levels.settings.PROFILES["smallest"] | {"filters": ["none", "adaptive clip"]}
+    rows = levels.collect(given, Runner(tmp_path, jobs=1, backend="sequential", quiet=True))
+    assert len(rows) == 2 * given["repetitions"]
+    cut = {row["filter"]: row["truncated"] for row in rows}
+    assert cut["none"] == 0 < cut["adaptive clip"]
+    assert len(levels.analyse(rows).verdicts) == 1
+
+
+def test_realdata_runs_at_its_smallest_setting(tmp_path) -> None:
+    if not realdata.is_there("cdnow"):
+        pytest.skip("the package lifetimes is not installed")
+    given = realdata.settings.PROFILES["smallest"]
+    rows = realdata.collect(given, Runner(tmp_path, jobs=1, backend="sequential", quiet=True))
+    assert len(rows) == 2 * 5 * (2 + 3)
+    found = realdata.analyse(rows)
+    assert found.tables[0].rows[0]["to learn"] == "something"
+    assert {row["fraction"] > 0.8 for row in found.tables[1].rows} == {True}

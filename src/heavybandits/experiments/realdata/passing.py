@@ -28,6 +28,7 @@ def open_set(dataset: str, protocol: str, plays: int, seed: int) -> Rounds:
     )
 
 
+@functools.cache
 def fitted_norm(dataset: str, protocol: str) -> float:
     """S: the norm of the least-squares fit of all rows, rewards in units of their mean size."""
     rounds = open_set(dataset, "days" if protocol == "cells" else protocol, 2, 0)
