@@ -1,6 +1,7 @@
 """Damage and malice for state files, and what may become of them: for the test and the bench."""
 
 import copy
+import functools
 import io
 import json
 import os
@@ -264,14 +265,20 @@ def exercise(agent: hb.Agent) -> None:
         policy.appraise(state, view.chosen)
 
 
-def judge(original: bytes, mangled: bytes, malicious: bool) -> str:
+@functools.cache
+def whole_states() -> frozenset[bytes]:
+    """What undamaged files hold: one of them may be whole inside a splice."""
+    return frozenset(pack(unpack(data)) for data in seeds())
+
+
+def judge(mangled: bytes, malicious: bool) -> str:
     """refused, harmless or useless; anything else is a finding and raises."""
     try:
         agent = unpack(mangled)
     except hb.StateError:
         return "refused"
     if not malicious:
-        assert pack(agent) == pack(unpack(original)), "a damaged file was loaded as another state"
+        assert pack(agent) in whole_states(), "a damaged file was loaded as another state"
         return "harmless"
     pack(agent.clone())
     try:
@@ -288,7 +295,6 @@ def fuzz(rounds: int, seed: int = 0) -> Counter[tuple[str, str]]:
     for _ in range(rounds):
         malicious = dice.random() < 0.5
         mangle = dice.choice(MALICE if malicious else DAMAGE)
-        original = dice.choice(files)
-        found[mangle.__name__, judge(original, mangle(original, dice), malicious)] += 1
+        found[mangle.__name__, judge(mangle(dice.choice(files), dice), malicious)] += 1
     assert not Path(Touch.marker).exists(), "a state file ran code"
     return found

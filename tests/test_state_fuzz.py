@@ -18,5 +18,5 @@ def test_no_mangled_file_crashes_misleads_or_runs_anything() -> None:
 
 def test_the_seeds_load() -> None:
     for data in state_fuzz.seeds():
-        assert state_fuzz.judge(data, data, malicious=False) == "harmless"
-        assert state_fuzz.judge(data, data, malicious=True) == "harmless"
+        assert state_fuzz.judge(data, malicious=False) == "harmless"
+        assert state_fuzz.judge(data, malicious=True) == "harmless"
