@@ -7,7 +7,7 @@ from . import theory
 from .estimators import BallProjection, NoProjection, OnlineNewton, Rescaling, Ridge
 from .filters import Median, Raw, Truncate
 from .links import Logistic
-from .parts import cast, check_link
+from .parts import cast, check_filter, check_link, is_part
 from .policies import Optimism
 from .radii import Constant, Growing, LogisticRegion, SelfNormalised
 from .validation import InvalidInput, fraction, positive, whole
@@ -47,7 +47,7 @@ def crtm(
     delta: float = 0.01,
     norm: float = 1.0,
     width: float | None = None,
-    truncation: float | None = None,
+    truncation: Any = None,
     projection: str = "exact",
     corrected: bool = False,
 ) -> Optimism:
@@ -66,7 +66,8 @@ def crtm(
         tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
         T^{(1-eps)/(1+eps)}.
     truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
-        proof does not close); a number is that level, math.inf never truncates.
+        proof does not close); a number is that level, math.inf never truncates; a filter part is
+        used instead, e.g. `AdaptiveClip()`, whose level sets itself.
     projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
     corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
 
@@ -75,11 +76,15 @@ def crtm(
     (18.269, '2.9342e+07')
     """
     kappa = check_link(link, positive("norm", norm))
+    moment = positive("moment", moment)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
+    keep: Any = Raw()
     if truncation is None:
-        truncation = theory.truncation_level(**common, moment=moment, kappa=kappa)
+        keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
+    elif is_part(truncation):
+        keep = check_filter(truncation)
     elif truncation != math.inf:
-        truncation = positive("truncation", truncation)
+        keep = Truncate(positive("truncation", truncation))
     if width is None:
         squared = theory.truncation_region(
             **common,
@@ -92,7 +97,6 @@ def crtm(
     else:
         tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
         squared = positive("width", width) * tuned
-    keep = Raw() if truncation == math.inf else Truncate(truncation)
     return cast(
         Optimism(_newton(dim, link, norm, kappa / 2.0, projection), keep, Constant(squared))
     )
@@ -135,6 +139,7 @@ def crmm(
     """
     kappa = check_link(link, positive("norm", norm))
     horizon, delta = whole("horizon", horizon), fraction("delta", delta)
+    moment = positive("moment", moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
     newton = _newton(dim, link, norm, kappa / 2.0, projection)
     power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
@@ -187,9 +192,9 @@ def ol2m(
     if isinstance(curvature, str) and curvature not in named:
         raise InvalidInput(f"curvature must be 'kappa', 'original' or a number, got {curvature!r}")
     weight = named[curvature] if isinstance(curvature, str) else positive("curvature", curvature)
-    newton = _newton(dim, link, norm, weight, projection)
+    newton, delta = _newton(dim, link, norm, weight, projection), fraction("delta", delta)
     if width is None:
-        radius: Any = LogisticRegion(beta, norm, newton.penalty, fraction("delta", delta))
+        radius: Any = LogisticRegion(beta, norm, newton.penalty, delta)
     else:
         radius = Growing(positive("width", width) * dim, newton.penalty)
     return cast(Optimism(newton, Raw(), radius))
@@ -220,13 +225,10 @@ def linucb(
     Truncate(level=2.0, plays=1)
     """
     ridge = Ridge(whole("dim", dim), positive("penalty", penalty))
+    spread, norm = positive("noise_scale", noise_scale), positive("norm", norm)
+    delta = fraction("delta", delta)
     if width is None:
-        radius: Any = SelfNormalised(
-            positive("noise_scale", noise_scale),
-            positive("norm", norm),
-            ridge.penalty,
-            fraction("delta", delta),
-        )
+        radius: Any = SelfNormalised(spread, norm, ridge.penalty, delta)
     else:
         radius = Constant(positive("width", width) ** 2)
-    return cast(Optimism(ridge, filter, radius))
+    return cast(Optimism(ridge, check_filter(filter), radius))

@@ -12,8 +12,9 @@ from .linalg import combine, dot, eigen, norm
 
 def scratch_view(dim: int) -> View:
     """A view without arms: the arrays are scratch for the maximiser, of exactly size d."""
-    rows = [np.zeros(dim) for _ in range(5)]
-    return View(np.zeros((dim, dim)), *rows, synced=np.full(1, -1, np.int64))
+    scores, squares, widths, penalty, chosen = (np.zeros(dim) for _ in range(5))
+    synced = np.full(1, -1, np.int64)
+    return View(np.zeros((dim, dim)), scores, squares, widths, penalty, chosen, synced)
 
 
 @register_jitable
@@ -140,7 +141,7 @@ def climb(view: Any, region: Any, width: float, low: Any, high: Any) -> float:
             move = (low[i] if x[i] == high[i] else high[i]) - x[i]
             there = max(square + move * (2.0 * image[i] + move * region.inverse[i, i]), 0.0)
             gain = move * region.centre[i] + width * (math.sqrt(there) - math.sqrt(square))
-            if gain > 1e-12 * (1.0 + abs(linear)):
+            if gain > 1e-12 * (1.0 + abs(linear) + width * math.sqrt(square)):
                 x[i] = low[i] if x[i] == high[i] else high[i]
                 linear += move * region.centre[i]
                 square = there
