@@ -83,7 +83,7 @@ def regret_table(rows: Sequence[Row]) -> Table:
             cut = [row["truncated"] / row["play"] for row in part]
             table.append(
                 {"problem": problem, "noise": noise, "filter": name}
-                | {key: found[key] for key in ("mean", "mean_low", "mean_high", "median")}
+                | {key: found[key] for key in ("mean", "mean low", "mean high", "median")}
                 | {"truncated": float(np.mean(cut))}
             )
     return Table(
@@ -112,7 +112,7 @@ def _panel(title: str, rows: Sequence[Row]) -> Panel:
     names = [*fixed_names(rows), JUDGED]
     made = [summary(regret(rows, name)) for name in names]
     x = [float(i) for i in range(len(names))]
-    low, high = ([m[key] for m in made] for key in ("mean_low", "mean_high"))
+    low, high = ([m[key] for m in made] for key in ("mean low", "mean high"))
     series = [Series("regret", x, [m["mean"] for m in made], low, high)]
     return Panel(title, "filter", "final regret", series, categories=names)
 
