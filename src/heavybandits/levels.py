@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from .blocks import BLOCK, BLOCKS, STORED, History, make_history, store, truncated_sum, weigh
+from .blocks import (
+    BLOCK,
+    BLOCKS,
+    STORED,
+    History,
+    count_cut,
+    make_history,
+    store,
+    truncated_sum,
+    weigh,
+)
 from .linalg import combine, dot, median
 from .regions import UPDATES, Region, make_region, measure, widen
 from .verbs import radius
@@ -66,6 +76,7 @@ class TruncatedMemory(NamedTuple):
     images: Any
     batch: Any  # the arms that the images belong to
     x: Any
+    sums: Any
     cuts: Any  # rewards cut in the estimate of the arm last stored
     scratch: Any  # the weight of every stored play, a row an arm
 
@@ -108,6 +119,7 @@ class TruncatedRegression(NamedTuple):
             images=np.zeros((self.arms, self.dim)),
             batch=np.zeros(self.arms, np.int64),
             x=np.zeros(self.dim),
+            sums=np.zeros(BLOCK),
             cuts=np.zeros(1, np.int64),
             scratch=np.zeros((self.arms, self.capacity)),
         )
@@ -137,7 +149,8 @@ class TruncatedRegression(NamedTuple):
         store(memory.history, level, x, rewards[0])
         combine(region.inverse, x, memory.images[0])
         weigh(memory.history, level, memory.images, memory.scratch, 1)
-        _, memory.cuts[0] = truncated_sum(memory.history, level, memory.scratch[0], self.order)
+        weights, sums = memory.scratch[0], memory.sums
+        memory.cuts[0] = count_cut(memory.history, level, weights, self.order, sums)
 
     def assess(
         self, memory: Any, level: int, features: Any, alive: Any, estimates: Any, widths: Any
@@ -155,7 +168,8 @@ class TruncatedRegression(NamedTuple):
             if count == self.arms or k == estimates.size - 1:
                 weigh(history, level, memory.images, memory.scratch, count)
                 for j in range(count):
-                    total, _ = truncated_sum(history, level, memory.scratch[j], self.order)
+                    weights, sums = memory.scratch[j], memory.sums
+                    total = truncated_sum(history, level, weights, self.order, sums)
                     estimates[memory.batch[j]] = total
                 count = 0
 

@@ -1,0 +1,27 @@
+"""Write the tables of the docs that the code knows: python docs/make_tables.py"""
+
+import re
+from pathlib import Path
+
+from heavybandits.catalogue import algorithm_table
+
+PAGES = {"algorithms.md": {"algorithms": algorithm_table}}
+
+
+def renew(page: Path) -> str:
+    """The text of a page with each of its tables made anew between its two marks."""
+    text = page.read_text()
+    for name, make in PAGES[page.name].items():
+        start, stop = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"
+        pattern = re.compile(re.escape(start) + ".*?" + re.escape(stop), re.DOTALL)
+        if not pattern.search(text):
+            raise ValueError(f"{page} has no place for the table {name}")
+        table = start + make() + stop
+        text = pattern.sub(lambda _, table=table: table, text)
+    return text
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        page = Path(__file__).with_name(name)
+        page.write_text(renew(page))
