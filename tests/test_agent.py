@@ -359,6 +359,22 @@ def test_long_features_are_warned_about_once():
     hb.Agent(CRTM).select(np.eye(DIM))
 
 
+def test_features_that_arithmetic_cannot_bear_are_refused(digest):
+    agent = hb.Agent(CRTM)
+    before = picture(agent, digest)
+    for size in (1.1e6, 1e160, -1.7e308):
+        with pytest.raises(hb.InvalidInput, match=r"arms must lie in \[-1e6, 1e6\]"):
+            agent.select(size * np.eye(DIM))
+    assert picture(agent, digest) == before
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="norm"):
+        agent.select(1e6 * np.eye(DIM))
+    for scale in (1e6, 0.3, 1e3) * 400:
+        agent.update(agent.select(scale * rng.uniform(-1, 1, size=(4, DIM))), rng.normal())
+    assert np.linalg.norm(agent.theta) <= 1.0 + 1e-12
+    np.testing.assert_allclose(agent.design @ agent.inverse, np.eye(DIM), atol=1e-6)
+
+
 @pytest.mark.parametrize("policy", [CRTM, LENIENT, CRMM, LINUCB], ids=range(4))
 def test_every_finite_reward_is_legal(policy):
     agent, rng = hb.Agent(policy), np.random.default_rng(0)

@@ -281,6 +281,7 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
         (hb.GivenArms(np.zeros(3)), "features must have shape"),
         (hb.GivenArms([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
         (hb.GivenArms(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
+        (hb.GivenArms([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
         (hb.GivenArms("abc"), "features must be an array of numbers"),
         (hb.UnitBall(0), "UnitBall.dim must be a whole number"),
         (hb.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arms import FreshArms, View, make_view
-from .parts import check_arms, is_part
-from .validation import InvalidInput, finite_array
+from .parts import check_arms, finite_features, is_part
+from .validation import InvalidInput
 
 Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
@@ -27,7 +27,7 @@ class Offers:
     def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
         """The arms as an arm set or (K, d) floats, and the mask as K booleans or None."""
         if not is_part(arms):
-            offered = finite_array("arms", arms, (None, self._dim))
+            offered = finite_features("arms", arms, (None, self._dim))
             return offered, None if mask is None else _check_mask(mask, offered.shape[0])
         if mask is not None:
             raise InvalidInput("mask must be None for an arm set without rows")

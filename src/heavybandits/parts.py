@@ -97,6 +97,21 @@ def check_link(link: Any, norm: float) -> float:
     return positive(f"{type(link).__name__}.kappa({norm})", link.kappa(norm))
 
 
+LARGEST_FEATURE = 1e6  # its square times the plays must leave digits for the small directions
+
+
+def finite_features(name: str, value: Any, shape: tuple[int | None, ...]) -> Any:
+    """Features that arithmetic can bear: one arm of length 1e8 makes an estimate nan for ever."""
+    array = finite_array(name, value, shape)
+    size = float(np.abs(array).max())
+    if size > LARGEST_FEATURE:
+        raise InvalidInput(
+            f"{name} must lie in [-1e6, 1e6], got {size:.3g} in size: divide all features by the "
+            "largest norm you expect"
+        )
+    return array
+
+
 def check_arms(arms: Any) -> Any:
     """The arm set with its fields cast, if it is one a policy can play.
 
@@ -108,10 +123,10 @@ def check_arms(arms: Any) -> Any:
     if not is_part(arms) or not all(name in dir(type(arms)) for name in methods):
         raise InvalidInput(f"arms must be an arm set such as FixedArms(20, 10), got {arms!r}")
     if isinstance(arms, GivenArms):
-        return GivenArms(finite_array("GivenArms.features", arms.features, (None, None)))
+        return GivenArms(finite_features("GivenArms.features", arms.features, (None, None)))
     if isinstance(arms, Box):
-        low = finite_array("Box.low", arms.low, (None,))
-        high = finite_array("Box.high", arms.high, low.shape)
+        low = finite_features("Box.low", arms.low, (None,))
+        high = finite_features("Box.high", arms.high, low.shape)
         if (low > high).any():
             place = int((low > high).argmax())
             raise InvalidInput(f"Box.low must not exceed Box.high, but does at {place}")
