@@ -17,7 +17,7 @@ from scipy.special import ellipj, ellipkm1
 import heavybandits as hb
 import naive
 import naive_linear as twins
-from heavybandits import baselines
+from heavybandits import baselines, histories
 from heavybandits.arms import FreshArms
 from heavybandits.compiling import compiled
 from heavybandits.elimination import Elimination
@@ -406,6 +406,40 @@ def test_the_root_follows_the_matrix_through_repairs():
     np.testing.assert_allclose(root.root, exact, atol=1e-12)
 
 
+def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
+    """Rewards become whole, are cut again and are freed; few are looked at; the centre is exact."""
+    seen = dict.fromkeys(("live", "examined", "kept", "cut again"), 0)
+    add, examine = histories.add_to_kept, histories.examine
+
+    def counted_add(estimate: Any, slot: int, sign: float) -> None:
+        seen["kept" if sign > 0.0 else "cut again"] += 1
+        add(estimate, slot, sign)
+
+    def counted_examine(estimate: Any, slot: int, level: float) -> bool:
+        seen["examined"] += 1
+        return examine(estimate, slot, level)
+
+    monkeypatch.setattr(histories, "add_to_kept", counted_add)
+    monkeypatch.setattr(histories, "examine", counted_examine)
+    dim, horizon, rng = 6, 400, np.random.default_rng(3)
+    policy = baselines.tofu(dim=dim, horizon=horizon, moment=0.3)
+    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 0.3, 1.0, DELTA))
+    state, theta = policy.init(), rng.normal(size=dim) / 2
+    for t in range(horizon):
+        x = rng.normal(size=dim)
+        x = np.abs(x) * np.linspace(1.0, 0.1, dim) if t % 3 == 0 else x
+        x /= np.linalg.norm(x)
+        reward = 1e15 if t % 50 == 49 else x @ theta + 0.7 * rng.standard_t(1.5)
+        policy.learn(state, x.copy(), np.array([reward]))
+        twin.learn(x, reward)
+        np.testing.assert_allclose(state.estimate.region.centre, twin.theta, atol=1e-12)
+        assert state.estimate.region.counts[CUTS] == twin.cuts[-1]
+        seen["live"] += int(state.estimate.counts[LIVE])
+    assert seen["cut again"] > 0
+    assert seen["kept"] > horizon / 2
+    assert seen["examined"] < 0.9 * seen["live"] < 0.5 * horizon * (horizon + 1) / 2
+
+
 # ---- 4. the same bits, and better than chance
 
 FIXED = hb.FixedArms(ARMS, DIM, -1.0)
@@ -531,6 +565,25 @@ def test_a_mask_is_respected_by_every_policy():
                 ticket = agent.select(rows, mask=mask)
             assert mask[ticket.arm]
             agent.update(ticket, 1.0)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("name", "array", "value"),
+    [
+        ("tofu", "estimate.counts", 10**6),
+        ("btc", "memory.history.chain", 10**6),
+        ("btc", "memory.history.sizes", 10**6),
+        ("supbtc", "memory.history.counts", 7),
+    ],
+)
+def test_a_state_that_would_point_outside_is_refused(name, array, value, tmp_path):
+    agent = hb.Agent(tuned(name, horizon=40))
+    drive(agent, np.random.default_rng(1), 12)
+    flatten(agent._state)[array].flat[0] = value
+    agent.save(tmp_path / "bandit")
+    with pytest.raises(hb.StateError, match="do not fit together"):
+        hb.load(tmp_path / "bandit")
 
 
 # ---- 6. refusals
