@@ -78,7 +78,7 @@ def markdown(about: dict[str, str], rows: Sequence[Row]) -> str:
     lines += [f"- {name}: {value}" for name, value in about.items()]
     goals = [row for row in rows if row.met is not None]
     missed = [row for row in goals if not row.met]
-    lines += ["", f"CPU time of one core unless said. {len(goals)} targets, {len(missed)} not met."]
+    lines += ["", f"CPU time of one core unless said; {len(goals)} targets, {len(missed)} not met."]
     lines += [f"- not met: {r.what}: {number(r.measured)} {r.unit}, {target(r)}" for r in missed]
     for part in dict.fromkeys(row.part for row in rows):
         lines += [
@@ -109,10 +109,12 @@ def _plain(row: Row) -> dict[str, Any]:
     return row._asdict() | {"measured": measured}
 
 
-def write(folder: Path, outcome: Outcome) -> list[Path]:
+def write(folder: Path, outcome: Outcome, quick: bool = False) -> list[Path]:
     """bench.md, bench.json, bench.png and bench.svg."""
     folder.mkdir(parents=True, exist_ok=True)
-    about = machine()
+    about = machine() | (
+        {"sizes": "tiny (--quick): the targets mean nothing here"} if quick else {}
+    )
     paths = [folder / f"bench.{kind}" for kind in ("md", "json", "png", "svg")]
     paths[0].write_text(markdown(about, outcome.rows))
     paths[1].write_text(as_json(about, outcome))
@@ -123,6 +125,7 @@ def write(folder: Path, outcome: Outcome) -> list[Path]:
 # ---- the figure
 
 INK, BLUE, RED, GREY = "#222222", "#1f5fa8", "#c23b22", "#9a9a9a"
+FAR = 100.0  # so many times better or worse than a target is far enough for the figure
 
 
 def draw(outcome: Outcome, paths: Sequence[Path]) -> None:
@@ -130,7 +133,7 @@ def draw(outcome: Outcome, paths: Sequence[Path]) -> None:
     from matplotlib.figure import Figure
 
     panels = list(dict.fromkeys(curve.panel for curve in outcome.curves))
-    goals = [row for row in outcome.rows if row.met is not None and row.measured > 0.0]
+    goals = [row for row in outcome.rows if row.met is not None and row.unit != "relative"]
     figure = Figure(figsize=(13.0, max(4.5, 0.27 * len(goals) + 1.4)), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1.25, 1.0]) if panels else (figure, None)
     draw_targets(left.subplots(), goals)
@@ -150,43 +153,42 @@ def margin(row: Row) -> float:
     >>> margin(Row("Agent", "select + update", 20.0, "us", most=25.0))
     1.25
     """
-    return row.measured / row.least if row.least is not None else (row.most or 0.0) / row.measured
+    if row.least is not None:
+        return row.measured / row.least
+    return (row.most or 0.0) / row.measured if row.measured > 0.0 else math.inf
 
 
 def draw_targets(axes: Any, goals: Sequence[Row]) -> None:
-    margins = [max(min(margin(row), 1e3), 1e-3) for row in goals]
+    margins = [max(min(margin(row), FAR), 1.0 / FAR) for row in goals]
     places = range(len(goals), 0, -1)
     axes.hlines(places, 1.0, margins, color=GREY, linewidth=1.0)
     colours = [BLUE if row.met else RED for row in goals]
     axes.scatter(margins, places, c=colours, s=22, zorder=3)
     axes.axvline(1.0, color=INK, linewidth=0.8)
     axes.set_xscale("log")
+    axes.set_xlim(min(0.4, *margins) / 1.5, FAR * 6.0)
     axes.set_yticks(list(places), [f"{row.what}  [{target(row)}]" for row in goals], fontsize=7)
     for place, row, at in zip(places, goals, margins, strict=True):
-        side, shift = ("left", 5) if at >= 1.0 else ("right", -5)
-        text = f"{number(row.measured)} {row.unit}"
-        axes.annotate(
-            text,
-            (at, place),
-            (shift, 0),
-            textcoords="offset points",
-            ha=side,
-            va="center",
-            fontsize=7,
-        )
-    axes.margins(x=0.25, y=0.02)
+        text, style = f"{number(row.measured)} {row.unit}", {"va": "center", "fontsize": 7}
+        axes.annotate(text, (max(at, 1.0), place), (6, 0), textcoords="offset points", **style)
+    axes.margins(y=0.02)
     axes.set_xlabel("times better than the target (blue: met, red: not met)", fontsize=8)
+    axes.xaxis.set_major_formatter("{x:g}")
     _bare(axes)
 
 
 def draw_growth(axes: Any, curves: Sequence[Curve]) -> None:
+    from matplotlib.ticker import LogLocator
+
     for curve, colour in zip(curves, (BLUE, RED), strict=False):
         axes.plot(curve.x, curve.y, "o-", color=colour, markersize=3.5, label=curve.name)
     model = curves[0]
     if model.slope is not None:
-        line = [model.y[-1] * (x / model.x[-1]) ** model.slope for x in model.x]
+        first = max(model.x[0], model.x[-1] / 10.0) if model.slope else model.x[0]
+        ends = [first, model.x[-1]]
+        line = [model.y[-1] * (x / model.x[-1]) ** model.slope for x in ends]
         label = f"slope {model.slope:g}"
-        axes.plot(model.x, line, "--", color=GREY, linewidth=1.0, label=label, zorder=0)
+        axes.plot(ends, line, "--", color=GREY, linewidth=1.0, label=label, zorder=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
     if model.slope == 0.0:  # a flat line deserves an axis that does not magnify it
@@ -196,7 +198,15 @@ def draw_growth(axes: Any, curves: Sequence[Curve]) -> None:
         "memory, kB" if "memory" in model.panel else "us a round", fontsize=8, loc="left"
     )
     axes.legend(fontsize=7, frameon=False)
+    axes.set_xticks(model.x, [_short(x) for x in model.x])
+    axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
     _bare(axes)
+
+
+def _short(x: float) -> str:
+    return f"{x:g}" if x < 1e4 else f"$10^{{{math.log10(x):g}}}$"
 
 
 def _bare(axes: Any) -> None:

@@ -55,7 +55,7 @@ def main() -> None:
     chosen = parse(sys.argv[1:])
     names = chosen.only or list(PARTS)
     outcome = measure(names, chosen.out, chosen.quick)
-    paths = report.write(chosen.out, outcome)
+    paths = report.write(chosen.out, outcome, chosen.quick)
     print(paths[0].read_text())
     say(f"written: {', '.join(str(path) for path in paths)}")
 
