@@ -23,6 +23,9 @@ from .page import escape, page, section, verdict_counts, verdict_table
 from .tables import to_csv, to_latex
 
 
+NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
+
+
 @dataclass
 class Run:
     """What came of one experiment."""
@@ -54,7 +57,7 @@ def run_experiments(
         run = Run(name, title, settings_of(name, profile, repetitions, seed))
         try:
             run.rows = experiment.collect(run.settings, metered(compute, run))
-            run.findings = experiment.analyse(run.rows)
+            run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
         except CellsFailed as error:
             run.failed = [(cell.label or cell.key, text) for cell, text in error.failures]
         runs.append(run)

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 from ... import algorithms, baselines
 from ...links import Logistic
 from ...noises import reward_moment
+from ...policies import Uniform
 
 LINK = Logistic()  # of all the paper's experiments
 DELTA, ARMS = 0.01, 20
+RANDOM = "random play"  # the reference: it has no width to tune
 
 
 class Setting(NamedTuple):
@@ -94,6 +96,7 @@ ROSTER: dict[str, Maker] = {
     "MENU": lambda s, c, p: baselines.menu(**_central(s), width=c),
     "SupBMM": lambda s, c, p: baselines.supbmm(**_central(s), arms=s.arms, width=c),
     "BMM": lambda s, c, p: baselines.bmm(**_central(s), arms=s.arms, width=c),
+    RANDOM: lambda s, c, p: Uniform(s.dim),
 }
 
 

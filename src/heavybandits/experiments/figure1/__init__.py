@@ -1,5 +1,6 @@
 """Figure 1 of the paper: the regret of six algorithms under two heavy-tailed noises."""
 
+import math
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,7 @@ from ...simulate import Problem, make_checkpoints
 from ...sweep import Cell
 from ..common.cells import Compute, simulation_cells
 from ..common.outputs import Row
-from ..common.roster import LINK, make_policy, setting
+from ..common.roster import LINK, RANDOM, make_policy, setting
 from ..common.rows import simulated_rows
 from ..common.tuning import best_width, grid
 from . import settings
@@ -32,6 +33,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     grid_points = [(*trio, width) for trio in trios for width in grid(given["widths"])]
     tuning = simulated_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
     chosen = [(*trio, best_width(row for row in tuning if _trio(row) == trio)) for trio in trios]
+    chosen += [(*pair, RANDOM, math.nan) for pair in product(given["readings"], given["noises"])]
     report = simulated_rows([make_group(given, "report", *point) for point in chosen], compute)
     return tuning + report
 
