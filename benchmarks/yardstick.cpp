@@ -29,7 +29,7 @@ static inline double uniform(u64 key, u64 index) {
     return (double(std::int64_t(z >> 12)) + 0.5) * 0x1p-52;
 }
 
-static double W[D][D], V[D][D], theta[D], direction[D], X[D][K], star[D];
+static double W[D][D], V[D][D], lost[D][D], theta[D], direction[D], X[D][K], star[D];
 static double scores[K], squares[K], lengths[K];
 
 static double dot(const double* a, const double* b) {
@@ -58,13 +58,18 @@ static void combine(const double (*rows)[N], const double* weights, double* out)
 static void multiply(const double* x, double* out) { combine<D>(W, x, out); }
 
 static void solve_shifted(double shift, const double* target, double* x) {
-    double residual[D], step[D], image[D];
+    double residual[D], step[D], image[D], own = 1 / (1 + shift), mixed = shift / (1 + shift);
+    double goal = 0;
     multiply(x, image);
-    for (int i = 0; i < D; i++) step[i] = residual[i] = target[i] - x[i] - shift * image[i];
-    double error = dot(residual, residual), goal = 1e-30 * dot(target, target);
+    for (int i = 0; i < D; i++) {
+        step[i] = residual[i] = own * target[i] - own * x[i] - mixed * image[i];
+        goal += (own * target[i]) * (own * target[i]);
+    }
+    double error = dot(residual, residual);
+    goal *= 1e-30;
     for (int n = 0; n < 4 * D + 10 && error > goal; n++) {
         multiply(step, image);
-        for (int i = 0; i < D; i++) image[i] = step[i] + shift * image[i];
+        for (int i = 0; i < D; i++) image[i] = own * step[i] + mixed * image[i];
         double length = error / dot(step, image), previous = error;
         for (int i = 0; i < D; i++) {
             x[i] += length * step[i];
@@ -77,15 +82,20 @@ static void solve_shifted(double shift, const double* target, double* x) {
 
 static void project(double limit) {
     double target[D], point[D], image[D];
-    for (int i = 0; i < D; i++) target[i] = point[i] = theta[i];
     double length = std::sqrt(dot(theta, theta));
     if (length <= limit) return;
-    multiply(theta, image);
-    double slope = dot(theta, image) / (length * length * length);
+    for (int i = 0; i < D; i++) {
+        target[i] = theta[i];
+        point[i] = theta[i] / length;
+    }
+    multiply(point, image);
+    double slope = dot(point, image) / length;
     double shift = 0, height = 1 / length, goal = 1 / limit;
+    length = 1;
     for (int n = 0; n < 60; n++) {
         double advance = (goal - height) / slope;
         shift += advance;
+        for (int i = 0; i < D; i++) point[i] *= limit / length;
         solve_shifted(shift, target, point);
         length = std::sqrt(dot(point, point));
         slope = (1 / length - height) / advance;
@@ -198,7 +208,11 @@ int main(int argc, char** argv) {
         if (std::sqrt(square) * std::fabs(y) > level) y = 0;
         double gradient = logistic(dot(x, theta)) - y, growth = 1 + curvature * square;
         for (int i = 0; i < D; i++)
-            for (int j = 0; j < D; j++) V[i][j] += curvature * x[i] * x[j];
+            for (int j = 0; j < D; j++) {
+                double term = curvature * x[i] * x[j] - lost[i][j], total = V[i][j] + term;
+                lost[i][j] = (total - V[i][j]) - term;
+                V[i][j] = total;
+            }
         if ((t + 1) % 1024 == 0) {
             invert();
         } else {

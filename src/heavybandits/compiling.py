@@ -1,7 +1,7 @@
 """Compiling, in one guarded place.
 
 numba's disk cache does not see an edit in another file, so a compiled entry closes over a stamp: a
-hash of its own sources and of those of the parts it is called with (sources.py). A cache that cannot
+hash of its own sources and of those of its parts (sources.py). A cache that cannot
 be read or written must never stop a user, so any failure of it falls back to compiling in memory.
 """
 
