@@ -17,7 +17,7 @@ from scipy.special import ellipj, ellipkm1
 import heavybandits as hb
 import naive
 import naive_linear as twins
-from heavybandits import baselines, histories
+from heavybandits import baselines, blocks, histories
 from heavybandits.arms import FreshArms
 from heavybandits.compiling import compiled
 from heavybandits.elimination import Elimination
@@ -438,6 +438,32 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
     assert seen["cut again"] > 0
     assert seen["kept"] > horizon / 2
     assert seen["examined"] < 0.9 * seen["live"] < 0.5 * horizon * (horizon + 1) / 2
+
+
+@pytest.mark.parametrize("order", [2.0, 1.5])
+def test_blocks_keep_the_plays_of_their_levels(order):
+    """Three levels that grow in turns beyond a block, four features and a fifth, three arms."""
+    rng = np.random.default_rng(8)
+    history = blocks.make_history(5, 700, 3)
+    kept: list[list[Any]] = [[], [], []]
+    for t in range(700):
+        level, x, y = (t // 100) % 3 if t < 600 else 0, rng.normal(size=5), 20 * rng.standard_t(1.2)
+        blocks.store(history, level, x, y)
+        kept[level].append((x, y))
+    assert history.sizes.tolist() == [300, 200, 200]
+    images, weights, sums = rng.normal(size=(3, 5)), np.zeros((3, 700)), np.zeros(blocks.BLOCK)
+    for level, plays in enumerate(kept):
+        blocks.weigh(history, level, images, weights, 3)
+        features, rewards = np.array([x for x, _ in plays]), np.array([y for _, y in plays])
+        for image, row in zip(images, weights, strict=True):
+            exact = features @ image
+            np.testing.assert_allclose(row[: len(plays)], exact, rtol=1e-12, atol=1e-12)
+            limit = (np.abs(exact) ** order).sum() ** (1 / order)
+            terms = exact * rewards
+            total = blocks.truncated_sum(history, level, row, order, sums)
+            assert total == pytest.approx(terms[np.abs(terms) <= limit].sum(), rel=1e-11)
+            cut = blocks.count_cut(history, level, row, order, sums)
+            assert cut == (np.abs(terms) > limit).sum() > 0
 
 
 # ---- 4. the same bits, and better than chance
