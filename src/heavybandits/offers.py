@@ -1,5 +1,6 @@
 """What is offered to an agent: checked at the door, and put where the kernels read it."""
 
+import math
 import warnings
 from typing import Any
 
@@ -61,8 +62,7 @@ class Offers:
     def _warn_norm(self, arms: Floats) -> None:
         if self._warned:
             return
-        with np.errstate(over="ignore"):
-            longest = float(np.sqrt(np.einsum("kd,kd->k", arms, arms).max()))
+        longest = math.sqrt(np.vecdot(arms, arms).max())
         if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
             self._warned = True
             warnings.warn(
