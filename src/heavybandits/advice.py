@@ -8,6 +8,7 @@ from .diagnose import Diagnosis, Estimate
 from .tails import Tail
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
+MILD = 2.5  # tail index above which clipping changed little in our replays of real data
 
 
 class Advice(NamedTuple):
@@ -38,11 +39,25 @@ def advise(diagnosis: Diagnosis) -> Advice:
         )
         return Advice("none", "", reason, assumptions)
     code = f"linucb(dim={dim}, width=1.0, filter=AdaptiveClip())"
-    reason = (
-        f"heavy-tailed (tail index {_shown(diagnosis.index)}): clip rewards at a level that sets "
-        "itself, and check by replaying your data with and without it"
-    )
-    return Advice("linucb with AdaptiveClip", code, reason, assumptions)
+    return Advice("linucb with AdaptiveClip", code, _reason(diagnosis), assumptions)
+
+
+def _reason(diagnosis: Diagnosis) -> str:
+    """Why to clip, how much to expect of it, and what to mind."""
+    shown = _shown(diagnosis.index)
+    if diagnosis.index.value > MILD:
+        words = (
+            f"mildly heavy-tailed (tail index {shown}): the variance exists, and clipping changes "
+            "little either way"
+        )
+    else:
+        words = f"heavy-tailed (tail index {shown}): clip rewards at a level that sets itself"
+    if not diagnosis.symmetry.symmetric:
+        words += (
+            ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
+            "the features"
+        )
+    return f"{words}. Check by replaying your data with and without it"
 
 
 def _spread(diagnosis: Diagnosis) -> float:

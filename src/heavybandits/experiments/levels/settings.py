@@ -34,7 +34,7 @@ FIXED: dict[str, Any] = {
 }
 ADAPTIVE: dict[str, Any] = {
     "adaptive clip": AdaptiveClip(),
-    "adaptive clip, 0.99": AdaptiveClip(quantile=0.99),
+    "adaptive clip, 0.95": AdaptiveClip(quantile=0.95),
     "adaptive clip, raw": AdaptiveClip(residual=False),
     "adaptive clip, weighted": AdaptiveClip(weighted=True),
     "adaptive truncate": AdaptiveTruncate(),
@@ -47,7 +47,7 @@ _COMMON: dict[str, Any] = {
     "noises": list(NOISES),
     "problems": list(PROBLEMS),
     "filters": [*FIXED, *ADAPTIVE],
-    "seed": 0,  # the default quantile was set on seed 7
+    "seed": 1,  # the default quantile was set on seed 7
 }
 
 PROFILES: dict[str, dict[str, Any]] = {

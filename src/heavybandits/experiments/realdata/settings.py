@@ -36,7 +36,7 @@ STATIC_ONLY = "crmm"
 CLIP = 3.0  # level of the fixed clip, in units of the mean |reward|
 
 WIDTHS: dict[str, list[float]] = {
-    "linucb": [0.1, 0.3, 1.0, 3.0, 10.0],
+    "linucb": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
     "crtm": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
     "crmm": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
 }
