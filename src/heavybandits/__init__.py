@@ -1,11 +1,29 @@
 """heavybandits: contextual bandits whose rewards have heavy tails."""
 
 from . import theory
+from .adaptive import AdaptiveClip, AdaptiveTruncate
 from .agent import Agent, Ticket
 from .algorithms import crmm, crtm, linucb, ol2m
 from .arms import FixedArms, FreshArms, FrozenArms, GivenArms
+from .baselines import bmm, btc, crt, gloc, gloc_mom, menu, mom, ol2m_mom, supbmm, supbtc, tofu
+from .catalogue import CATALOGUE
+from .checks import PolicyError, check_policy, list_checks
+from .diagnose import Diagnosis, diagnose
+from .elimination import Elimination, Greedy
 from .estimators import BallProjection, NoProjection, OnlineNewton, Rescaling, Ridge
-from .filters import Clip, MeanOfMedians, Median, MedianOfMeans, Raw, TrimmedMean, Truncate
+from .filters import (
+    Clip,
+    MeanOfMedians,
+    Median,
+    MedianOfMeans,
+    Raw,
+    TrimmedMean,
+    Truncate,
+    TruncateByTime,
+)
+from .gloc import GradientSum, OnlineToConfidence, OnlineToConfidenceRegion
+from .histories import TruncatedHistory
+from .levels import MedianRegression, TruncatedRegression
 from .links import Exponential, Identity, Logistic, Probit
 from .noises import (
     AlphaStable,
@@ -17,10 +35,15 @@ from .noises import (
     Pareto,
     StudentT,
     SymmetricPareto,
+    reward_moment,
 )
-from .policies import Optimism
+from .policies import Optimism, Uniform
 from .radii import Constant, Growing, LogisticRegion, MedianRegion, SelfNormalised
+from .radii_linear import MiniBatchRegion, Powered, Scaled, TruncatedRegion
+from .replay import replay
+from .replays import ReplayResult
 from .results import Result
+from .ridges import ManyRidges
 from .simulate import Problem, simulate
 from .spaces import Box, UnitBall, UnitSphere
 from .state import StateError, load
@@ -29,6 +52,9 @@ from .validation import InvalidInput
 __version__ = "0.1.0"
 
 __all__ = [
+    "CATALOGUE",
+    "AdaptiveClip",
+    "AdaptiveTruncate",
     "Agent",
     "AlphaStable",
     "BallProjection",
@@ -36,12 +62,16 @@ __all__ = [
     "Clip",
     "Constant",
     "Contaminated",
+    "Diagnosis",
+    "Elimination",
     "Exponential",
     "FixedArms",
     "FreshArms",
     "FrozenArms",
     "Gaussian",
     "GivenArms",
+    "GradientSum",
+    "Greedy",
     "Growing",
     "Identity",
     "InvalidInput",
@@ -49,21 +79,30 @@ __all__ = [
     "LogNormal",
     "Logistic",
     "LogisticRegion",
+    "ManyRidges",
     "MeanOfMedians",
     "Median",
     "MedianOfMeans",
     "MedianRegion",
+    "MedianRegression",
+    "MiniBatchRegion",
     "NoProjection",
     "OnlineNewton",
+    "OnlineToConfidence",
+    "OnlineToConfidenceRegion",
     "Optimism",
     "Outlier",
     "Pareto",
+    "PolicyError",
+    "Powered",
     "Probit",
     "Problem",
     "Raw",
+    "ReplayResult",
     "Rescaling",
     "Result",
     "Ridge",
+    "Scaled",
     "SelfNormalised",
     "StateError",
     "StudentT",
@@ -71,13 +110,34 @@ __all__ = [
     "Ticket",
     "TrimmedMean",
     "Truncate",
+    "TruncateByTime",
+    "TruncatedHistory",
+    "TruncatedRegion",
+    "TruncatedRegression",
+    "Uniform",
     "UnitBall",
     "UnitSphere",
+    "bmm",
+    "btc",
+    "check_policy",
     "crmm",
+    "crt",
     "crtm",
+    "diagnose",
+    "gloc",
+    "gloc_mom",
     "linucb",
+    "list_checks",
     "load",
+    "menu",
+    "mom",
     "ol2m",
+    "ol2m_mom",
+    "replay",
+    "reward_moment",
     "simulate",
+    "supbmm",
+    "supbtc",
     "theory",
+    "tofu",
 ]
