@@ -9,7 +9,7 @@ from ..report.style import shown
 from .shared import LINKS, print_json
 
 
-@click.command()
+@click.command(short_help="What the theorems promise for your numbers.")
 @click.option("--dim", default=10, show_default=True, help="Dimension d.")
 @click.option("--horizon", default=1_000_000, show_default=True, help="Plays T.")
 @click.option(

@@ -76,7 +76,7 @@ def simulate(
     print_json(rows) if as_json else click.echo(to_text(rows, SUMMARY))
 
 
-@click.command()
+@click.command(short_help="Search the width c of ALGORITHMS.")
 @click.argument("algorithms", nargs=-1, required=True, type=_NAMES)
 @problem_options
 @run_options
