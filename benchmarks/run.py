@@ -1,9 +1,11 @@
 """Measure speed and write one table and one figure: python benchmarks/run.py --help."""
 
 import argparse
+import math
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -17,7 +19,7 @@ import report  # noqa: E402
 import table2  # noqa: E402
 import whole_job  # noqa: E402
 import yardsticks  # noqa: E402
-from measuring import Outcome, say  # noqa: E402
+from measuring import Outcome, Row, say  # noqa: E402
 
 PARTS = {
     "yardsticks": yardsticks,
@@ -28,6 +30,8 @@ PARTS = {
     "whole_job": whole_job,
     "cold_start": cold_start,
 }
+
+FAILED = "this part failed"
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -44,7 +48,12 @@ def measure(names: list[str], folder: Path, quick: bool) -> Outcome:
     for name in names:
         say(f"{name} ...")
         started = time.perf_counter()
-        outcome = PARTS[name].measure(folder, quick)
+        try:
+            outcome = PARTS[name].measure(folder, quick)
+        except Exception as error:  # the other parts are worth having
+            say(traceback.format_exc())
+            broken = Row(name, FAILED, math.nan, "", note=f"{error!r:.200}")
+            outcome = Outcome([broken], [])
         rows += outcome.rows
         curves += outcome.curves
         say(f"{name} took {time.perf_counter() - started:.0f} s")
@@ -58,6 +67,8 @@ def main() -> None:
     paths = report.write(chosen.out, outcome, chosen.quick)
     print(paths[0].read_text())
     say(f"written: {', '.join(str(path) for path in paths)}")
+    if any(row.what == FAILED for row in outcome.rows):
+        sys.exit(1)
 
 
 if __name__ == "__main__":
