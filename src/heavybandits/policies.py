@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 from .arms import take
 from .filters import CUT, Memory
 from .linalg import combine, dot
-from .regions import CUTS, PROJECTIONS, UPDATES, measure
+from .regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from .streams import uniform
 from .verbs import clean, maximise, predict, radius, update
 
@@ -72,8 +72,9 @@ class Optimism(NamedTuple):
         region = state.estimate.region
         restrain(rewards)
         norm = measure(region, x)
-        predicted = predict(self.estimator, state.estimate, dot(x, region.centre))
-        reward = clean(self.filter, state.memory, rewards, norm, predicted)
+        expected = predict(self.estimator, state.estimate, dot(x, region.centre))
+        region.numbers[EXPECTED] = expected
+        reward = clean(self.filter, state.memory, rewards, norm, expected)
         update(self.estimator, state.estimate, x, reward, rewards)
 
     def appraise(self, state: Any, x: Any) -> tuple[float, float]:

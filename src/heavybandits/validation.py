@@ -117,9 +117,8 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArra
     )
     if not fits:
         raise InvalidInput(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size or (array.ndim == 0 and not np.isfinite(array)):
-        place = tuple(int(i) for i in bad[0])
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InvalidInput(f"{name} must be finite, got {array[place]} at {_size(place)}")
     return array
 
