@@ -34,9 +34,8 @@ LARGEST_FILE = 4 << 30
 
 def known_parts() -> dict[str, type]:
     """The parts of the library by name: the NamedTuples of all its modules."""
-    from . import adaptive, baselines  # noqa: F401, which bring the modules not imported so far
-
-    modules = [m for name, m in list(sys.modules.items()) if name.startswith(f"{__package__}.")]
+    package = __name__.partition(".")[0]
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith(f"{package}.")]
     return {
         name: item
         for module in modules
