@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import adaptive, baselines, baselines_finite, state  # noqa: F401  (loads all their parts)
+from .. import state
 from ..simulate import (
     check_match,
     check_policies,
