@@ -1,9 +1,11 @@
 """Agents with a ledger: against a plain model, and in every trouble a disk can give."""
 
 import os
+import shutil
 import sqlite3
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -456,6 +458,36 @@ def test_a_full_disk_changes_nothing_and_passes(make: Any) -> None:
         crash(agent)
     with make() as agent:
         assert kept_bytes(agent) == wanted
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 400 kilobytes."""
+    command = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(tmp_path)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def remount(disk: Path, option: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{option}", str(disk)], check=True)
+
+
+def test_a_disk_that_is_really_full_and_then_read_only(small_disk: Path, make: Any) -> None:
+    agent = make(snapshot_every=50)
+    fill_up(agent)
+    before = kept_bytes(agent)
+    with pytest.raises(LedgerError, match=r"agent\.db: database or disk is full \(\d+ bytes"):
+        agent.select(ARMS)
+    crash(agent)
+    remount(small_disk, "size=4m")
+    with make() as agent:
+        assert kept_bytes(agent) == before
+        agent.update(agent.select(ARMS), 1.0)
+    remount(small_disk, "ro")
+    with pytest.raises(LedgerError, match=r"agent\.db: .* \(the folder is read-only\)"):
+        make()
 
 
 def fill_up(agent: hb.Agent) -> list[int]:

@@ -290,19 +290,21 @@ class Ledger:
         return self._database
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-            sqlite3.SQLITE_BUSY,
-            sqlite3.SQLITE_LOCKED,
-        ):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise LedgerError(
                 f"{self.path} is in use by another agent, here or in another process; "
                 "a ledger has one at a time"
             ) from error
-        folder = self.path.parent
-        free = (
-            f"{shutil.disk_usage(folder).free} bytes free" if folder.is_dir() else "no such folder"
-        )
-        raise LedgerError(f"{self.path}: {error} ({free})") from error
+        raise LedgerError(f"{self.path}: {error} ({_room(self.path.parent)})") from error
+
+
+def _room(folder: Path) -> str:
+    if not folder.is_dir():
+        return "there is no such folder"
+    if not os.access(folder, os.W_OK):
+        return "the folder is read-only"
+    return f"{shutil.disk_usage(folder).free} bytes free"
 
 
 def _row(event: Event) -> tuple[Any, ...]:
