@@ -274,7 +274,14 @@ def test_table1_finds_the_growth_it_is_given():
 
 def test_tails_compare_at_the_same_radius():
     rows = [
-        {"noise": "t2", "radius": radius, "level": level, "repetition": r, "truncated": 3}
+        {
+            "problem": "linear",
+            "noise": "t2",
+            "radius": radius,
+            "level": level,
+            "repetition": r,
+            "truncated": 3,
+        }
         | {"regret": radius + (5.0 if level == 0.0 else 2.0) + 0.01 * r}
         for radius in (1.0, 10.0)
         for level in (0.0, 1.0)

@@ -5,12 +5,11 @@ from itertools import product
 from typing import Any
 
 from ...algorithms import crtm
-from ...arms import FixedArms
 from ...simulate import Problem
 from ...sweep import Cell
 from ..common.cells import Compute, simulation_cells
 from ..common.outputs import Row
-from ..common.roster import LINK, setting
+from ..common.roster import setting
 from ..common.rows import simulated_rows
 from . import settings
 from .analysis import analyse
@@ -20,19 +19,21 @@ __all__ = ["analyse", "collect", "settings"]
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """CRTM at every level and radius, and the same without truncation."""
-    points = product(given["noises"], given["radii"], given["levels"])
+    points = product(given["problems"], given["noises"], given["radii"], given["levels"])
     return simulated_rows([make_group(given, *point) for point in points], compute)
 
 
-def make_policy(noise: str, horizon: int, radius: float, level: float) -> Any:
+def make_policy(problem: str, noise: str, horizon: int, radius: float, level: float) -> Any:
     """CRTM with this radius and this multiple of Algorithm 1's Gamma (0: no truncation)."""
     _, made, epsilon = settings.NOISES[noise]
-    known = setting(made, settings.DIM, horizon, epsilon)
+    link = settings.PROBLEMS[problem][1]
+    known = setting(made, settings.DIM, horizon, epsilon, link)
     told: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
         "moment": known.raw_moment,
         "epsilon": epsilon,
+        "link": link,
     }
     printed = crtm(**told)
     cut = math.inf if level == settings.NONE else level * printed.filter.level
@@ -41,17 +42,17 @@ def make_policy(noise: str, horizon: int, radius: float, level: float) -> Any:
 
 
 def make_group(
-    given: dict[str, Any], noise: str, radius: float, level: float
+    given: dict[str, Any], problem: str, noise: str, radius: float, level: float
 ) -> tuple[Row, list[Cell]]:
     """The cells of one level and radius, and what names them."""
     cells = simulation_cells(
-        make_policy(noise, given["horizon"], radius, level),
-        Problem(FixedArms(settings.ARMS, settings.DIM), LINK, settings.NOISES[noise][1]),
+        make_policy(problem, noise, given["horizon"], radius, level),
+        Problem(settings.ARMS, settings.PROBLEMS[problem][1], settings.NOISES[noise][1]),
         horizon=given["horizon"],
         repetitions=given["repetitions"],
         seed=given["seed"],
         checkpoints=[given["horizon"]],
-        label=f"tails, {noise}, radius {radius:g}, level {level:g}",
+        label=f"tails, {problem}, {noise}, radius {radius:g}, level {level:g}",
         chunk=20,
     )
-    return {"noise": noise, "radius": radius, "level": level}, cells
+    return {"problem": problem, "noise": noise, "radius": radius, "level": level}, cells

@@ -8,7 +8,7 @@ import numpy as np
 from ..common.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
 from ..common.statistics import Array, Estimate, bootstrap, summary
 from ..common.verdicts import Verdict, judge
-from .settings import NOISES, NONE
+from .settings import NOISES, NONE, PROBLEMS
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
@@ -46,70 +46,83 @@ def level_name(level: float) -> str:
     return "none" if level == NONE else f"{level:g} Gamma"
 
 
+def split(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """The rows by problem and noise."""
+    pairs = dict.fromkeys((row["problem"], row["noise"]) for row in rows)
+    return [(p, n, select(rows, problem=p, noise=n)) for p, n in pairs]
+
+
 def level_table(rows: Sequence[Row]) -> Table:
-    """Every noise, radius and level."""
-    table: list[dict[str, Any]] = []
-    for noise in values(rows, "noise"):
-        mine = select(rows, noise=noise)
-        for radius in values(mine, "radius"):
-            for level in values(mine, "level"):
-                part, made = select(mine, radius=radius, level=level), gain(mine, radius, level)
-                found = summary(regret(mine, radius, level))
-                table.append(
-                    {"noise": noise, "radius": radius, "truncation": level_name(level)}
-                    | {name: found[name] for name in ("mean", "mean low", "mean high", "median")}
-                    | {"gain": made.value, "gain low": made.low, "gain high": made.high}
-                    | {"truncated": float(np.mean([row["truncated"] for row in part]))}
-                )
+    """Every problem, noise, radius and level."""
     return Table(
         "tails",
         "Tails: regret at every level and radius",
         "gain: regret of the untruncated online Newton step of the same radius minus this one's, "
         "paired, with its 95% interval; truncated: rewards a run.",
-        table,
+        [
+            {"problem": problem, "noise": noise} | level_row(mine, radius, level)
+            for problem, noise, mine in split(rows)
+            for radius in values(mine, "radius")
+            for level in values(mine, "level")
+        ],
+    )
+
+
+def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any]:
+    """One line of the table."""
+    part, made = select(rows, radius=radius, level=level), gain(rows, radius, level)
+    found = summary(regret(rows, radius, level))
+    return (
+        {"radius": radius, "truncation": level_name(level)}
+        | {name: found[name] for name in ("mean", "mean low", "mean high", "median")}
+        | {"gain": made.value, "gain low": made.low, "gain high": made.high}
+        | {"truncated": float(np.mean([row["truncated"] for row in part]))}
     )
 
 
 def level_figure(rows: Sequence[Row]) -> Figure:
-    """Final regret over the level, one line a radius, one panel a noise."""
-    panels = []
-    for noise in values(rows, "noise"):
-        mine = select(rows, noise=noise)
+    """Final regret over the level, one colour a radius, one panel a noise, one view a problem."""
+    views: dict[str, list[Panel]] = {}
+    for problem, noise, mine in split(rows):
         levels = values(mine, "level")
-        series = []
-        for radius in values(mine, "radius"):
-            made = [summary(regret(mine, radius, level)) for level in levels]
-            low, high = ([m[name] for m in made] for name in ("mean low", "mean high"))
-            x = [float(i) for i in range(len(levels))]
-            series.append(Series(f"radius {radius:g}", x, [m["mean"] for m in made], low, high))
+        series = [level_series(mine, radius, levels) for radius in values(mine, "radius")]
         names = [level_name(level) for level in levels]
-        title = NOISES[noise][0]
-        panels.append(Panel(title, "truncation level", "final regret", series, categories=names))
+        panel = Panel(
+            NOISES[noise][0], "truncation level", "final regret", series, categories=names
+        )
+        views.setdefault(PROBLEMS[problem][0], []).append(panel)
     return Figure(
         "tails",
         "Where truncation matters",
         "Mean final regret with 95% intervals over the truncation level, as a multiple of "
         "Algorithm 1's Gamma, at three radii of the confidence region.",
-        [View("all", panels)],
+        [View(label, panels) for label, panels in views.items()],
     )
+
+
+def level_series(rows: Sequence[Row], radius: float, levels: Sequence[float]) -> Series:
+    """Mean final regret at one radius over the levels."""
+    made = [summary(regret(rows, radius, level)) for level in levels]
+    y, low, high = ([m[name] for m in made] for name in ("mean", "mean low", "mean high"))
+    return Series(f"radius {radius:g}", [float(i) for i in range(len(levels))], y, low, high)
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Whether truncation pays, at Algorithm 1's level and at the best one."""
     made = []
-    for noise in values(rows, "noise"):
-        mine = select(rows, noise=noise)
+    for problem, noise, mine in split(rows):
         half = (max(row["repetition"] for row in mine) + 1) // 2
         early = [row for row in mine if row["repetition"] < half]
         late = [row for row in mine if row["repetition"] >= half]
-        for which, levels in (("Algorithm 1's level", [1.0]), ("the best level", None)):
-            options = [lv for lv in values(mine, "level") if lv != NONE and lv in (levels or [lv])]
-            if options:
+        levels = [level for level in values(mine, "level") if level != NONE]
+        for which, options in (("Algorithm 1's", [1.0]), ("the best", levels)):
+            if set(options) <= set(levels):
                 radius, level = best(early, options)
+                where = f"{PROBLEMS[problem][0]}, {NOISES[noise][0]}; radius {radius:g}"
                 made.append(
                     judge(
-                        f"truncation at {which} lowers the regret of the online Newton step",
-                        f"{NOISES[noise][0]}; radius {radius:g}, {level_name(level)}",
+                        f"truncation at {which} level lowers the regret of the online Newton step",
+                        f"{where}, {level_name(level)}",
                         "regret without minus with, same radius",
                         gain(late, radius, level),
                     )
