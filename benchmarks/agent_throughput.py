@@ -57,7 +57,7 @@ def reopening(events: int, folder: Path) -> float:
 
 def measure(quick: bool = False, folder: Path | None = None) -> list[dict[str, Any]]:
     """Rows of what was measured, how much, and the unit."""
-    rounds, repeats = (200, 1) if quick else (2000, 5)
+    rounds, repeats = (200, 1) if quick else (1000, 3)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         disk = Path(place)
         memory = min(seconds(rounds, None) for _ in range(repeats))
