@@ -14,7 +14,7 @@ from scipy import stats
 from heavybandits import InvalidInput, StudentT
 from heavybandits.experiments import NAMES, load_experiment
 from heavybandits.experiments.common import statistics as st
-from heavybandits.experiments.common.cells import closure, code_of, simulation_cells
+from heavybandits.experiments.common.cells import SIMULATE, closure, code_of, simulation_cells
 from heavybandits.experiments.common.outputs import Table
 from heavybandits.experiments.common.profiles import PROFILES, settings_of
 from heavybandits.experiments.common.roster import LINK, make_policy, setting
@@ -311,9 +311,22 @@ def test_the_code_of_a_cell_is_that_of_its_parts():
     assert "heavybandits.agent" not in needed
     policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     other = make_policy("GLOC", setting(StudentT(3.0), 10, 1000), 0.01)
-    function = "heavybandits.sweep.simulation:simulate_cell"
-    assert code_of(function, policy) != code_of(function, other)
-    assert code_of(function, policy) == code_of(function, policy._replace(radius=policy.radius))
+    assert code_of(SIMULATE, policy) != code_of(SIMULATE, other)
+    assert code_of(SIMULATE, policy) == code_of(SIMULATE, policy._replace(radius=policy.radius))
+
+
+def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
+    policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    script = (
+        "import heavybandits\n"
+        "from heavybandits.experiments.common.cells import SIMULATE, code_of\n"
+        "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, width=0.01)\n"
+        "print(code_of(SIMULATE, policy))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert made.stdout.strip() == code_of(SIMULATE, policy)
 
 
 def test_profiles_and_their_settings():

@@ -97,10 +97,19 @@ def draw_panel(axes: Any, panel: Panel) -> None:
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.categories:
         label_categories(axes, panel.categories)
+    elif panel.x_scale == "log":
+        label_few(axes, sorted({x for series in panel.series for x in series.x}))
     elif panel.x_scale == panel.y_scale == "linear":
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_few(axes: Any, stops: Sequence[float]) -> None:
+    """A few sizes on a log axis are named one by one: powers of ten would miss most of them."""
+    if len(stops) <= 6:
+        axes.set_xticks(stops, [f"{stop:g}" for stop in stops])
+        axes.set_xticks([], minor=True)
 
 
 def label_categories(axes: Any, names: Sequence[str]) -> None:

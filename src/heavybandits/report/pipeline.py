@@ -22,7 +22,6 @@ from .drawing import write_figure
 from .page import escape, page, section, verdict_counts, verdict_table
 from .tables import to_csv, to_latex
 
-
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
 
 

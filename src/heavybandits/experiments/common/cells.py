@@ -22,8 +22,14 @@ _NO_MATTER = ("results", "progress", "figures", "files", "validation")  # cannot
 
 
 def _source(module: str) -> Path | None:
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file) if file and file.endswith(".py") else None
+    """The file of a module, loaded or not: what is loaded differs from process to process."""
+    root, *inner = module.split(".")
+    file = Path(getattr(sys.modules.get(root), "__file__", None) or "")
+    if file.name != "__init__.py":
+        return file if file.suffix == ".py" and not inner else None
+    path = file.parent.joinpath(*inner)
+    candidates = (path / "__init__.py", path.with_suffix(".py"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 @functools.cache
@@ -41,7 +47,7 @@ def _imports(module: str) -> frozenset[str]:
             found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return frozenset(name for name in found if name in sys.modules)
+    return frozenset(name for name in found if _source(name))
 
 
 def closure(modules: Iterable[str], root: str) -> list[str]:

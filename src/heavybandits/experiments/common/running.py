@@ -55,7 +55,9 @@ class Stored:
     def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
         found = [read_cell(self.folder, cell) for cell in cells]
         missing = [
-            (cell, "not stored") for cell, got in zip(cells, found, strict=True) if got is None
+            (cell, "not stored by this version of the code: run reproduce")
+            for cell, got in zip(cells, found, strict=True)
+            if got is None
         ]
         if missing:
             raise CellsFailed(missing)
