@@ -112,8 +112,11 @@ def _panel(title: str, rows: Sequence[Row]) -> Panel:
     names = [*fixed_names(rows), JUDGED]
     made = [summary(regret(rows, name)) for name in names]
     x = [float(i) for i in range(len(names))]
-    low, high = ([m[key] for m in made] for key in ("mean low", "mean high"))
-    series = [Series("regret", x, [m["mean"] for m in made], low, high)]
+    y, low, high = ([m[key] for m in made] for key in ("mean", "mean low", "mean high"))
+    series = [
+        Series("fixed level", x[:-1], y[:-1], low[:-1], high[:-1]),
+        Series(JUDGED, x[-1:], y[-1:], low[-1:], high[-1:]),
+    ]
     return Panel(title, "filter", "final regret", series, categories=names)
 
 

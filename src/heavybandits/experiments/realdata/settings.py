@@ -6,12 +6,8 @@ TITLE = "Real data, replayed"
 
 # name: (data set, protocol, what it is)
 SETS: dict[str, tuple[str, str, str]] = {
-    "rand": (
-        "rand",
-        "rows",
-        "RAND health insurance: a person's medical dollars, 10 people a round",
-    ),
-    "cdnow": ("cdnow", "rows", "CDNOW: what a customer spends later, 10 customers a round"),
+    "rand": ("rand", "rows", "RAND: medical dollars, 10 people a round"),
+    "cdnow": ("cdnow", "rows", "CDNOW: later spend, 10 customers a round"),
     "nyse_n": ("nyse_n", "days", "NYSE(N): the next day's return, 23 stocks a day"),
     "nyse_o": ("nyse_o", "days", "NYSE(O): the next day's return, 36 stocks a day"),
     "nyse_n, cells": ("nyse_n", "cells", "NYSE(N) in 25 static cells"),
