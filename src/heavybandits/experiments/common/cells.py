@@ -1,68 +1,23 @@
 """Cells: the pieces of work of an experiment, keyed by content and by the code that matters."""
 
-import ast
 import functools
 import hashlib
-import sys
-from collections.abc import Callable, Iterable, Sequence
+import importlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...compiling import parts_of
 from ...simulate import Problem, check_problem
+from ...sources import digest
 from ...state import describe
 from ...sweep import Cell
 
 Result = dict[str, Any]
 Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
 
-_PACKAGE = __name__.split(".")[0]
-_ALWAYS = ("kernels", "loop", "streams", "simulate")
-_NO_MATTER = ("results", "progress", "figures", "files", "validation")  # cannot change a number
-
-
-def _source(module: str) -> Path | None:
-    """The file of a module, loaded or not: what is loaded differs from process to process."""
-    root, *inner = module.split(".")
-    file = Path(getattr(sys.modules.get(root), "__file__", None) or "")
-    if file.name != "__init__.py":
-        return file if file.suffix == ".py" and not inner else None
-    path = file.parent.joinpath(*inner)
-    candidates = (path / "__init__.py", path.with_suffix(".py"))
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
-
-
-@functools.cache
-def _imports(module: str) -> frozenset[str]:
-    """The modules that this one imports from its own package."""
-    path = _source(module)
-    if path is None:
-        return frozenset()
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
-            name = ".".join(piece for piece in (base, node.module) if piece)
-            found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return frozenset(name for name in found if _source(name))
-
-
-def closure(modules: Iterable[str], root: str) -> list[str]:
-    """These modules and all they import of the package `root`, directly or not."""
-    seen: set[str] = set()
-    waiting = list(modules)
-    skipped = {f"{_PACKAGE}.{name}" for name in _NO_MATTER} | {_PACKAGE}
-    while waiting:
-        module = waiting.pop()
-        path = _source(module)
-        if module in seen or module in skipped or path is None:
-            continue
-        seen.add(module)
-        waiting += [name for name in _imports(module) if name.split(".")[0] == root]
-    return sorted(seen)
+# What every run goes through, whatever its parts.
+_ALWAYS = ("heavybandits.kernels", "heavybandits.simulate")
 
 
 def code_of(function: str, *parts: Any) -> str:
@@ -72,20 +27,9 @@ def code_of(function: str, *parts: Any) -> str:
 
 @functools.cache
 def _code_of(function: str, kinds: frozenset[type]) -> str:
-    needed = {*closure((f"{_PACKAGE}.{name}" for name in _ALWAYS), _PACKAGE)}
-    for module in {base.__module__ for kind in kinds for base in kind.__mro__}:
-        needed |= {*closure([module], module.split(".")[0])} if _own(module) else set()
-    needed.add(function.split(":")[0])
-    digest = hashlib.sha256()
-    for path in sorted({path for module in needed if (path := _source(module))}):
-        digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def _own(module: str) -> bool:
-    """Not the standard library, numpy or numba: our sources, or the user's."""
-    top = module.split(".")[0]
-    return top not in sys.stdlib_module_names and top not in ("numpy", "numba", "builtins")
+    module = importlib.import_module(function.partition(":")[0])
+    own = hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
+    return digest({base.__module__ for kind in kinds for base in kind.__mro__} | {*_ALWAYS}) + own
 
 
 SIMULATE = "heavybandits.sweep.simulation:simulate_cell"
