@@ -5,7 +5,6 @@ from typing import Any
 
 from ...algorithms import linucb
 from ...filters import Clip
-from ...policies import Uniform
 from ...simulate import Problem, make_checkpoints
 from ...sweep import Cell
 from ..common.cells import Compute, simulation_cells
@@ -24,8 +23,6 @@ TUNING_SEEDS = 1_000_000
 
 def make_policy(name: str, horizon: int, width: float) -> Any:
     """The algorithm of this name at this width; it knows nothing of the outlier."""
-    if name == "random play":
-        return Uniform(settings.DIM)
     if name == "LinUCB":
         return linucb(dim=settings.DIM, width=width)
     if name == "LinUCB, clipped":
