@@ -1,5 +1,6 @@
 """The compiled entries: each closes over the stamp of its sources (see compiling.py)."""
 
+from types import FunctionType
 from typing import Any
 
 from .compiling import Function
@@ -8,23 +9,8 @@ from .verbs import appraise, choose, learn
 
 
 def play_kernel(stamp: str) -> Function:
-    def kernel(
-        policy: Any,
-        state: Any,
-        arms: Any,
-        link: Any,
-        theta: Any,
-        view: Any,
-        key: Any,
-        noise: Any,
-        episode: Any,
-        checkpoints: Any,
-        out: Any,
-    ) -> None:
-        stamp  # noqa: B018
-        play(policy, state, arms, link, theta, view, key, noise, episode, checkpoints, out)
-
-    return kernel
+    """The loop itself, under a name of its own: a wrapper would be optimised all over again."""
+    return FunctionType(play.__code__, play.__globals__, f"play_{stamp[:16]}")
 
 
 def noise_kernel(stamp: str) -> Function:

@@ -29,6 +29,10 @@ def _method(part: type, name: str) -> Callable[..., Any]:
     return types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__)
 
 
+# Called once a round with states and views by value: inlined, their arrays stay in registers.
+_INLINED = {"choose", "maximise", "learn", "update"}
+
+
 def verb(function: F) -> F:
     """Make a function a verb: compiled, it becomes the method of its name of the part's class."""
 
@@ -36,7 +40,8 @@ def verb(function: F) -> F:
         return _method(arguments[0].instance_class, function.__name__)
 
     resolve.__signature__ = _bare(inspect.signature(function))  # type: ignore[attr-defined]
-    overload(function)(resolve)
+    options = {"forceinline": function.__name__ in _INLINED}
+    overload(function, jit_options=options)(resolve)
     return function
 
 
