@@ -12,7 +12,7 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.state_container import FORMAT
+from heavybandits.agents.state_container import FORMAT
 
 FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT}"
 

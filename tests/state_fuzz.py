@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.agents.state import known_parts, pack, unpack
+from heavybandits.agents.state_container import HEADER, _digest
 from heavybandits.arms import FreshArms, make_view
-from heavybandits.state import known_parts, pack, unpack
-from heavybandits.state_container import HEADER, _digest
 
 FIXTURES = Path(__file__).parent / "fixtures" / "format_1"
 Dice = random.Random

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits.agents.state import flatten
 from heavybandits.loop import make_episode, play
-from heavybandits.state import flatten
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -319,7 +319,7 @@ def test_a_chance_of_ties_does_not_change_clear_choices():
         (ARMS, [1, 0, 1, 0], "mask must be 4 booleans"),
         (ARMS, [False] * 4, "mask must leave at least one arm"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_arms_that_cannot_be_are_refused(arms, mask, words, digest):
     agent = learn(hb.Agent(CRTM), [1.0])
@@ -333,7 +333,7 @@ def test_arms_that_cannot_be_are_refused(arms, mask, words, digest):
 
 
 @pytest.mark.parametrize(
-    "reward", [math.nan, math.inf, -math.inf, "1", None, 1j, [1.0], True, 10**400, np.nan], ids=repr
+    "reward", [math.nan, math.inf, -math.inf, "1", None, 1j, [1.0], True, 10**400, np.nan], ids=lambda value: type(value).__name__
 )
 def test_rewards_that_are_no_finite_numbers_are_refused(reward, digest):
     agent = hb.Agent(CRTM)
@@ -345,7 +345,10 @@ def test_rewards_that_are_no_finite_numbers_are_refused(reward, digest):
     agent.update(ticket, np.float32(1.5))
 
 
-@pytest.mark.parametrize("policy", [None, 3, hb.Logistic(), hb.Raw(), "crtm", object()], ids=repr)
+NOT_POLICIES = [None, 3, hb.Logistic(), hb.Raw(), "crtm", object()]
+
+
+@pytest.mark.parametrize("policy", NOT_POLICIES, ids=lambda value: type(value).__name__)
 def test_what_is_no_policy_is_refused(policy):
     with pytest.raises(hb.InvalidInput, match="must be a policy"):
         hb.Agent(policy)

@@ -8,10 +8,10 @@ import pytest
 
 import heavybandits as hb
 import naive
+from heavybandits.agents.state import flatten
 from heavybandits.compiling import compiled
 from heavybandits.kernels import play_kernel
 from heavybandits.loop import make_episode, play
-from heavybandits.state import flatten
 from heavybandits.streams import stream_key
 
 # ---- the paper's numbers (T = 10^6, d = 10, delta = 0.01, epsilon = 1, S = 1, logistic)

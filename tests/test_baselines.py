@@ -17,17 +17,18 @@ from scipy.special import ellipj, ellipkm1
 import heavybandits as hb
 import naive
 import naive_linear as twins
-from heavybandits import baselines, blocks, histories
+from heavybandits import baselines
+from heavybandits.agents.state import flatten
 from heavybandits.arms import FreshArms
+from heavybandits.baselines import blocks, histories
+from heavybandits.baselines.elimination import Elimination
+from heavybandits.baselines.histories import LIVE
+from heavybandits.baselines.roots import elliptic_k, extend_root, jacobi, make_root, root_nodes
 from heavybandits.compiling import compiled
-from heavybandits.elimination import Elimination
-from heavybandits.histories import LIVE
 from heavybandits.kernels import play_kernel
 from heavybandits.loop import make_episode, play
 from heavybandits.policies import Uniform
 from heavybandits.regions import CUTS, PROJECTIONS, UPDATES
-from heavybandits.roots import elliptic_k, extend_root, jacobi, make_root, root_nodes
-from heavybandits.state import flatten
 from heavybandits.streams import stream_key
 
 DIM, ARMS, DELTA = 3, 6, 0.01

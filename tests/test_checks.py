@@ -6,7 +6,7 @@ import pytest
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.checks import PolicyError, check_policy, list_checks
+from heavybandits.agents.checks import PolicyError, check_policy, list_checks
 from heavybandits.filters import Memory, make_memory
 
 

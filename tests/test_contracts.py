@@ -10,11 +10,11 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import verbs
+from heavybandits.agents.state import build, classes_of, describe, flatten
 from heavybandits.compiling import compiled
 from heavybandits.kernels import noise_kernel
 from heavybandits.parts import cast, check_arms
 from heavybandits.regions import make_region
-from heavybandits.state import build, classes_of, describe, flatten
 
 D = 3
 LINKS = [hb.Identity(), hb.Logistic(), hb.Probit(), hb.Exponential()]

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from heavybandits.diagnose import HEAVY_SHAPE, diagnose
-from heavybandits.frames import numbers, read_frame, table
-from heavybandits.tails import estimate_tail, hill, hill_ladder, pareto_shape, square_shares
+from heavybandits.replaying.frames import numbers, read_frame, table
+from heavybandits.tails.diagnose import HEAVY_SHAPE, diagnose
+from heavybandits.tails.indices import estimate_tail, hill, hill_ladder, pareto_shape, square_shares
 from heavybandits.validation import InvalidInput
 
 

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 import heavybandits as hb
 from heavybandits.adaptive import AdaptiveClip
 from heavybandits.compiling import compiled
-from heavybandits.protocols import (
+from heavybandits.replaying.log import make_log
+from heavybandits.replaying.protocols import (
     CellRounds,
     DayRounds,
     RowRounds,
@@ -19,9 +20,14 @@ from heavybandits.protocols import (
     judge_random,
     scale_features,
 )
-from heavybandits.replay import default_policies, make_policies, pass_once, replay, replay_rounds
-from heavybandits.replay_log import make_log
-from heavybandits.replays import ReplayResult, bootstrap_mean
+from heavybandits.replaying.replay import (
+    default_policies,
+    make_policies,
+    pass_once,
+    replay,
+    replay_rounds,
+)
+from heavybandits.replaying.results import ReplayResult, bootstrap_mean
 
 POLICY = {"plain": lambda dim: hb.linucb(dim=dim, width=1.0)}
 
@@ -83,7 +89,7 @@ def test_days_of_different_length_are_masked() -> None:
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     from heavybandits.arms import FreshArms, make_view
-    from heavybandits.replay_kernels import rounds_kernel
+    from heavybandits.replaying.kernels import rounds_kernel
 
     rounds = make_rows(make_frame(200))
     offer = rounds.deal(1)
@@ -324,7 +330,7 @@ def test_refusals_name_the_argument(told: dict, words: str) -> None:
 def commands():
     import click
 
-    from heavybandits.cli_data import register
+    from heavybandits.cli.data import register
 
     group = click.Group()
     register(group)

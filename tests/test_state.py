@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.state import pack, unpack
-from heavybandits.state_container import read_container, write_container
+from heavybandits.agents.state import pack, unpack
+from heavybandits.agents.state_container import read_container, write_container
 
 DIM = 3
 POLICIES = {

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits import InvalidInput, state
+from heavybandits import InvalidInput
+from heavybandits.agents import state
 from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
 from heavybandits.sweep.cells import check_json, kind, schedule
 from heavybandits.sweep.display import Display

@@ -2,14 +2,20 @@
 
 from . import theory
 from .adaptive import AdaptiveClip, AdaptiveTruncate
-from .agent import Agent, Ticket
+from .agents.agent import Agent, Ticket
+from .agents.checks import PolicyError, check_policy, list_checks
+from .agents.ledger import LedgerError
+from .agents.state import StateError, load
 from .algorithms import crmm, crtm, linucb, ol2m
 from .arms import FixedArms, FreshArms, FrozenArms, GivenArms
 from .baselines import bmm, btc, crt, gloc, gloc_mom, menu, mom, ol2m_mom, supbmm, supbtc, tofu
+from .baselines.elimination import Elimination, Greedy
+from .baselines.gloc import GradientSum, OnlineToConfidence, OnlineToConfidenceRegion
+from .baselines.histories import TruncatedHistory
+from .baselines.levels import MedianRegression, TruncatedRegression
+from .baselines.radii import MiniBatchRegion, Powered, Scaled, TruncatedRegion
+from .baselines.ridges import ManyRidges
 from .catalogue import CATALOGUE
-from .checks import PolicyError, check_policy, list_checks
-from .diagnose import Diagnosis, diagnose
-from .elimination import Elimination, Greedy
 from .estimators import BallProjection, NoProjection, OnlineNewton, Rescaling, Ridge
 from .filters import (
     Clip,
@@ -21,9 +27,6 @@ from .filters import (
     Truncate,
     TruncateByTime,
 )
-from .gloc import GradientSum, OnlineToConfidence, OnlineToConfidenceRegion
-from .histories import TruncatedHistory
-from .levels import MedianRegression, TruncatedRegression
 from .links import Exponential, Identity, Logistic, Probit
 from .noises import (
     AlphaStable,
@@ -39,14 +42,12 @@ from .noises import (
 )
 from .policies import Optimism, Uniform
 from .radii import Constant, Growing, LogisticRegion, MedianRegion, SelfNormalised
-from .radii_linear import MiniBatchRegion, Powered, Scaled, TruncatedRegion
-from .replay import replay
-from .replays import ReplayResult
+from .replaying.replay import replay
+from .replaying.results import ReplayResult
 from .results import Result
-from .ridges import ManyRidges
 from .simulate import Problem, simulate
 from .spaces import Box, UnitBall, UnitSphere
-from .state import StateError, load
+from .tails.diagnose import Diagnosis, diagnose
 from .validation import InvalidInput
 
 __version__ = "0.1.0"
@@ -76,6 +77,7 @@ __all__ = [
     "Identity",
     "InvalidInput",
     "Laplace",
+    "LedgerError",
     "LogNormal",
     "Logistic",
     "LogisticRegion",

@@ -106,7 +106,7 @@ class StudentT(NamedTuple):
     scale: float = 1.0
 
     def draw(self, key: Any, play: int) -> float:
-        excess = math.expm1(-2.0 / self.dof * math.log(uniform(key, 4 * play)))
+        excess = _power(uniform(key, 4 * play), -2.0 / self.dof) - 1.0  # expm1 is twice as slow
         turn = math.cos(2.0 * math.pi * uniform(key, 4 * play + 1))
         return self.scale * math.sqrt(self.dof * excess) * turn
 

@@ -54,7 +54,7 @@ def closure(modules: frozenset[str]) -> tuple[str, ...]:
     """These modules and all they take from their own packages and folders, directly or not.
 
     >>> names = closure(frozenset({"heavybandits.estimators"}))
-    >>> "heavybandits.linalg" in names, "heavybandits.agent" in names
+    >>> "heavybandits.linalg" in names, "heavybandits.agents.agent" in names
     (True, False)
     """
     packages = {name.partition(".")[0] for name in modules} | {_PACKAGE}

@@ -1,6 +1,5 @@
 """The group of commands."""
 
-import importlib
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from .. import __version__
 from ..sweep import SweepError
 from ..validation import InvalidInput
 from .bounds import bounds
+from .data import register
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
 
@@ -60,16 +60,5 @@ for command in (reproduce, report, simulate, tune, bounds):
     cli.add_command(command)
 
 
-def add_data_commands() -> None:
-    """`diagnose` and `replay` live in a module of their own."""
-    try:
-        module = importlib.import_module("heavybandits.cli_data")
-    except ModuleNotFoundError as error:
-        if error.name != "heavybandits.cli_data":
-            raise
-        return
-    module.register(cli)
-
-
-add_data_commands()
+register(cli)
 cli.add_command(completion)

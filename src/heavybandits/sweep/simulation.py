@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import state
+from ..agents import state
 from ..simulate import (
     check_match,
     check_policies,

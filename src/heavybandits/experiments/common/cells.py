@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...agents.state import describe
 from ...compiling import parts_of
 from ...simulate import Problem, check_problem
 from ...sources import digest
-from ...state import describe
 from ...sweep import Cell
 
 Result = dict[str, Any]

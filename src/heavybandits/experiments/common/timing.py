@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from ...agents.state import describe
 from ...parts import cast
 from ...simulate import check_problem, run_cell
-from ...state import describe
 from ...sweep import Cell
 from ...sweep.simulation import build_parts
 from .cells import Compute, code_of

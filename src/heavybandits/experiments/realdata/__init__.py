@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ...adaptive import AdaptiveClip
+from ...agents.state import describe
 from ...algorithms import crmm, crtm, linucb
 from ...data import DataError, load_data
-from ...diagnose import Diagnosis, diagnose
 from ...filters import Clip, Raw
 from ...links import Identity
-from ...state import describe
 from ...sweep import Cell
+from ...tails.diagnose import Diagnosis, diagnose
 from ..common.cells import Compute, Result, code_of
 from ..common.outputs import Row
 from . import settings

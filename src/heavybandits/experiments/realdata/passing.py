@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...data import load_data
-from ...protocols import Rounds, fit_oracle, holdout_gains, judge_oracle, judge_random
-from ...replay import choose_scale, make_rounds, pass_once
+from ...replaying.protocols import Rounds, fit_oracle, holdout_gains, judge_oracle, judge_random
+from ...replaying.replay import choose_scale, make_rounds, pass_once
 from ...simulate import check_policies
 from ...sweep.simulation import build_parts
 

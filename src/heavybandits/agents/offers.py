@@ -1,0 +1,83 @@
+"""What is offered to an agent: checked at the door, and put where the kernels read it."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arms import FreshArms, View, make_view
+from ..parts import check_arms, finite_features, is_part
+from ..validation import InvalidInput
+
+Floats = NDArray[np.float64]
+Allowed = NDArray[np.bool_] | None
+
+MOST_SETS = 64  # sizes that come and go must not pile up
+
+
+class Offers:
+    """Views for arms of this dimension: one for each number of rows, used again and again."""
+
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
+        self._sets: dict[int, tuple[Any, View]] = {}
+        self._warned = False
+
+    def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
+        """The arms as an arm set or (K, d) floats, and the mask as K booleans or None."""
+        if not is_part(arms):
+            offered = finite_features("arms", arms, (None, self._dim))
+            return offered, None if mask is None else _check_mask(mask, offered.shape[0])
+        if mask is not None:
+            raise InvalidInput("mask must be None for an arm set without rows")
+        part = check_arms(arms)
+        if part.dim != self._dim:
+            raise InvalidInput(f"arms must have dim {self._dim}, got {part.dim}")
+        return part, None
+
+    def show(self, arms: Any, allowed: Allowed, order: Any) -> tuple[Any, View]:
+        """The arm set, and its view filled; rows in this order, if one is given."""
+        if is_part(arms):
+            view = arms.view()
+            arms.refresh(view, np.uint64(0), 0)
+            return arms, view
+        self._warn_norm(arms)
+        part, view = self._rows(arms.shape[0])
+        view.features[:, : arms.shape[0]] = arms.T if order is None else arms[order].T
+        view.penalty[: arms.shape[0]] = 0.0
+        if allowed is not None:
+            hidden = ~(allowed if order is None else allowed[order])
+            view.penalty[: arms.shape[0]][hidden] = np.inf
+        return part, view
+
+    def _rows(self, size: int) -> tuple[Any, View]:
+        if size not in self._sets:
+            if len(self._sets) >= MOST_SETS:
+                self._sets.clear()
+            self._sets[size] = FreshArms(size, self._dim, 0.0), make_view(self._dim, size)
+        return self._sets[size]
+
+    def _warn_norm(self, arms: Floats) -> None:
+        if self._warned:
+            return
+        longest = math.sqrt(np.vecdot(arms, arms).max())
+        if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
+            self._warned = True
+            warnings.warn(
+                f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
+                "by the largest norm you expect (and multiply `norm` by it)",
+                stacklevel=5,  # the caller of select
+            )
+
+
+def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:
+    allowed = np.asarray(mask)
+    if allowed.dtype != np.bool_ or allowed.shape != (size,):
+        raise InvalidInput(
+            f"mask must be {size} booleans, got {allowed.dtype} of shape {allowed.shape}"
+        )
+    if not allowed.any():
+        raise InvalidInput("mask must leave at least one arm, got none")
+    return allowed

@@ -1,0 +1,1 @@
+"""Policies on recorded data: rows, days, cells and logged decisions."""

@@ -1,0 +1,121 @@
+"""The compiled loops of `replay`: a policy chooses among rows whose rewards are all known, or among
+the actions of a log of which one is known."""
+
+import math
+from typing import Any
+
+from numba.extending import register_jitable
+
+from ..compiling import Function
+from ..verbs import choose, learn
+
+
+@register_jitable
+def load_offer(view: Any, features: Any, offer: Any) -> None:
+    """Put the rows on offer into the view; -1 is an arm that is not there."""
+    for k in range(offer.size):
+        row = offer[k]
+        view.penalty[k] = 0.0 if row >= 0 else math.inf
+        for i in range(features.shape[1]):
+            view.features[i, k] = features[row, i] if row >= 0 else 0.0
+    view.synced[0] = -1
+
+
+@register_jitable
+def load_actions(view: Any, context: Any, actions: Any) -> None:
+    """Put the products of every action's features with the context into the view."""
+    for k in range(actions.shape[0]):
+        place = 0
+        for i in range(actions.shape[1]):
+            for j in range(context.size):
+                view.features[place, k] = actions[k, i] * context[j]
+                place += 1
+    view.synced[0] = -1
+
+
+@register_jitable
+def pass_rounds(
+    policy: Any,
+    state: Any,
+    arms: Any,
+    view: Any,
+    features: Any,
+    offers: Any,
+    rewards: Any,
+    payers: Any,
+    pending: Any,
+    chosen: Any,
+) -> None:
+    """One pass: round t offers the rows offers[t], of which arm k pays rewards[payers[t, k]]."""
+    waiting = 0
+    arm = 0
+    for t in range(offers.shape[0]):
+        if waiting == 0:
+            load_offer(view, features, offers[t])
+            arm = choose(policy, state, arms, view)
+        chosen[t] = arm
+        pending[waiting] = rewards[payers[t, arm]]
+        waiting += 1
+        if waiting == pending.size:
+            learn(policy, state, view.chosen, pending)
+            waiting = 0
+
+
+@register_jitable
+def pass_log(
+    policy: Any,
+    state: Any,
+    arms: Any,
+    view: Any,
+    contexts: Any,
+    actions: Any,
+    taken: Any,
+    rewards: Any,
+    pending: Any,
+    chosen: Any,
+) -> None:
+    """One pass over a log: learn where the policy chose the action taken, skip the rest."""
+    for t in range(taken.size):
+        load_actions(view, contexts[t], actions)
+        chosen[t] = choose(policy, state, arms, view)
+        if chosen[t] == taken[t]:
+            pending[0] = rewards[t]
+            learn(policy, state, view.chosen, pending)
+
+
+def rounds_kernel(stamp: str) -> Function:
+    def kernel(
+        policy: Any,
+        state: Any,
+        arms: Any,
+        view: Any,
+        features: Any,
+        offers: Any,
+        rewards: Any,
+        payers: Any,
+        pending: Any,
+        chosen: Any,
+    ) -> None:
+        stamp  # noqa: B018
+        pass_rounds(policy, state, arms, view, features, offers, rewards, payers, pending, chosen)
+
+    return kernel
+
+
+def log_kernel(stamp: str) -> Function:
+    def kernel(
+        policy: Any,
+        state: Any,
+        arms: Any,
+        view: Any,
+        contexts: Any,
+        actions: Any,
+        taken: Any,
+        rewards: Any,
+        pending: Any,
+        chosen: Any,
+    ) -> None:
+        stamp  # noqa: B018
+        pass_log(policy, state, arms, view, contexts, actions, taken, rewards, pending, chosen)
+
+    return kernel

@@ -1,0 +1,179 @@
+"""Rejection replay of logged decisions (Li, Chu, Langford and Wang 2011)."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arms import FreshArms, make_view
+from ..compiling import compiled
+from ..simulate import run_all
+from ..validation import InvalidInput, finite_array
+from ..verbs import tally
+from . import frames
+from .kernels import log_kernel
+from .protocols import scale_features
+from .results import ReplayResult
+
+Floats = NDArray[np.float64]
+
+
+class Log(NamedTuple):
+    """Decisions taken uniformly at random: contexts (with intercept), features of the actions, the
+    action taken and its reward."""
+
+    contexts: Floats
+    actions: Floats
+    taken: NDArray[np.int64]
+    rewards: Floats
+
+    @property
+    def dim(self) -> int:
+        return int(self.contexts.shape[1] * self.actions.shape[1])
+
+
+def read_log(
+    frame: Any,
+    features: Sequence[str],
+    reward: str,
+    action: str,
+    pscore: str,
+    actions: Any,
+    drop_missing: bool,
+) -> Log:
+    """A log from columns, or from a dictionary with Open Bandit Pipeline's names.
+
+    The latter has `context` (n, c), `action` (n,), `reward` (n,) and, if there, `pscore` (n,),
+    `action_context` (A, a) and `n_actions`.
+    """
+    if isinstance(frame, Mapping) and np.ndim(np.asarray(frame.get("context"))) == 2:
+        return _read_feedback(frame, actions)
+    source = frames.read_frame(frame)
+    names = [*features, reward, action]
+    if pscore in frames.column_names(source):
+        names.append(pscore)
+    values, _ = frames.table(source, names, drop_missing=drop_missing)
+    width = len(features)
+    scores = values[:, width + 2] if len(names) > width + 2 else None
+    return make_log(values[:, :width], values[:, width + 1], values[:, width], scores, actions)
+
+
+def _read_feedback(feedback: Mapping[str, Any], actions: Any) -> Log:
+    for name in ("action", "reward"):
+        if name not in feedback:
+            raise InvalidInput(f"frame must have {name!r} beside 'context', got {list(feedback)}")
+    given = feedback.get("action_context") if actions is None else actions
+    if given is None and feedback.get("n_actions") is not None:
+        given = np.eye(int(feedback["n_actions"]))
+    return make_log(
+        finite_array("context", feedback["context"], (None, None)),
+        finite_array("action", feedback["action"], (None,)),
+        finite_array("reward", feedback["reward"], (None,)),
+        feedback.get("pscore"),
+        given,
+    )
+
+
+def make_log(contexts: Floats, action: Floats, rewards: Floats, pscore: Any, actions: Any) -> Log:
+    """Checked, and scaled so that no features of an action are longer than 1."""
+    if not len(contexts) == action.size == rewards.size:
+        raise InvalidInput(
+            f"action and reward must have {len(contexts)} rows like context, "
+            f"got {action.size} and {rewards.size}"
+        )
+    taken = action.astype(np.int64)
+    if (taken != action).any() or taken.min() < 0:
+        raise InvalidInput("action must hold whole numbers from 0 on")
+    given = np.eye(int(taken.max()) + 1) if actions is None else actions
+    known = finite_array("actions", given, (None, None))
+    if taken.max() >= len(known):
+        raise InvalidInput(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
+    _check_uniform(pscore, taken.size, len(known))
+    longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
+    wide = scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
+    return Log(wide, np.ascontiguousarray(known / longest), taken, rewards.copy())
+
+
+def _check_uniform(pscore: Any, rows: int, actions: int) -> None:
+    """Rejection is unbiased only where all actions were equally likely."""
+    if pscore is None:
+        return
+    scores = finite_array("pscore", np.ravel(pscore), (rows,))
+    off = np.flatnonzero(np.abs(scores * actions - 1.0) > 1e-3)
+    if off.size:
+        raise InvalidInput(
+            f"pscore must be 1 / {actions}, the actions having been taken uniformly at random; "
+            f"got {scores[off[0]]:.4g} in row {off[0]}"
+        )
+
+
+def replay_log(
+    log: Log,
+    policies: Mapping[str, Any],
+    reward_scale: float | None,
+    orders: int,
+    seed: int,
+    jobs: int,
+) -> ReplayResult:
+    """Let policies play a log; only rows on which they agree with it count."""
+    from .replay import choose_scale
+
+    for name, policy in policies.items():
+        if policy.plays > 1:
+            raise InvalidInput(
+                f"policies[{name!r}] plays an arm {policy.plays} times a decision, but in a log "
+                "the context changes at every row"
+            )
+    scale = choose_scale(log.rewards, reward_scale)
+
+    def run(order: int) -> list[dict[str, Any]]:
+        shuffled = _shuffle(log, seed, order)
+        return [_pass_log(name, p, shuffled, order, scale) for name, p in policies.items()]
+
+    passes = run_all(run, range(orders), jobs)
+    rows = [row for name in policies for rows in passes for row in rows if row["policy"] == name]
+    return ReplayResult.from_rows(rows)
+
+
+def _shuffle(log: Log, seed: int, order: int) -> Log:
+    if order == 0:
+        return log
+    places = np.random.default_rng([seed, order]).permutation(log.taken.size)
+    return Log(log.contexts[places], log.actions, log.taken[places], log.rewards[places])
+
+
+def _pass_log(name: str, policy: Any, log: Log, order: int, scale: float) -> dict[str, Any]:
+    state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
+    arguments = (
+        policy,
+        state,
+        FreshArms(len(log.actions), log.dim, 0.0),
+        make_view(log.dim, len(log.actions)),
+        log.contexts,
+        log.actions,
+        log.taken,
+        log.rewards / scale,
+        np.zeros(1),
+        chosen,
+    )
+    kernel = compiled(log_kernel, *arguments)
+    started = time.thread_time()
+    kernel(*arguments)
+    seconds = time.thread_time() - started
+    agreed = chosen == log.taken
+    accepted, cut = int(agreed.sum()), int(tally(policy, state)[2])
+    return {
+        "policy": name,
+        "order": order,
+        "rounds": log.taken.size,
+        "accepted": accepted,
+        "acceptance": accepted / log.taken.size,
+        "value": float(log.rewards[agreed].mean()) if accepted else float("nan"),
+        "random": float(log.rewards.mean()),
+        "updates": accepted,
+        "truncated": cut,
+        "truncated_share": cut / max(accepted, 1),
+        "cpu_seconds": seconds,
+    }

@@ -1,0 +1,241 @@
+"""Replay: policies play over data that is already there, and show what they would have made."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adaptive import AdaptiveClip
+from ..algorithms import linucb
+from ..arms import FreshArms, make_view
+from ..compiling import compiled
+from ..filters import Clip
+from ..simulate import check_policies, run_all
+from ..validation import InvalidInput, positive, whole
+from ..verbs import tally
+from . import frames
+from .kernels import rounds_kernel
+from .log import read_log, replay_log
+from .protocols import (
+    CellRounds,
+    DayRounds,
+    Offer,
+    Rounds,
+    RowRounds,
+    judge_oracle,
+    judge_random,
+    scale_features,
+)
+from .results import ReplayResult
+
+Floats = NDArray[np.float64]
+PROTOCOLS = ("rows", "days", "cells", "logged")
+
+
+def default_policies(dim: int) -> dict[str, Any]:
+    """LinUCB as it is, with a fixed clip at three times the mean |reward|, and with one that sets
+    itself: one estimator, one width, three filters.
+
+    >>> list(default_policies(5))
+    ['linucb', 'linucb clip', 'linucb adaptive']
+    """
+    return {
+        "linucb": linucb(dim=dim, width=1.0),
+        "linucb clip": linucb(dim=dim, width=1.0, filter=Clip(level=3.0)),
+        "linucb adaptive": linucb(dim=dim, width=1.0, filter=AdaptiveClip()),
+    }
+
+
+def replay(
+    frame: Any,
+    features: Sequence[str] = (),
+    reward: str = "reward",
+    policies: Mapping[str, Any] | Callable[[int], Any] | Any = None,
+    *,
+    protocol: str = "rows",
+    group: str | None = None,
+    arms_per_round: int = 10,
+    orders: int = 20,
+    horizon: int | None = None,
+    action: str = "action",
+    pscore: str = "pscore",
+    actions: Any = None,
+    reward_scale: float | None = None,
+    drop_missing: bool = False,
+    seed: int = 0,
+    jobs: int = 1,
+) -> ReplayResult:
+    """Let policies play over the rows of a frame.
+
+    Features are standardised, clipped at three deviations, given an intercept and scaled so that
+    the longest row has norm 1 (d = features + 1); policies see rewards divided by `reward_scale`,
+    the mean |reward| if not given. Values are reported in the units of the data.
+
+    Parameters
+    ----------
+    frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file.
+    features, reward : names of columns.
+    policies : a policy, a mapping from names to policies, or a function of d that gives either;
+        None for `default_policies`.
+    protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
+        the rows of a `group` are. "cells": each `group` is one static arm that pays its own rows.
+        "logged": one action a row was taken (columns `action`, `pscore`), uniformly at random; the
+        rows on which the policy agrees are learned from, the rest is skipped.
+    orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
+        logs is that of the data.
+    horizon : plays of a pass over cells; the number of rows if not given.
+    actions : features of the actions of a log, (A, a); one-hot if not given. The features of an
+        action are the products of its own with (1, the context).
+    drop_missing : leave out rows with a missing value instead of refusing them.
+
+    >>> rng = np.random.default_rng(0)
+    >>> quality = rng.normal(size=2000)
+    >>> frame = {"quality": quality, "spend": quality + rng.standard_t(2, size=2000)}
+    >>> result = replay(frame, ["quality"], "spend", orders=2)
+    >>> len(result), sorted(result.summary()[0])[:3]
+    (6, ['better', 'cpu_seconds', 'difference'])
+    """
+    if protocol not in PROTOCOLS:
+        raise InvalidInput(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+    orders, seed = whole("orders", orders), whole("seed", seed, least=0)
+    if protocol == "logged":
+        log = read_log(frame, features, reward, action, pscore, actions, drop_missing)
+        named = make_policies(policies, log.dim)
+        return replay_log(log, named, reward_scale, orders, seed, whole("jobs", jobs))
+    rounds = make_rounds(
+        frame, features, reward, protocol, group, arms_per_round, horizon, drop_missing, seed
+    )
+    named = make_policies(policies, rounds.features.shape[1])
+    return replay_rounds(rounds, named, reward_scale, orders, whole("jobs", jobs))
+
+
+def make_policies(policies: Any, dim: int) -> dict[str, Any]:
+    """Policies by name, for features of this dimension."""
+    made = default_policies if policies is None else policies
+    if callable(made):
+        made = made(dim)
+    if isinstance(made, Mapping):
+        made = {name: policy(dim) if callable(policy) else policy for name, policy in made.items()}
+    named = check_policies(made)
+    for name, policy in named.items():
+        if policy.dim != dim:
+            raise InvalidInput(
+                f"policies[{name!r}] has dim {policy.dim}, the features with their intercept {dim}"
+            )
+    return named
+
+
+def make_rounds(
+    frame: Any,
+    features: Sequence[str],
+    reward: str,
+    protocol: str,
+    group: str | None,
+    arms_per_round: int,
+    horizon: int | None,
+    drop_missing: bool,
+    seed: int,
+) -> Rounds:
+    """The rows of a frame, dealt by one of the protocols."""
+    source = frames.read_frame(frame)
+    if isinstance(features, str) or not features:
+        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+    values, kept = frames.table(source, [*features, reward], drop_missing=drop_missing)
+    scaled, rewards = scale_features(values[:, :-1]), values[:, -1].copy()
+    if protocol == "rows":
+        return RowRounds(scaled, rewards, arms_per_round, seed)
+    if group is None:
+        raise InvalidInput(f"group must name a column for protocol {protocol!r}, got None")
+    groups = frames.column(source, group, "group")[kept]
+    if protocol == "days":
+        return DayRounds(scaled, rewards, groups, seed)
+    return CellRounds(scaled, rewards, groups, horizon, seed)
+
+
+def replay_rounds(
+    rounds: Rounds,
+    policies: Mapping[str, Any],
+    reward_scale: float | None = None,
+    orders: int = 20,
+    jobs: int = 1,
+) -> ReplayResult:
+    """Let policies play rounds whose rewards are all known."""
+    for name, policy in policies.items():
+        if policy.plays > 1 and not rounds.static:
+            raise InvalidInput(
+                f"policies[{name!r}] plays an arm {policy.plays} times a decision, but the arms "
+                "change at every round: use protocol 'cells'"
+            )
+    scale = choose_scale(rounds.rewards, reward_scale)
+    scores = rounds.oracle()
+
+    def run(order: int) -> list[dict[str, Any]]:
+        offer = rounds.deal(order)
+        marks = judge_random(offer, rounds.rewards), judge_oracle(offer, rounds.rewards, scores)
+        return [
+            _row(name, order, *pass_once(policy, rounds, offer, scale), *marks)
+            for name, policy in policies.items()
+        ]
+
+    passes = run_all(run, range(orders), jobs)
+    rows = [row for name in policies for rows in passes for row in rows if row["policy"] == name]
+    return ReplayResult.from_rows(rows)
+
+
+def pass_once(policy: Any, rounds: Rounds, offer: Offer, scale: float) -> tuple[Floats, Any, float]:
+    """The rewards of one pass in the units of the data, the state at its end, and CPU seconds."""
+    dim = rounds.features.shape[1]
+    state, chosen = policy.init(), np.zeros(len(offer.offers), np.int64)
+    arguments = (
+        policy,
+        state,
+        FreshArms(rounds.size, dim, 0.0),
+        make_view(dim, rounds.size),
+        rounds.features,
+        offer.offers,
+        rounds.rewards / scale,
+        offer.payers,
+        np.zeros(policy.plays),
+        chosen,
+    )
+    kernel = compiled(rounds_kernel, *arguments)
+    started = time.thread_time()
+    kernel(*arguments)
+    seconds = time.thread_time() - started
+    paid = rounds.rewards[offer.payers[np.arange(chosen.size), chosen]]
+    return paid, tally(policy, state), seconds
+
+
+def choose_scale(rewards: Floats, given: float | None) -> float:
+    """What policies see rewards divided by."""
+    if given is not None:
+        return positive("reward_scale", given)
+    return float(np.abs(rewards).mean()) or 1.0
+
+
+def _row(
+    name: str,
+    order: int,
+    paid: Floats,
+    tallies: tuple[int, int, int],
+    seconds: float,
+    random: float,
+    oracle: float,
+) -> dict[str, Any]:
+    value, gain = float(paid.mean()), oracle - random
+    updates, _, cut = (int(count) for count in tallies)
+    return {
+        "policy": name,
+        "order": order,
+        "rounds": paid.size,
+        "value": value,
+        "random": random,
+        "oracle": oracle,
+        "fraction": (value - random) / gain if gain > 0.0 else float("nan"),
+        "updates": updates,
+        "truncated": cut,
+        "truncated_share": cut / paid.size,
+        "cpu_seconds": seconds,
+    }

@@ -1,0 +1,1 @@
+"""The tail doctor: how heavy rewards are, and what to do about it."""
