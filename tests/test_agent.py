@@ -333,7 +333,9 @@ def test_arms_that_cannot_be_are_refused(arms, mask, words, digest):
 
 
 @pytest.mark.parametrize(
-    "reward", [math.nan, math.inf, -math.inf, "1", None, 1j, [1.0], True, 10**400, np.nan], ids=lambda value: type(value).__name__
+    "reward",
+    [math.nan, math.inf, -math.inf, "1", None, 1j, [1.0], True, 10**400, np.nan],
+    ids=lambda value: type(value).__name__,
 )
 def test_rewards_that_are_no_finite_numbers_are_refused(reward, digest):
     agent = hb.Agent(CRTM)

@@ -1,9 +1,7 @@
 """Policies replayed over real data with heavy tails."""
 
 import functools
-import hashlib
 import math
-from pathlib import Path
 from typing import Any
 
 from ...adaptive import AdaptiveClip
@@ -12,6 +10,7 @@ from ...algorithms import crmm, crtm, linucb
 from ...data import DataError, load_data
 from ...filters import Clip, Raw
 from ...links import Identity
+from ...sources import digest
 from ...sweep import Cell
 from ...tails.diagnose import Diagnosis, diagnose
 from ..common.cells import Compute, Result, code_of
@@ -121,12 +120,7 @@ def examine(dataset: str) -> Diagnosis:
 @functools.cache
 def replay_code() -> str:
     """A hash of the sources behind the rounds, which `code_of` cannot see."""
-    package = Path(__file__).parents[2]
-    own = [package / f"{name}.py" for name in ("protocols", "replay", "replay_kernels")]
-    digest = hashlib.sha256()
-    for path in [*own, *sorted((package / "data").glob("*.py"))]:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    return digest({fitted_norm.__module__, load_data.__module__})
 
 
 def unfold(named: Row, first: int, result: Result) -> list[Row]:
