@@ -12,7 +12,8 @@ import heavybandits as hb
 from heavybandits.catalogue import CATALOGUE, example
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())
+README = DOCS.parent / "README.md"
+PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
