@@ -9,19 +9,23 @@ A noise of your own needs only `draw`; it may use uniforms 0, 1, 2 (3 is that of
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
-from heavybandits.streams import uniform
-from heavybandits.validation import InvalidInput
-from heavybandits.verbs import draw
-
-_FAR = 1e30  # from here on a power tail is a pure power to the last bit
-_GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
+from .moments import (
+    FAR,
+    central_moment,
+    expected_power,
+    log_normal_density,
+    shifted_moment,
+    stable_moment,
+)
+from .streams import uniform
+from .validation import InvalidInput
+from .verbs import draw
 
 
 def _power(base: float, exponent: float) -> float:
@@ -43,56 +47,6 @@ def _stable_angle(alpha: float, skew: float) -> float:
 
 for _helper in (_power, _normal, _pareto_mean, _stable_angle):  # not as decorators: keeps the types
     register_jitable(_helper)
-
-
-def _integrate(function: Callable[[Any], Any], cuts: list[float]) -> Any:
-    """Tanh-sinh between consecutive cuts, where the function may have kinks or steep flanks."""
-    near, total = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(_GRID))), 0.0
-    weights = 0.01 * np.pi * np.cosh(_GRID) * near * near[::-1]
-    with np.errstate(all="ignore"):  # log 0 at a root of the moment: it counts as zero
-        for low, high in pairwise(cuts):
-            total += (high - low) * np.sum(weights * function(low + (high - low) * near))
-    return total
-
-
-def _expected_power(
-    log_size: Callable[[Any], Any],
-    log_density: Callable[[Any], Any],
-    order: float,
-    cuts: list[float],
-    tail_index: float,
-) -> float:
-    """E size(X)^order, X with this density; x = sinh(y) tames the tails, beyond _FAR exactly."""
-
-    def term(x: Any) -> Any:
-        return np.exp(order * log_size(x) + log_density(x))
-
-    bounds = [math.asinh(cut) for cut in sorted(cuts)]
-    body = _integrate(lambda y: term(np.sinh(y)) * np.cosh(y), bounds)
-    ends = [x for x in cuts if abs(x) == _FAR]
-    tails = [_FAR * term(np.float64(x)) / (tail_index - order) for x in ends]
-    return float(body + sum(tails))
-
-
-def _shifted_moment(
-    noise: Any, order: float, shift: float, log_density: Callable[[Any], Any]
-) -> float:
-    """E|shift + eta|^order of a symmetric noise with this density at scale 1."""
-    if order == 2.0:
-        return float(noise.moment(2.0)) + shift * shift
-    s = shift / noise.scale
-    size, cuts = lambda x: np.log(np.abs(x + s)), [-_FAR, 0.0, -s, _FAR]
-    tail: float = noise.tail_index()
-    return float(noise.scale**order * _expected_power(size, log_density, order, cuts, tail))
-
-
-def _central_moment(noise: Any, order: float) -> float:
-    centre = noise.location()
-    return math.nan if math.isnan(centre) else float(noise.moment(order, -centre))
-
-
-def _log_normal_density(z: Any) -> Any:
-    return -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
 
 
 class StudentT(NamedTuple):
@@ -125,10 +79,10 @@ class StudentT(NamedTuple):
             return gaussian * math.exp(log_ratio(-order))
         constant, half = log_ratio(1.0) - 0.5 * math.log(math.pi * self.dof), 0.5 * (self.dof + 1.0)
         density = lambda x: constant - half * np.log1p(x * x / self.dof)  # noqa: E731
-        return _shifted_moment(self, order, shift, density)
+        return shifted_moment(self, order, shift, density)
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return True
@@ -170,11 +124,11 @@ class Pareto(NamedTuple):
             unit = a / (a - order)
         else:
             size, density = lambda x: np.log(np.abs(x + s)), lambda x: -(a + 1.0) * np.log(x)
-            unit = a * _expected_power(size, density, order, [1.0, max(1.0, -s), _FAR], a)
+            unit = a * expected_power(size, density, order, [1.0, max(1.0, -s), FAR], a)
         return float(self.minimum**order * unit)
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return False
@@ -205,7 +159,7 @@ class SymmetricPareto(NamedTuple):
         return 0.5 * (side.moment(order, shift) + side.moment(order, -shift))
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return True
@@ -233,10 +187,10 @@ class Gaussian(NamedTuple):
         if shift == 0.0:
             unit = 2.0 ** (0.5 * order) * math.gamma(0.5 * order + 0.5) / math.sqrt(math.pi)
             return float(self.scale**order * unit)
-        return _shifted_moment(self, order, shift, _log_normal_density)
+        return shifted_moment(self, order, shift, log_normal_density)
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return True
@@ -264,10 +218,10 @@ class Laplace(NamedTuple):
     def moment(self, order: float, shift: float = 0.0) -> float:
         if shift == 0.0:
             return float(self.scale**order * math.gamma(order + 1.0))
-        return _shifted_moment(self, order, shift, lambda x: -np.abs(x) - math.log(2.0))
+        return shifted_moment(self, order, shift, lambda x: -np.abs(x) - math.log(2.0))
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return True
@@ -307,55 +261,18 @@ class LogNormal(NamedTuple):
             return np.maximum(self.sigma * z, level) + np.log(-np.expm1(-gap))
 
         root = [level / self.sigma] if offset < 0.0 else []
-        cuts = [-_FAR, 0.0, order * self.sigma, *root, _FAR]  # the mass may sit at order * sigma
-        unit = _expected_power(log_size, _log_normal_density, order, cuts, math.inf)
+        cuts = [-FAR, 0.0, order * self.sigma, *root, FAR]  # the mass may sit at order * sigma
+        unit = expected_power(log_size, log_normal_density, order, cuts, math.inf)
         return float(self.scale**order * unit)
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return False
 
     def tail_index(self) -> float:
         return math.inf
-
-
-def _stable_moment(alpha: float, angle: float, order: float, shift: float) -> float:
-    """E|X + s|^p, s >= 0, from the characteristic function e^(-c t^alpha), c = 1 - i tan(angle).
-
-    It is E|X|^p + s p E[|X|^(p-1) sign X] + C Re int e^(-c t^alpha) (1 + ist - e^ist) t^(-1-p) dt,
-    the first two in closed form, the integral along the ray on which both factors decay best.
-    """
-
-    def term(y: Any) -> Any:  # at t = e^(y + i turn)
-        t = np.exp(y + 1j * turn)
-        decay = np.exp(-(1.0 - 1j * math.tan(angle)) * np.exp(alpha * (y + 1j * turn)))
-        z = 1j * shift * t
-        near = np.where(np.abs(z) < 1.0, z, 0.0)  # there 1 + z - e^z cancels, so by its series
-        series = near * near * np.polyval([1.0 / math.factorial(k) for k in range(20, 1, -1)], near)
-        rest = np.where(np.abs(z) < 1.0, series, np.exp(z) - 1.0 - z)
-        return np.real(-decay * rest * t**-order)
-
-    weight = 2.0 / math.pi * math.gamma(order) * math.sin(0.5 * math.pi * order)
-    at, before = order / alpha, (order - 1.0) / alpha
-    closed = math.gamma(1.0 - at) * math.cos(angle) ** -at * math.cos(at * angle)
-    if shift == 0.0:
-        return float(weight * closed)
-    signed = math.gamma(1.0 - before) * math.cos(angle) ** -before * angle / alpha
-    signed *= float(np.sinc(before * angle / math.pi))
-    turn = min(0.5 * math.pi, 0.5 * (angle + 0.5 * math.pi) / alpha)
-    bend = math.cos(alpha * turn - angle)
-    top = (60.0 * math.cos(angle) / bend) ** (1.0 / alpha)  # there e^(-c t^alpha) is e^-60
-    wave = min(top, 60.0 / (shift * math.sin(turn)))  # and here e^ist
-    pieces = 1 + int(1.2 / min(bend, math.sin(turn)))  # at most 50 radians in each
-    if pieces > 5000:
-        raise NotImplementedError(f"moments of skewed AlphaStable so near alpha = 1: {alpha}")
-    grid = np.arange(1, pieces + 1) / pieces
-    cuts = np.log(np.sort(np.concatenate([wave * grid, top * grid ** (1.0 / alpha)]))).tolist()
-    low = min(cuts) - 70.0
-    integral = _integrate(term, [low, *cuts]) + term(low) / (2.0 - order)
-    return float(weight * (closed + order * (shift * signed + integral)))
 
 
 class AlphaStable(NamedTuple):
@@ -392,11 +309,11 @@ class AlphaStable(NamedTuple):
         if order >= self.alpha:
             return math.inf
         angle = math.copysign(1.0, shift) * _stable_angle(self.alpha, self.skew)
-        unit = _stable_moment(self.alpha, angle, order, abs(shift) / self.scale)
+        unit = stable_moment(self.alpha, angle, order, abs(shift) / self.scale)
         return float(self.scale**order * unit)
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return self.skew == 0.0 or self.alpha == 2.0
@@ -433,7 +350,7 @@ class Contaminated(NamedTuple):
         return float(sum(weight * part.moment(order, shift) for weight, part in self._parts()))
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return all(part.symmetric() for _, part in self._parts())
@@ -466,7 +383,7 @@ class Outlier(NamedTuple):
         return float(self.base.moment(order, shift))
 
     def central_moment(self, order: float) -> float:
-        return _central_moment(self, order)
+        return central_moment(self, order)
 
     def symmetric(self) -> bool:
         return bool(self.base.symmetric())
