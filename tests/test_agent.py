@@ -3,6 +3,7 @@
 import itertools
 import math
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -534,8 +535,12 @@ def test_a_reader_never_sees_half_an_update():
     reader.start()
     rng = np.random.default_rng(0)
     arms = rng.normal(size=(2, dim)) / 10
-    for sign in rng.choice([-1e4, 1e4], size=1500):
-        agent.update(agent.select(arms), sign)
+    for n in range(20_000):
+        agent.update(agent.select(arms), rng.choice([-1e4, 1e4]))
+        if n > 1500 and len(seen) > 100:  # however the threads are scheduled
+            break
+        if n % 50 == 0:
+            time.sleep(1e-4)
     stop.set()
     reader.join()
     assert len(seen) > 100
