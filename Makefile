@@ -46,7 +46,7 @@ browser:
 	  echo "no Chromium here: the tests of the report's page will be skipped" >&2
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip writes the bytecode as it installs, even under PYTHONDONTWRITEBYTECODE.

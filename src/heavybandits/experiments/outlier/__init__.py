@@ -4,7 +4,6 @@ from itertools import product
 from typing import Any
 
 from ...algorithms import linucb
-from ...filters import Clip
 from ...simulate import Problem, make_checkpoints
 from ...sweep import Cell
 from ..common.cells import Compute, simulation_cells
@@ -25,8 +24,8 @@ def make_policy(name: str, horizon: int, width: float) -> Any:
     """The algorithm of this name at this width; it knows nothing of the outlier."""
     if name == "LinUCB":
         return linucb(dim=settings.DIM, width=width)
-    if name == "LinUCB, clipped":
-        return linucb(dim=settings.DIM, width=width, filter=Clip(settings.CLIP))
+    if name in settings.FILTERED:
+        return linucb(dim=settings.DIM, width=width, filter=settings.FILTERED[name])
     return make_named(
         name, setting(settings.BASE, settings.DIM, horizon, link=settings.LINK), width
     )

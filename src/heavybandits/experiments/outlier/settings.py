@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...arms import FixedArms
+from ...filters import Clip, Truncate
 from ...links import Identity
 from ...noises import Outlier, StudentT
 
@@ -18,10 +19,10 @@ NOISES: dict[str, tuple[str, Any]] = {
     "clean": ("Student's t noise", BASE),
     "outlier": ("the same, with one reward of -10,000 at play 100", Outlier(BASE, PLAY, VALUE)),
 }
-ALGORITHMS = ["CRTM", "CRMM", "OL2M", "GLOC", "LinUCB", "LinUCB, clipped", "random play"]
-CLIP = 2.0  # level of the clipped LinUCB
+FILTERED = {"LinUCB, truncated": Truncate(5.0), "LinUCB, clipped": Clip(2.0)}
+ALGORITHMS = ["CRTM", "CRMM", "OL2M", "GLOC", "LinUCB", *FILTERED, "random play"]
 UNTUNED = ["random play"]
-ROBUST = ["CRTM", "CRMM", "LinUCB, clipped"]
+ROBUST = ["CRTM", "CRMM", *FILTERED]
 SHARE = 0.1  # unharmed: the outlier costs less than this share of what random play costs
 
 _COMMON: dict[str, Any] = {"algorithms": ALGORITHMS, "checkpoints": 100, "seed": 0}
