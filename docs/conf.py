@@ -26,3 +26,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = "heavybandits"
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """|y| is a size in our docstrings, and a substitution in reStructuredText."""
+    lines[:] = [
+        line if line.lstrip().startswith((">>>", "...")) else line.replace("|", r"\|")
+        for line in lines
+    ]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_bars, priority=1)
