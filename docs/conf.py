@@ -1,5 +1,7 @@
 """Sphinx settings: `make docs` builds out/docs/index.html."""
 
+import re
+
 import heavybandits
 
 project = "heavybandits"
@@ -28,13 +30,23 @@ html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """|y| is a size in our docstrings, and a substitution in reStructuredText."""
-    lines[:] = [
-        line if line.lstrip().startswith((">>>", "...")) else line.replace("|", r"\|")
-        for line in lines
-    ]
+def tidy_docstring(app, what, name, obj, options, lines):
+    """Our docstrings as reStructuredText: |y| is a size, and parameters are told, not typed."""
+    tidy = []
+    for line in lines:
+        parameter = re.match(r"([a-z_]+(?:, [a-z_]+)*) : (.*)", line)
+        if line.lstrip().startswith((">>>", "...")):
+            tidy.append(line)
+        elif parameter:
+            tidy += [parameter[1], f"    {escape(parameter[2])}"]
+        else:
+            tidy.append(escape(line))
+    lines[:] = tidy
+
+
+def escape(line):
+    return line.replace("|", r"\|")
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", escape_bars, priority=1)
+    app.connect("autodoc-process-docstring", tidy_docstring, priority=1)
