@@ -8,6 +8,7 @@ be read or written must never stop a user, so any failure of it falls back to co
 import sys
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof
@@ -47,6 +48,13 @@ def stamp(factory: Any, *values: Any) -> str:
 Factory = Callable[[str], Function]
 
 
+def stamped(function: Function, stamp: str) -> Function:
+    """A jitable function under a name of its own: a wrapper would be optimised all over again."""
+    return FunctionType(
+        function.__code__, function.__globals__, f"{function.__name__}_{stamp[:16]}"
+    )
+
+
 # No reference counting: kernels allocate nothing, and counting every array that is taken out of a
 # NamedTuple costs as much as the arithmetic. No ZeroDivisionError: its branches stop vectorising.
 _OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
@@ -84,8 +92,8 @@ _lock = threading.Lock()
 def compiled(factory: Factory, *arguments: Any) -> Function:
     """The function that factory(stamp) makes, compiled for arguments of these types and no others.
 
-    The function must name `stamp`, so that the stamp becomes a closure cell. What is returned is
-    numba's bare entry: it does not look at the types of its arguments again, which saves most of
+    The function holds the stamp: it is `stamped`, or names it, so that it becomes a closure cell, which
+    is part of numba's cache key. What is returned is numba's bare entry: it does not look at the types of its arguments again, which saves most of
     the cost of a call. With numba switched off (NUMBA_DISABLE_JIT=1) it is the function as it is.
     """
     mark = stamp(factory, *arguments)

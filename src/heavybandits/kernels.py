@@ -1,24 +1,18 @@
-"""The compiled entries: each closes over the stamp of its sources (see compiling.py)."""
+"""The compiled entries: each holds the stamp of its sources (see compiling.py)."""
 
-from types import FunctionType
 from typing import Any
 
-from .compiling import Function
+from .compiling import Function, stamped
 from .loop import draw_noise, play
 from .verbs import appraise, choose, learn
 
 
 def play_kernel(stamp: str) -> Function:
-    """The loop itself, under a name of its own: a wrapper would be optimised all over again."""
-    return FunctionType(play.__code__, play.__globals__, f"play_{stamp[:16]}")
+    return stamped(play, stamp)
 
 
 def noise_kernel(stamp: str) -> Function:
-    def kernel(noise: Any, key: Any, start: int, out: Any) -> None:
-        stamp  # noqa: B018
-        draw_noise(noise, key, start, out)
-
-    return kernel
+    return stamped(draw_noise, stamp)
 
 
 def choose_kernel(stamp: str) -> Function:

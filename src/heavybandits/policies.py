@@ -13,9 +13,8 @@ from .regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from .streams import uniform
 from .verbs import clean, maximise, predict, radius, update
 
-LARGEST = (
-    1e100  # any finite reward is legal; beyond this it counts as this, so that no sum overflows
-)
+# Any finite reward is legal; beyond this it counts as this, so that no sum overflows.
+LARGEST = 1e100
 
 
 class OptimismState(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from ..compiling import Function
+from ..compiling import Function, stamped
 from ..verbs import choose, learn
 
 
@@ -84,38 +84,8 @@ def pass_log(
 
 
 def rounds_kernel(stamp: str) -> Function:
-    def kernel(
-        policy: Any,
-        state: Any,
-        arms: Any,
-        view: Any,
-        features: Any,
-        offers: Any,
-        rewards: Any,
-        payers: Any,
-        pending: Any,
-        chosen: Any,
-    ) -> None:
-        stamp  # noqa: B018
-        pass_rounds(policy, state, arms, view, features, offers, rewards, payers, pending, chosen)
-
-    return kernel
+    return stamped(pass_rounds, stamp)
 
 
 def log_kernel(stamp: str) -> Function:
-    def kernel(
-        policy: Any,
-        state: Any,
-        arms: Any,
-        view: Any,
-        contexts: Any,
-        actions: Any,
-        taken: Any,
-        rewards: Any,
-        pending: Any,
-        chosen: Any,
-    ) -> None:
-        stamp  # noqa: B018
-        pass_log(policy, state, arms, view, contexts, actions, taken, rewards, pending, chosen)
-
-    return kernel
+    return stamped(pass_log, stamp)
