@@ -92,9 +92,10 @@ _lock = threading.Lock()
 def compiled(factory: Factory, *arguments: Any) -> Function:
     """The function that factory(stamp) makes, compiled for arguments of these types and no others.
 
-    The function holds the stamp: it is `stamped`, or names it, so that it becomes a closure cell, which
-    is part of numba's cache key. What is returned is numba's bare entry: it does not look at the types of its arguments again, which saves most of
-    the cost of a call. With numba switched off (NUMBA_DISABLE_JIT=1) it is the function as it is.
+    The function holds the stamp: it is `stamped`, or it names the stamp, which then is a closure
+    cell and part of numba's cache key. What is returned is numba's bare entry: it does not look at
+    the types of its arguments again, which saves most of the cost of a call. With numba switched
+    off (NUMBA_DISABLE_JIT=1) it is the function as it is.
     """
     mark = stamp(factory, *arguments)
     if config.DISABLE_JIT:
