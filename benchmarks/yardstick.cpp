@@ -29,7 +29,7 @@ static inline double uniform(u64 key, u64 index) {
     return (double(std::int64_t(z >> 12)) + 0.5) * 0x1p-52;
 }
 
-static double W[D][D], V[D][D], lost[D][D], theta[D], direction[D], X[D][K], star[D];
+static double W[D][D], V[D][D], recent[D][D], theta[D], direction[D], X[D][K], star[D];
 static double scores[K], squares[K], lengths[K];
 
 static double dot(const double* a, const double* b) {
@@ -46,63 +46,86 @@ static double dot(const double* a, const double* b) {
 }
 
 template <int N>
-static void combine(const double (*rows)[N], const double* weights, double* out) {
-    for (int k = 0; k < N; k++) out[k] = 0;
-    int i = 0;
-    for (; i + 2 <= D; i += 2)
+static void combine(const double (*rows)[N], const double* weights, int size, double* out) {
+    int i = size % 2 == 1 ? 1 : 2;
+    for (int k = 0; k < N; k++)
+        out[k] = i == 1 ? weights[0] * rows[0][k] : weights[0] * rows[0][k] + weights[1] * rows[1][k];
+    for (; i < size; i += 2)
         for (int k = 0; k < N; k++) out[k] += weights[i] * rows[i][k] + weights[i + 1] * rows[i + 1][k];
-    if (i < D)
-        for (int k = 0; k < N; k++) out[k] += weights[i] * rows[i][k];
 }
 
-static void multiply(const double* x, double* out) { combine<D>(W, x, out); }
+static void multiply(const double* x, double* out) { combine<D>(W, x, D, out); }
 
-static void solve_shifted(double shift, const double* target, double* x) {
-    double residual[D], step[D], image[D], own = 1 / (1 + shift), mixed = shift / (1 + shift);
-    double goal = 0;
-    multiply(x, image);
-    for (int i = 0; i < D; i++) {
-        step[i] = residual[i] = own * target[i] - own * x[i] - mixed * image[i];
-        goal += (own * target[i]) * (own * target[i]);
+// The projection: Lanczos' basis of x, W x, W^2 x, ...; T is tridiagonal there, (I + nu T) y = e_1.
+static double diagonal[D], beside[D], pivots[D], y[D], basis[D][D];
+
+static void eliminate(int i, double shift) {
+    double own = 1 / (1 + shift), mixed = shift / (1 + shift), pivot = own + mixed * diagonal[i];
+    if (i == 0) {
+        y[0] = 1 / pivot;
+    } else {
+        double next = mixed * beside[i - 1];
+        pivot -= next * next / pivots[i - 1];
+        y[i] = -(next / pivot) * y[i - 1];
     }
-    double error = dot(residual, residual);
-    goal *= 1e-30;
-    for (int n = 0; n < 4 * D + 10 && error > goal; n++) {
-        multiply(step, image);
-        for (int i = 0; i < D; i++) image[i] = own * step[i] + mixed * image[i];
-        double length = error / dot(step, image), previous = error;
-        for (int i = 0; i < D; i++) {
-            x[i] += length * step[i];
-            residual[i] -= length * image[i];
-        }
-        error = dot(residual, residual);
-        for (int i = 0; i < D; i++) step[i] = residual[i] + error / previous * step[i];
+    pivots[i] = pivot;
+}
+
+static double shortening(int size, double shift) {
+    for (int i = 0; i < size; i++) eliminate(i, shift);
+    double mixed = shift / (1 + shift), square = y[size - 1] * y[size - 1];
+    for (int i = size - 2; i >= 0; i--) {
+        y[i] -= mixed * beside[i] / pivots[i] * y[i + 1];
+        square += y[i] * y[i];
     }
+    return (1 + shift) / std::sqrt(square);
+}
+
+static double solve_secular(int size, double shift, double goal) {
+    double before = 0, below = 1;
+    for (int n = 0; n < 60; n++) {
+        double height = shortening(size, shift);
+        if (shift == before || std::abs(goal - height) <= 1e-14 * goal) break;
+        double slope = (height - below) / (shift - before);
+        if (slope <= 0) break;
+        before = shift, below = height;
+        shift += (goal - height) / slope;
+    }
+    return shift;
+}
+
+static bool converged(int size, double shift, double rest, double tolerance) {
+    return shift * rest * std::abs(y[size - 1]) <= tolerance * (1 + shift) || size == D;
 }
 
 static void project(double limit) {
-    double target[D], point[D], image[D];
     double length = std::sqrt(dot(theta, theta));
     if (length <= limit) return;
-    for (int i = 0; i < D; i++) {
-        target[i] = theta[i];
-        point[i] = theta[i] / length;
+    double image[D], parts[D], goal = length / limit, shift = 0, rest = 0;
+    for (int i = 0; i < D; i++) basis[0][i] = theta[i] / length;
+    int size = 0;
+    for (;;) {
+        const double *last = basis[size], *previous = basis[size > 0 ? size - 1 : 0];
+        multiply(last, image);
+        double own = dot(last, image);
+        for (int i = 0; i < D; i++) image[i] -= own * last[i] + rest * previous[i];
+        for (int j = 0; j <= size; j++) parts[j] = dot(basis[j], image);
+        for (int j = 0; j <= size; j++)
+            for (int i = 0; i < D; i++) image[i] -= parts[j] * basis[j][i];
+        diagonal[size] = own;
+        if (size == 0) shift = (goal - 1) / own;
+        eliminate(size++, shift);
+        rest = std::sqrt(dot(image, image));
+        if (converged(size, shift, rest, 0.1 * 1e-12)) {
+            shift = solve_secular(size, shift, goal);
+            if (converged(size, shift, rest, 1e-12)) break;
+        }
+        beside[size - 1] = rest;
+        for (int i = 0; i < D; i++) basis[size][i] = image[i] / rest;
     }
-    multiply(point, image);
-    double slope = dot(point, image) / length;
-    double shift = 0, height = 1 / length, goal = 1 / limit;
-    length = 1;
-    for (int n = 0; n < 60; n++) {
-        double advance = (goal - height) / slope;
-        shift += advance;
-        for (int i = 0; i < D; i++) point[i] *= limit / length;
-        solve_shifted(shift, target, point);
-        length = std::sqrt(dot(point, point));
-        slope = (1 / length - height) / advance;
-        height = 1 / length;
-        if (height >= goal * (1 - 1e-14) || slope <= 0) break;
-    }
-    for (int i = 0; i < D; i++) theta[i] = point[i] * (limit / length);
+    combine<D>(basis, y, size, theta);
+    double scale = limit / std::sqrt(dot(theta, theta));
+    for (int i = 0; i < D; i++) theta[i] *= scale;
 }
 
 static void invert() {
@@ -127,6 +150,15 @@ static void invert() {
     }
     for (int i = 0; i < D; i++)
         for (int j = 0; j < i; j++) W[j][i] = W[i][j];
+}
+
+static void repair() {
+    for (int i = 0; i < D; i++)
+        for (int j = 0; j < D; j++) {
+            V[i][j] += recent[i][j];
+            recent[i][j] = 0;
+        }
+    invert();
 }
 
 static double logistic(double z) { return 1 / (1 + std::exp(-z)); }
@@ -172,7 +204,7 @@ static void measure_squares() {
 
 static int choose(double width) {
     measure_squares();
-    combine<K>(X, theta, scores);
+    combine<K>(X, theta, D, scores);
     int arm = 0;
     double best = -INFINITY;
     for (int k = 0; k < K; k++) scores[k] += width * std::sqrt(2 * squares[k]);
@@ -195,7 +227,7 @@ int main(int argc, char** argv) {
     for (long t = 0; t < horizon; t++) {
         draw_arms(arms_key, u64(t) * D * COLUMNS);
         double best[K], top = -INFINITY, x[D];
-        combine<K>(X, star, best);
+        combine<K>(X, star, D, best);
         for (int k = 0; k < K; k++) top = best[k] > top ? best[k] : top;
         int arm = choose(width);
         for (int i = 0; i < D; i++) x[i] = X[i][arm];
@@ -208,13 +240,9 @@ int main(int argc, char** argv) {
         if (std::sqrt(square) * std::fabs(y) > level) y = 0;
         double gradient = logistic(dot(x, theta)) - y, growth = 1 + curvature * square;
         for (int i = 0; i < D; i++)
-            for (int j = 0; j < D; j++) {
-                double term = curvature * x[i] * x[j] - lost[i][j], total = V[i][j] + term;
-                lost[i][j] = (total - V[i][j]) - term;
-                V[i][j] = total;
-            }
+            for (int j = 0; j < D; j++) recent[i][j] += curvature * x[i] * x[j];
         if ((t + 1) % 1024 == 0) {
-            invert();
+            repair();
         } else {
             double shrink = curvature / growth;
             for (int i = 0; i < D; i++)

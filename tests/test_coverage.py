@@ -35,8 +35,13 @@ def distances(policy: Any, noise: Any, repetition: int, plays: int) -> tuple[np.
         mean = link.mean(float(view.chosen @ THETA))
         policy.learn(state, view.chosen.copy(), mean + eta[start : start + policy.plays])
         away, t = THETA - region.centre, region.counts[0]
-        ratios.append(away @ region.design @ away / policy.radius.radius(state.estimate, t) ** 2)
-    return np.array(ratios), float(THETA @ region.design @ THETA)
+        ratios.append(
+            away
+            @ (region.design + region.recent)
+            @ away
+            / policy.radius.radius(state.estimate, t) ** 2
+        )
+    return np.array(ratios), float(THETA @ (region.design + region.recent) @ THETA)
 
 
 SETTINGS = {

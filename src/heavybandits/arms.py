@@ -7,6 +7,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from .linalg import combine, largest, squares
+from .memory import carve
 from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES
 from .streams import uniform
 
@@ -39,17 +40,13 @@ def make_view(dim: int, size: int) -> View:
     ((10, 24), 4)
     """
     columns = -(-size // LANES) * LANES
-    penalty = np.zeros(columns)
-    penalty[size:] = np.inf
-    return View(
-        features=np.zeros((dim, columns)),
-        scores=np.zeros(columns),
-        squares=np.zeros(columns),
-        widths=np.zeros(columns),
-        penalty=penalty,
-        chosen=np.zeros(dim),
-        synced=np.full(1, -1, np.int64),
+    row = (columns,)
+    features, scores, squares, widths, penalty, chosen = carve(
+        (dim, columns), row, row, row, row, (dim,)
     )
+    penalty[size:] = np.inf
+    synced = np.full(1, -1, np.int64)
+    return View(features, scores, squares, widths, penalty, chosen, synced)
 
 
 @register_jitable

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from .linalg import norm, project_ball
+from .linalg import norm
+from .projections import project_ball
 from .regions import EXPECTED, PROJECTIONS, STRAYED, Region, make_region, move_centre, widen
 from .verbs import mean, project
 

@@ -48,18 +48,19 @@ def norm(a: Any) -> float:
 @register_jitable
 def combine(rows: Any, weights: Any, out: Any) -> None:
     """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`."""
-    for k in range(out.size):
-        out[k] = 0.0
-    i = 0
-    while i + 2 <= weights.size:
+    i = 1 if weights.size % 2 == 1 else 2
+    first, second = weights[0], weights[i - 1]
+    if i == 1:
+        for k in range(out.size):
+            out[k] = first * rows[0, k]
+    else:
+        for k in range(out.size):
+            out[k] = first * rows[0, k] + second * rows[1, k]
+    while i < weights.size:
         first, second = weights[i], weights[i + 1]
         for k in range(out.size):
             out[k] += first * rows[i, k] + second * rows[i + 1, k]
         i += 2
-    if i < weights.size:
-        last = weights[i]
-        for k in range(out.size):
-            out[k] += last * rows[i, k]
 
 
 @register_jitable
@@ -72,22 +73,6 @@ def add_outer(matrix: Any, scale: float, x: Any) -> None:
 
 
 @register_jitable
-def add_outer_exactly(matrix: Any, lost: Any, scale: float, x: Any) -> None:
-    """M += scale x x^T, with Kahan's compensation: `lost` is what rounding has taken so far.
-
-    Plain sums of 10^6 terms are off by 1e-12 of the largest entry, which in the inverse of a badly
-    conditioned M is a thousand times more of the small ones.
-    """
-    for i in range(x.size):
-        factor = scale * x[i]
-        for j in range(x.size):
-            term = factor * x[j] - lost[i, j]
-            total = matrix[i, j] + term
-            lost[i, j] = (total - matrix[i, j]) - term
-            matrix[i, j] = total
-
-
-@register_jitable
 def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> None:
     """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
 
@@ -96,7 +81,7 @@ def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> Non
     """
     dim = features.shape[0]
     for k in range(out.size):
-        out[k] = 0.0
+        out[k], above[k] = 0.0, 0.0
     i = 0
     while i + 2 <= dim:
         first, second, across = 0.5 * matrix[i, i], 0.5 * matrix[i + 1, i + 1], matrix[i + 1, i]
@@ -135,7 +120,8 @@ def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> Non
             out[k] += features[i, k] * above[k] + features[i + 1, k] * below[k]
         i += 2
     if i < dim:
-        combine(features[:i], matrix[i, :i], above)
+        if i > 0:
+            combine(features[:i], matrix[i, :i], above)
         for k in range(out.size):
             out[k] += features[i, k] * (above[k] + 0.5 * matrix[i, i] * features[i, k])
     for k in range(out.size):
@@ -172,74 +158,6 @@ def cholesky(matrix: Any, out: Any) -> None:
             for k in range(j):
                 total -= out[i, k] * out[j, k]
             out[i, j] = math.sqrt(total) if i == j else total / out[j, j]
-
-
-@register_jitable
-def solve_shifted(
-    inverse: Any, shift: float, target: Any, x: Any, residual: Any, step: Any, image: Any
-) -> None:
-    """x with (I + shift W) x = target, by conjugate gradients started at the x given.
-
-    Both sides are divided by 1 + shift: what is squared then has the size of x, and the size of
-    the target, which a single wild reward can make 1e100, does not matter.
-    """
-    own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
-    combine(inverse, x, image)
-    goal = 0.0
-    for i in range(x.size):
-        residual[i] = own * target[i] - own * x[i] - mixed * image[i]
-        step[i] = residual[i]
-        goal += (own * target[i]) * (own * target[i])
-    error = dot(residual, residual)
-    goal = 1e-30 * goal
-    for _ in range(4 * x.size + 10):
-        if error <= goal:
-            break
-        combine(inverse, step, image)
-        for i in range(x.size):
-            image[i] = own * step[i] + mixed * image[i]
-        length = error / dot(step, image)
-        for i in range(x.size):
-            x[i] += length * step[i]
-            residual[i] -= length * image[i]
-        previous = error
-        error = dot(residual, residual)
-        for i in range(x.size):
-            step[i] = residual[i] + (error / previous) * step[i]
-
-
-@register_jitable
-def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
-    """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
-
-    The nearest point is x(nu) = (I + nu V^-1)^-1 x at the nu where its length is `limit`. There
-    1 / ||x(nu)|| is increasing and concave in nu, so a tangent at nu = 0 and then secants come up
-    from the left to the root and never pass it. Only V^-1 = `inverse` is needed, and only products
-    with it: no decomposition. `scratch` has five rows.
-    """
-    target, point = scratch[0], scratch[1]
-    for i in range(x.size):
-        target[i] = x[i]
-    length = norm(x)
-    for i in range(x.size):
-        point[i] = x[i] / length
-    combine(inverse, point, scratch[4])
-    slope = dot(point, scratch[4]) / length
-    shift, height = 0.0, 1.0 / length
-    goal, length = 1.0 / limit, 1.0
-    for _ in range(60):
-        advance = (goal - height) / slope
-        shift += advance
-        for i in range(x.size):
-            point[i] *= limit / length
-        solve_shifted(inverse, shift, target, point, scratch[2], scratch[3], scratch[4])
-        length = norm(point)
-        slope = (1.0 / length - height) / advance
-        height = 1.0 / length
-        if height >= goal * (1.0 - 1e-14) or slope <= 0.0:
-            break
-    for i in range(x.size):
-        x[i] = point[i] * (limit / length)
 
 
 @register_jitable

@@ -30,7 +30,7 @@ def _method(part: type, name: str) -> Callable[..., Any]:
 
 
 # Called once a round with states and views by value: inlined, their arrays stay in registers.
-_INLINED = {"choose", "maximise", "learn", "update"}
+_INLINED = {"choose", "maximise", "learn", "update", "top"}
 
 
 def verb(function: F) -> F:

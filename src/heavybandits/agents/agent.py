@@ -276,7 +276,8 @@ class Agent:
     def design(self) -> Floats:
         """V (a copy)."""
         with self._lock:
-            return self._region().design.copy()
+            region = self._region()
+            return np.asarray(region.design + region.recent)
 
     @property
     def inverse(self) -> Floats:

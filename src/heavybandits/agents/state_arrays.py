@@ -98,10 +98,11 @@ def check_state(policy: Any, state: Any) -> None:
 
 def _check_region(region: Region) -> None:
     """Whether V and V^-1 are symmetric, positive definite and, nearly, each other's inverse."""
-    scale, other = float(np.abs(region.design).max()), float(np.abs(region.inverse).max())
+    design, inverse = region.design + region.recent, region.inverse
+    scale, other = float(np.abs(design).max()), float(np.abs(inverse).max())
     if not (scale > 0.0 and other > 0.0):
         raise StateError("a matrix in the file is zero")
-    design, inverse = region.design / scale, region.inverse / other
+    design, inverse = design / scale, inverse / other
     symmetric = np.abs(design - design.T).max() <= 1e-9
     error = np.abs(design @ inverse - np.eye(len(design)) / scale / other).max()
     close = error <= max(1e-3 / scale / other, 1e-10)

@@ -69,7 +69,7 @@ class OnlineToConfidence(NamedTuple):
             region.numbers,
             region.counts,
             region.scratch,
-            region.lost,
+            region.recent,
         )
         if project(self.projection, online):
             region.counts[PROJECTIONS] += 1

@@ -36,7 +36,7 @@ class Levels(NamedTuple):
     numbers: Any
     counts: Any
     scratch: Any
-    lost: Any
+    recent: Any
 
 
 def make_levels(dim: int, levels: int) -> Levels:
@@ -55,7 +55,7 @@ def region_of(levels: Any, level: int) -> Region:
         levels.numbers[level],
         levels.counts[level],
         levels.scratch[level],
-        levels.lost[level],
+        levels.recent[level],
     )
 
 

@@ -101,7 +101,7 @@ def make_root(dim: int, penalty: float, updates: int) -> Root:
 
 @register_jitable
 def extend_root(root: Any, region: Any, x: Any, updates: int) -> float:
-    """Follow V += x x^T (already in region.design); returns the Frobenius norm of the change."""
+    """Follow V += x x^T (which `widen` has done); returns the Frobenius norm of the change."""
     dim = x.size
     for i in range(dim):
         for k in range(dim):
@@ -141,7 +141,7 @@ def repair_root(root: Any, region: Any) -> None:
     for j in range(root.shifts.size):
         for i in range(dim):
             for k in range(dim):
-                root.change[i, k] = region.design[i, k]
+                root.change[i, k] = region.design[i, k] + region.recent[i, k]
             root.change[i, i] += root.shifts[j]
         invert(root.change, root.inverses[j], root.scratch)
         for i in range(dim):

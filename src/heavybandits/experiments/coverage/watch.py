@@ -26,7 +26,7 @@ def distance(region: Any, theta: Any) -> float:
     for i in range(theta.size):
         row = 0.0
         for j in range(theta.size):
-            row += region.design[i, j] * (theta[j] - region.centre[j])
+            row += (region.design[i, j] + region.recent[i, j]) * (theta[j] - region.centre[j])
         total += (theta[i] - region.centre[i]) * row
     return total
 

@@ -1,0 +1,134 @@
+"""The nearest point of a ball in the V-norm, by Lanczos' method: a few products with V^-1.
+
+Projecting x onto {||theta|| <= S} gives x(nu) = (I + nu V^-1)^-1 x at the nu > 0 where its length
+is S. For every nu this lies, to rounding, in the span of the same few x, V^-1 x, V^-2 x, ...; in
+Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, and nu is found there.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from numba.extending import register_jitable
+
+from .linalg import combine, dot, norm
+
+ROWS = 6  # of scratch beyond the basis
+EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
+
+
+class Tridiagonal(NamedTuple):
+    """T, and what (I + nu T) y = e_1 leaves: all of it scratch."""
+
+    diagonal: Any
+    beside: Any
+    pivots: Any
+    y: Any
+
+
+@register_jitable
+def eliminate(small: Any, i: int, shift: float) -> None:
+    """Row i of Gauss' elimination in (I + shift T) y = e_1, the rows divided by 1 + shift.
+
+    So divided, what is squared has the size of T, however far a wild reward has thrown x.
+    """
+    own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
+    pivot = own + mixed * small.diagonal[i]
+    if i == 0:
+        small.y[0] = 1.0 / pivot
+    else:
+        beside = mixed * small.beside[i - 1]
+        pivot -= (beside * beside) / small.pivots[i - 1]
+        small.y[i] = -(beside / pivot) * small.y[i - 1]
+    small.pivots[i] = pivot
+
+
+@register_jitable
+def shortening(small: Any, size: int, shift: float) -> float:
+    """1 / ||y|| of y = (I + shift T)^-1 e_1: how many times shorter this shift makes x."""
+    for i in range(size):
+        eliminate(small, i, shift)
+    y, mixed = small.y, shift / (1.0 + shift)
+    square = y[size - 1] * y[size - 1]
+    for i in range(size - 2, -1, -1):
+        y[i] -= (mixed * small.beside[i] / small.pivots[i]) * y[i + 1]
+        square += y[i] * y[i]
+    return (1.0 + shift) / math.sqrt(square)
+
+
+@register_jitable
+def solve_secular(small: Any, size: int, shift: float, goal: float) -> float:
+    """The shift that makes x `goal` times shorter, by secants from the shift given and from 0.
+
+    The shortening is increasing and concave in the shift, and nearly straight.
+    """
+    before, below = 0.0, 1.0
+    for _ in range(60):
+        height = shortening(small, size, shift)
+        if shift == before or abs(goal - height) <= 1e-14 * goal:
+            break
+        slope = (height - below) / (shift - before)
+        if slope <= 0.0:
+            break
+        before, below = shift, height
+        shift += (goal - height) / slope
+    return shift
+
+
+@register_jitable
+def converged(small: Any, size: int, shift: float, rest: float, tolerance: float) -> bool:
+    """Whether what lies outside the span no longer matters, or nothing does."""
+    residual = shift * rest * abs(small.y[size - 1])
+    return residual <= tolerance * (1.0 + shift) or size == small.y.size
+
+
+@register_jitable
+def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
+    """image = V^-1 times the last row of the basis, less all rows; returns its part in the last.
+
+    In exact arithmetic it has a part in the last row and one, `beside`, in the row before. What
+    rounding leaves of all rows is taken out as well, or the basis would soon not be orthonormal.
+    """
+    parts, image, basis = scratch[4], scratch[5], scratch[ROWS:]
+    last, previous = basis[size - 1], basis[max(size - 2, 0)]
+    combine(inverse, last, image)
+    own = dot(last, image)
+    for i in range(image.size):
+        image[i] -= own * last[i] + beside * previous[i]
+    for j in range(size):
+        parts[j] = dot(basis[j], image)
+    for j in range(size):
+        for i in range(image.size):
+            image[i] -= parts[j] * basis[j, i]
+    return own
+
+
+@register_jitable
+def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
+    """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
+
+    Only V^-1 = `inverse` is needed; `scratch` has ROWS + d rows.
+    """
+    small = Tridiagonal(scratch[0], scratch[1], scratch[2], scratch[3])
+    image, basis = scratch[5], scratch[ROWS:]
+    length, shift, rest, size = norm(x), 0.0, 0.0, 0
+    goal = length / limit
+    for i in range(x.size):
+        basis[0, i] = x[i] / length
+    while True:
+        small.diagonal[size] = span_further(inverse, scratch, size + 1, rest)
+        if size == 0:
+            shift = (goal - 1.0) / small.diagonal[0]
+        eliminate(small, size, shift)
+        size += 1
+        rest = norm(image)
+        if converged(small, size, shift, rest, 0.1 * EXACT):
+            shift = solve_secular(small, size, shift, goal)
+            if converged(small, size, shift, rest, EXACT):
+                break
+        small.beside[size - 1] = rest
+        for i in range(x.size):
+            basis[size, i] = image[i] / rest
+    combine(basis[:size], small.y[:size], x)
+    scale = limit / norm(x)
+    for i in range(x.size):
+        x[i] *= scale
