@@ -15,9 +15,12 @@ from numba import njit
 import heavybandits as hb
 import numpy_crtm
 from heavybandits import baselines, streams
+from heavybandits.compiling import compiled
+from heavybandits.kernels import noise_kernel
 from measuring import ARMS, DIM, HERE, SEED, WIDTH, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Yardsticks"
+NOISE = "drawing the noise, nothing else"
 FRESH, FROZEN, FIXED = hb.FreshArms(ARMS, DIM), hb.FrozenArms(ARMS, DIM), hb.FixedArms(ARMS, DIM)
 
 
@@ -26,6 +29,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
     folder.mkdir(parents=True, exist_ok=True)
     binaries = build(folder)
     takers = policies(horizon)
+    takers[NOISE] = noise_taker(horizon)
     takers["NumPy"] = numpy_taker(horizon // 20)
     if binaries:
         takers["C++"] = lambda: run_yardstick(binaries["timed"], horizon)[1] / horizon * 1e6
@@ -54,6 +58,20 @@ def policies(horizon: int) -> dict[str, Callable[[], float]]:
     return {name: taker(policy, arms, horizon) for name, (policy, arms) in made.items()}
 
 
+def noise_taker(horizon: int) -> Callable[[], float]:
+    """What every play costs at least: its draw of Student's t_3."""
+    source, out = hb.StudentT(3.0), np.empty(horizon)
+    key = streams.stream_key(SEED, 0, streams.NOISE)
+    draw = compiled(noise_kernel, source, key, 0, out)
+
+    def take() -> float:
+        started = time.thread_time()
+        draw(source, key, 0, out)
+        return (time.thread_time() - started) / horizon * 1e6
+
+    return take
+
+
 def numpy_taker(horizon: int) -> Callable[[], float]:
     return lambda: numpy_crtm.run(horizon, SEED, crtm(horizon), FRESH)[1] / horizon * 1e6
 
@@ -71,9 +89,10 @@ def ratios(times: dict[str, float]) -> list[Row]:
     frozen = times["CRMM, frozen arms"]
     what = "plays a second: CRMM, frozen arms, over CRTM, fresh arms"
     rows.append(Row(PART, what, fresh / frozen, "x", least=5.0))
+    note = f"noise alone: {fixed / times[NOISE]:.1f}x"
     for name in ("CRMM", "OL2M_mom", "GLOC_mom"):
-        what = f"plays a second: {name} over CRTM, fixed arms"
-        rows.append(Row(PART, what, fixed / times[f"{name}, fixed arms"], "x", least=5.0))
+        what, taken = f"plays a second: {name} over CRTM, fixed arms", times[f"{name}, fixed arms"]
+        rows.append(Row(PART, what, fixed / taken, "x", least=5.0, note=note))
     return rows
 
 

@@ -150,6 +150,27 @@ def test_projection_from_beyond_the_horizon(far):
     np.testing.assert_allclose(near, np.diag(design) / np.linalg.norm(np.diag(design)), atol=1e-9)
 
 
+@pytest.mark.parametrize("distinct", [1, 2, 3])
+@pytest.mark.parametrize("far", [1e-9, 1e-3, 1.0, 1e6])
+def test_projection_where_the_span_ends_early(distinct, far):
+    """V has few distinct eigenvalues: x, V^-1 x, ... stop being independent, but for rounding."""
+    rng = np.random.default_rng(distinct)
+    basis, _ = np.linalg.qr(rng.normal(size=(40, 40)))
+    values = rng.choice([1.0, 300.0, 1e5][:distinct], size=40)
+    design, point = basis @ np.diag(values) @ basis.T, rng.normal(size=40)
+    point *= (1.0 + far) / np.linalg.norm(point)
+    expected, _ = naive.project(point, design, 1.0)
+    np.testing.assert_allclose(projected(point, design, 1.0), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("dim", [40, 100])
+def test_projection_in_many_dimensions(dim):
+    rng = np.random.default_rng(dim)
+    design, point = positive_definite(rng, dim, 4), 2.0 * rng.normal(size=dim)
+    expected, _ = naive.project(point, design, 1.0)
+    np.testing.assert_allclose(projected(point, design, 1.0), expected, atol=1e-9)
+
+
 def test_projection_of_a_point_on_the_sphere_is_that_point():
     point = np.array([0.6, 0.8])
     np.testing.assert_allclose(projected(point, np.diag([1.0, 9.0]), 1.0), point, atol=1e-15)

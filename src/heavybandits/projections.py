@@ -121,6 +121,7 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
         eliminate(small, size, shift)
         size += 1
         rest = norm(image)
+        # Stricter than EXACT: the root lies somewhat beyond the first shift, a tangent's.
         if converged(small, size, shift, rest, 0.1 * EXACT):
             shift = solve_secular(small, size, shift, goal)
             if converged(small, size, shift, rest, EXACT):
