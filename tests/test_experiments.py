@@ -357,6 +357,16 @@ def test_tables_are_escaped():
     assert escape_latex("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
 
 
+def test_logarithmic_axes_show_what_they_can():
+    """The curve from zero, without its zero; nothing of an algorithm without regret."""
+    figure = figure1.regret_figure(regret_rows({"CRTM": 5.0, "OL2M": 0.0}))
+    (panel,) = figure1.logarithmic(figure).views[0].panels
+    (curve,) = panel.series
+    whole = figure.views[0].panels[0].series[0]
+    assert (panel.x_scale, panel.y_scale, curve.name) == ("log", "log", "CRTM")
+    assert (list(curve.x), list(curve.high)) == (list(whole.x)[1:], list(whole.high)[1:])
+
+
 def test_figures_are_the_same_bytes_for_the_same_data(tmp_path: Path):
     from heavybandits.report.drawing import write_figure
 

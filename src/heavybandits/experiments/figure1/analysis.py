@@ -1,6 +1,7 @@
 """Rows of Figure 1 to figures, tables and verdicts: pure functions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
     """All that Figure 1 says."""
     return Findings(
         tables=[regret_table(rows), published_grid(rows)],
-        figures=[regret_figure(rows), width_figure(rows)],
+        figures=[figure := regret_figure(rows), logarithmic(figure), width_figure(rows)],
         verdicts=verdicts(rows),
         notes=notes(rows),
     )
@@ -72,6 +73,29 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
         "Mean over the repetitions at the width tuned for each algorithm and noise on other seeds; "
         "the bands are 95% bootstrap intervals of the mean.",
         [View(reading, panels) for reading, panels in views.items()],
+    )
+
+
+def positive(series: Series) -> Series:
+    """What of it a logarithmic axis can show."""
+    points = zip(series.x, series.y, series.low, series.high, strict=True)
+    shown = [point for point in points if point[0] > 0.0 and point[2] > 0.0]
+    return Series(series.name, *(list(column) for column in zip(*shown, strict=True)))
+
+
+def logarithmic(figure: Figure) -> Figure:
+    """The same curves on logarithmic axes, where the low ones do not hide each other."""
+
+    def redraw(panel: Panel) -> Panel:
+        series = [positive(s) for s in panel.series if s.low[-1] > 0.0]
+        return replace(panel, series=series, x_scale="log", y_scale="log")
+
+    return Figure(
+        "figure1_log",
+        "Figure 1 on logarithmic axes",
+        "The same curves: the low ones apart, and a slope of 1/2 where regret grows as the root of "
+        "the plays.",
+        [View(view.label, [redraw(panel) for panel in view.panels]) for view in figure.views],
     )
 
 
