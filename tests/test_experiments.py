@@ -18,6 +18,7 @@ from heavybandits.experiments.common.cells import SIMULATE, code_of, simulation_
 from heavybandits.experiments.common.outputs import Table
 from heavybandits.experiments.common.profiles import PROFILES, settings_of
 from heavybandits.experiments.common.roster import LINK, make_policy, setting
+from heavybandits.experiments.common.statistics import Estimate
 from heavybandits.experiments.common.tuning import at_edge, best_width, grid
 from heavybandits.experiments.common.verdicts import judge
 from heavybandits.experiments.figure1 import analysis as figure1
@@ -355,6 +356,16 @@ def test_tables_are_escaped():
     assert r"x\_1 \& \{y\} & 1.5 \\" in text
     assert r"\begin{tabular}{lr}" in text
     assert escape_latex("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
+
+
+@pytest.mark.parametrize(("number", "unfolded"), [(3, 2), (60, 1)])
+def test_many_verdicts_are_folded_by_experiment(number: int, unfolded: int):
+    from heavybandits.report.page import verdict_groups
+
+    verdict = judge("a claim", "a reading", "a quantity", Estimate(3.0, 2.0, 4.0))
+    text = verdict_groups({"one": [verdict], "none": [], "two": [verdict] * number})
+    assert (text.count("<details"), text.count("<details open")) == (2, unfolded)
+    assert f"two: {number} holds" in text
 
 
 def test_logarithmic_axes_show_what_they_can():

@@ -17,6 +17,7 @@ from .tables import to_html
 CLASSES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 LONG = 12  # rows; longer tables are folded away
+MANY = 40  # verdicts; of more, only the first experiment's are unfolded
 
 
 def escape(value: Any) -> str:
@@ -82,6 +83,27 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> str:
         for outcome, count in counted.items()
     )
     return f'<ul class="counts">{"".join(items)}</ul>'
+
+
+def verdict_groups(groups: dict[str, Sequence[Verdict]]) -> str:
+    """A table an experiment."""
+    told = {title: verdicts for title, verdicts in groups.items() if verdicts}
+    few = sum(map(len, told.values())) <= MANY
+    return "".join(
+        f"<details{' open' if few or place == 0 else ''}><summary>{escape(title)}: "
+        f"{outcomes(verdicts)}</summary>{verdict_table(verdicts)}</details>"
+        for place, (title, verdicts) in enumerate(told.items())
+    )
+
+
+def outcomes(verdicts: Sequence[Verdict]) -> str:
+    """How many of each, in words.
+
+    >>> outcomes([])
+    ''
+    """
+    counted = {o: sum(v.outcome == o for v in verdicts) for o in CLASSES}
+    return ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:

@@ -19,7 +19,7 @@ from ..results import Result as Rows
 from ..results import optional
 from ..sweep.store import versions
 from .drawing import write_figure
-from .page import escape, page, section, verdict_counts, verdict_table
+from .page import escape, page, section, verdict_counts, verdict_groups
 from .tables import to_csv, to_latex
 
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
@@ -116,12 +116,12 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, bytes]]) -> str:
     """The page of these runs."""
-    verdicts = all_verdicts(runs)
+    verdicts, groups = all_verdicts(runs), {run.title: run.findings.verdicts for run in runs}
     sections = [
         '<section id="verdicts"><h2>Verdicts</h2><p>A claim holds if the whole 95% interval of '
         "what was measured agrees with it, does not hold if none of it does, and is undecided at "
         "this number of repetitions otherwise.</p>"
-        f"{verdict_counts(verdicts)}{verdict_table(verdicts)}</section>"
+        f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>"
     ]
     sections += [failure_section(run) for run in runs if run.failed]
     sections += [
