@@ -128,3 +128,19 @@ def test_dark_and_light_differ(browser, page):
         seen.append((browser.run(paper), browser.run(tint)))
     assert seen[0] == ("rgb(255, 255, 255)", "#0072B2")
     assert seen[1] == ("rgb(20, 23, 26)", "#56B4E9")
+
+
+CLIPPED = """[...document.querySelectorAll('.panel svg')].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('text')].filter((text) => {
+    const box = text.getBoundingClientRect();
+    const aside = box.left < frame.left - 1 || box.right > frame.right + 1;
+    return aside || box.bottom > frame.bottom + 1;
+  }).map((text) => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_label_is_cut_off(browser, page, width):
+    browser.show(page, width)
+    assert browser.run(CLIPPED) == []

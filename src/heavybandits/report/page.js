@@ -68,7 +68,20 @@
 
   // ---- one panel
 
-  function drawAxes(svg, panel, x, y, width) {
+  // Names too long to stand side by side are tilted, as much as the left edge asks for; the drawing
+  // grows by what they hang down. Angles in radians.
+  const LETTER = 6.2, LEAST = .5;
+  const lengths = (names) => names.map((name) => name.length * LETTER);
+
+  function tilt(names, x, width) {
+    const gap = (width - LEFT - RIGHT) / Math.max(1, names.length);
+    if (lengths(names).every((length) => length <= gap)) return 0;
+    return Math.max(LEAST, ...lengths(names).map((length, i) => Math.acos(Math.min(1, x(i) / length))));
+  }
+
+  const hanging = (names, angle) => angle && Math.max(0, Math.max(...lengths(names)) * Math.sin(angle) + 22 - BOTTOM);
+
+  function drawAxes(svg, panel, x, y, width, angle) {
     for (const tick of y.ticks) {
       svg.append(element("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }));
       svg.append(element("text", { x: LEFT - 7, y: y(tick) + 4, "text-anchor": "end" }, shown(tick)));
@@ -77,17 +90,15 @@
     svg.append(element("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: floor, y2: floor }));
     const names = panel.categories;
     const ticks = names.length ? names.map((_, i) => i) : x.ticks;
-    const gap = (width - LEFT - RIGHT) / Math.max(1, names.length);
-    const tilted = names.length > 0 && Math.max(...names.map((n) => n.length)) * 6.2 > gap;
     for (const tick of ticks) {
       const label = names.length ? names[tick] : shown(tick);
-      const at = tilted
-        ? { "text-anchor": "end", transform: `translate(${x(tick) + 4} ${floor + 13}) rotate(-28)` }
+      const at = angle
+        ? { "text-anchor": "end", transform: `translate(${x(tick) + 4} ${floor + 13}) rotate(${-angle * 180 / Math.PI})` }
         : { "text-anchor": "middle", x: x(tick), y: floor + 16 };
       svg.append(element("line", { class: "axis", x1: x(tick), x2: x(tick), y1: floor, y2: floor + 4 }));
       svg.append(element("text", at, label));
     }
-    if (!tilted) svg.append(element("text", { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, panel.x_label));
+    if (!angle) svg.append(element("text", { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, panel.x_label));
     svg.append(element("text", { transform: `translate(12 ${(TOP + floor) / 2}) rotate(-90)`, "text-anchor": "middle" }, panel.y_label));
   }
 
@@ -119,12 +130,13 @@
   function drawPanel(box, panel, hidden) {
     const series = panel.series.filter((s) => !hidden.has(s.name));
     const width = Math.max(260, box.clientWidth - 16);
-    const svg = element("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT, role: "img", "aria-label": panel.title });
     const [x0, x1] = panel.categories.length ? [-.5, panel.categories.length - .5] : extent(panel, series, "x");
     const [y0, y1] = extent(panel, series, "y");
     const x = scale(panel.x_scale, x0, x1, LEFT, width - RIGHT, width / 75);
     const y = scale(panel.y_scale, y0, y1, HEIGHT - BOTTOM, TOP, 6);
-    drawAxes(svg, panel, x, y, width);
+    const angle = tilt(panel.categories, x, width), height = HEIGHT + hanging(panel.categories, angle);
+    const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": panel.title });
+    drawAxes(svg, panel, x, y, width, angle);
     series.forEach((s, i) => panel.categories.length
       ? drawDots(svg, s, x, y, i, series.length)
       : drawLine(svg, s, x, y, panel.y_scale === "log"));
