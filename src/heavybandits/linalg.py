@@ -204,35 +204,28 @@ def rotate(matrix: Any, vectors: Any, p: int, q: int, dim: int) -> None:
 
 
 @register_jitable
-def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
-    """Bring what is below the pivot, or with `ties` not above it, to the front of values[low:high].
-
-    Returns where it ends. Every element is swapped, needed or not: so there is no branch whose
-    outcome nobody can predict.
-    """
-    end = low
-    for i in range(low, high):
-        value = values[i]
-        values[i] = values[end]
-        values[end] = value
-        wanted = value <= pivot if ties else value < pivot
-        end += 1 if wanted else 0
-    return end
-
-
-@register_jitable
 def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
-    low, high, wanted = start, stop, start + rank
-    while True:
+    low, high, wanted = start, stop - 1, start + rank
+    while low < high:
         pivot = values[(low + high) // 2]
-        above = gather(values, low, high, pivot, False)
-        if wanted < above:
-            high = above
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if wanted <= j:
+            high = j
+        elif wanted >= i:
+            low = i
         else:
-            low = gather(values, above, high, pivot, True)
-            if wanted < low:
-                return pivot
+            break
+    return values[wanted]
 
 
 @register_jitable
