@@ -70,9 +70,9 @@ def reproduce(
     moment, run it again, and it goes on.
 
     \b
-    heavybandits reproduce                  about ten minutes on two cores
+    heavybandits reproduce                  about five minutes on two cores
     heavybandits reproduce --quick          a look
-    heavybandits reproduce --full           all readings and experiments, about an hour
+    heavybandits reproduce --full           all readings and experiments, half an hour
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     """
