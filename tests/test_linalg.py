@@ -82,6 +82,23 @@ def test_ranks_and_medians_of_any_stretch(values, data):
     assert linalg.median(work, start, stop) == np.median(values[start:stop])
 
 
+@given(values=st.lists(st.sampled_from([-1.0, 0.0, 0.0, 2.0]), min_size=1, max_size=60))
+def test_ranks_and_medians_of_many_equal_values(values):
+    for rank in range(len(values)):
+        work = np.array(values)
+        assert linalg.select_rank(work, 0, len(values), rank) == sorted(values)[rank]
+        assert max(work[:rank], default=-9.0) <= work[rank] <= min(work[rank:])
+    assert linalg.median(np.array(values), 0, len(values)) == np.median(values)
+
+
+@given(values=st.lists(st.sampled_from([np.nan, -1.0, 0.0, 2.0]), min_size=1, max_size=30))
+def test_a_rank_among_nans_is_found_and_nothing_is_lost(values):
+    for rank in range(len(values)):
+        work = np.array(values)
+        linalg.select_rank(work, 0, len(values), rank)
+        np.testing.assert_array_equal(np.sort(work), np.sort(values))
+
+
 # ---- the projection onto the ball
 
 

@@ -47,7 +47,7 @@ def follow_level(memory: Any, size: float, share: float) -> float:
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.level[0] = select_rank(memory.first, 0, count, count - 1 - beyond)
+        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
         return math.exp(memory.level[0]) if count > SILENT else 0.0
     level = memory.level[0]
     part = max(share, min(BEYOND / count, LOOSEST))

@@ -204,26 +204,34 @@ def rotate(matrix: Any, vectors: Any, p: int, q: int, dim: int) -> None:
 
 
 @register_jitable
+def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
+    """Bring what is below the pivot, or with `ties` not above it, to the front of values[low:high].
+
+    Returns where it ends. Every element is swapped, needed or not: so there is no branch whose
+    outcome nobody can predict. NaN counts as tied with any pivot.
+    """
+    end = low
+    for i in range(low, high):
+        value = values[i]
+        values[i] = values[end]
+        values[end] = value
+        wanted = not value > pivot if ties else value < pivot
+        end += 1 if wanted else 0
+    return end
+
+
+@register_jitable
 def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
-    low, high, wanted = start, stop - 1, start + rank
-    while low < high:
+    low, high, wanted = start, stop, start + rank
+    while low < high:  # a pivot is tied with itself, so the stretch always gets shorter
         pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            high = j
-        elif wanted >= i:
-            low = i
-        else:
+        ties = gather(values, low, high, pivot, False)
+        if wanted < ties:
+            high = ties
+            continue
+        low = gather(values, ties, high, pivot, True)
+        if wanted < low:
             break
     return values[wanted]
 

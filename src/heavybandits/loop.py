@@ -51,24 +51,29 @@ def play(
     run has been played, and is not learned from.
     """
     rewards, numbers, counts = episode
+    # Kept in registers: through the arrays, every play would wait for the stores of the last.
+    regret, gap, expected, best = numbers[REGRET], numbers[GAP], numbers[MEAN], numbers[BEST]
+    done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
     for i in range(noise.size):
-        if counts[PENDING] == 0:
-            if refresh(arms, view, key, counts[PLAY]):
-                numbers[BEST] = mean(link, top(arms, view, theta))
+        if pending == 0:
+            if refresh(arms, view, key, done):
+                best = mean(link, top(arms, view, theta))
             choose(policy, state, arms, view)
-            numbers[MEAN] = mean(link, dot(view.chosen, theta))
-            numbers[GAP] = numbers[BEST] - numbers[MEAN]
-        rewards[counts[PENDING]] = numbers[MEAN] + noise[i]
-        numbers[REGRET] += numbers[GAP]
-        counts[PENDING] += 1
-        counts[PLAY] += 1
-        if counts[PENDING] == rewards.size:
+            expected = mean(link, dot(view.chosen, theta))
+            gap = best - expected
+        rewards[pending] = expected + noise[i]
+        regret += gap
+        pending += 1
+        done += 1
+        if pending == rewards.size:
             learn(policy, state, view.chosen, rewards)
-            counts[PENDING] = 0
-        if counts[NEXT] < checkpoints.size and counts[PLAY] == checkpoints[counts[NEXT]]:
+            pending = 0
+        if upcoming < checkpoints.size and done == checkpoints[upcoming]:
             updates, projections, cut = tally(policy, state)
-            out[counts[NEXT], 0] = numbers[REGRET]
-            out[counts[NEXT], 1] = updates
-            out[counts[NEXT], 2] = projections
-            out[counts[NEXT], 3] = cut
-            counts[NEXT] += 1
+            out[upcoming, 0] = regret
+            out[upcoming, 1] = updates
+            out[upcoming, 2] = projections
+            out[upcoming, 3] = cut
+            upcoming += 1
+    numbers[REGRET], numbers[GAP], numbers[MEAN], numbers[BEST] = regret, gap, expected, best
+    counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming
