@@ -12,6 +12,7 @@ from heavybandits.agents.state import flatten
 from heavybandits.compiling import compiled
 from heavybandits.kernels import play_kernel
 from heavybandits.loop import make_episode, play
+from heavybandits.regions import LOGDET
 from heavybandits.streams import stream_key
 
 # ---- the paper's numbers (T = 10^6, d = 10, delta = 0.01, epsilon = 1, S = 1, logistic)
@@ -47,7 +48,7 @@ def test_constants_of_ol2m():
     assert policy.estimator.curvature == pytest.approx(0.134471 / 2, abs=5e-7)
     estimate = policy.estimator.init()
     largest = 10 * math.log(1 + policy.estimator.curvature * 1e6 / 10)
-    flatten(estimate)["region.numbers"][2] = largest
+    flatten(estimate)["region.numbers"][LOGDET] = largest
     assert policy.radius.radius(estimate, 10**6) ** 2 == pytest.approx(3693.65, abs=5e-3)
     tuned = hb.ol2m(dim=10, width=1.0)
     assert tuned.radius.radius(None, 10**6) ** 2 == pytest.approx(10 * math.log(1e6 + 1))

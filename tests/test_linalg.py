@@ -9,7 +9,7 @@ from numba import njit
 import heavybandits as hb
 import naive
 from heavybandits import linalg
-from heavybandits.regions import make_region, measure, widen
+from heavybandits.regions import log_volume, make_region, measure, widen
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = st.integers(1, 7)
@@ -226,7 +226,16 @@ def test_the_inverse_is_the_inverse_after_a_million_updates(spread):
     assert np.abs(region.inverse @ design - np.eye(6)).max() < 1e-8
     assert region.counts[0] == 1_000_000
     log_det = np.linalg.slogdet(design)[1]
-    assert region.numbers[2] == pytest.approx(log_det, rel=1e-9)
+    assert log_volume(region) == pytest.approx(log_det, rel=1e-9)
+
+
+def test_the_volume_is_known_however_fast_and_far_it_grows():
+    region, total = make_region(5, 1.0), 0.0
+    for axis, weight in zip(np.eye(5), [1e90, 1e90, 1e99, 1e101, 1e200], strict=True):
+        measure(region, axis)
+        widen(region, axis, weight)
+        total += np.log(weight)
+        assert log_volume(region) == pytest.approx(total, rel=1e-12)
 
 
 @given(seed=SEEDS, dim=st.integers(1, 5), updates=st.integers(0, 60))

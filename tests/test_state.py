@@ -17,6 +17,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.agents.state import pack, unpack
 from heavybandits.agents.state_container import read_container, write_container
+from heavybandits.regions import GROWTH, LOGDET
 
 DIM = 3
 POLICIES = {
@@ -268,6 +269,8 @@ LIES = {
     "infinity in an array": array_value("estimate.region.design", 0, math.inf),
     "a design that is not symmetric": array_value("estimate.region.design", 1, 5.0),
     "an inverse that is none": array_value("estimate.region.inverse", 0, 77.0),
+    "a volume that shrank": array_value("estimate.region.numbers", LOGDET, -1.0),
+    "a volume below one": array_value("estimate.region.numbers", GROWTH, -1.0),
     "a missing array": lambda body, blobs: blobs.pop("estimate.region.centre"),
     "an array too many": lambda body, blobs: blobs.update(extra=b"12345678"),
     "an array too long": lambda body, blobs: blobs.update({"estimate.region.centre": bytes(80)}),

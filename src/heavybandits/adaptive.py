@@ -9,9 +9,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from .filters import CUT, SEEN
+from .jitable import jitable
 from .linalg import select_rank
 
 KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
@@ -34,7 +34,7 @@ def make_adaptive() -> AdaptiveMemory:
     return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
 
 
-@register_jitable
+@jitable
 def follow_level(memory: Any, size: float, share: float) -> float:
     """The level that this size > 0 is judged by; the level for the next one takes it into account.
 
@@ -55,7 +55,7 @@ def follow_level(memory: Any, size: float, share: float) -> float:
     return math.exp(level)
 
 
-@register_jitable
+@jitable
 def clean_adaptively(
     memory: Any,
     rewards: Any,

@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from .jitable import jitable, outlined
 from .linalg import combine, largest, squares
 from .memory import carve
 from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES
@@ -49,7 +49,7 @@ def make_view(dim: int, size: int) -> View:
     return View(features, scores, squares, widths, penalty, chosen, synced)
 
 
-@register_jitable
+@jitable
 def draw_features(view: Any, key: Any, start: int, low: float) -> None:
     """Components uniform on [low, 1], each arm scaled to length one."""
     dim, columns = view.features.shape
@@ -69,14 +69,14 @@ def draw_features(view: Any, key: Any, start: int, low: float) -> None:
     view.synced[0] = -1
 
 
-@register_jitable
+@jitable
 def take(view: Any, arm: int) -> None:
     """Copy the features of an arm into view.chosen."""
     for i in range(view.chosen.size):
         view.chosen[i] = view.features[i, arm]
 
 
-@register_jitable
+@jitable
 def best_score(view: Any, theta: Any) -> float:
     """The largest x.theta of the arms on offer."""
     combine(view.features, theta, view.widths)
@@ -85,14 +85,20 @@ def best_score(view: Any, theta: Any) -> float:
     return largest(view.widths)
 
 
-@register_jitable
+@jitable
 def measure_all(view: Any, region: Any) -> None:
     """x.centre and ||x||^2_{V^-1} of every arm, from scratch: O(K d^2)."""
     squares(view.features, region.inverse, view.squares, view.scores, view.widths)
     combine(view.features, region.centre, view.scores)
 
 
-@register_jitable
+@outlined
+def measure_anew(view: Any, region: Any) -> None:
+    """`measure_all` for the few rounds in which fixed arms need it."""
+    measure_all(view, region)
+
+
+@jitable
 def follow(view: Any, region: Any) -> None:
     """The same for arms that were there before: O(K d) after one update.
 
@@ -111,11 +117,11 @@ def follow(view: Any, region: Any) -> None:
         if region.numbers[STRAYED] != 0.0:
             combine(view.features, region.centre, view.scores)
     else:
-        measure_all(view, region)
+        measure_anew(view, region)
     view.synced[0] = updates
 
 
-@register_jitable
+@jitable
 def pick(view: Any, width: float) -> int:
     """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
     for k in range(view.scores.size):

@@ -7,10 +7,10 @@ and uncompiled runs give the same bits.
 import math
 from typing import Any
 
-from numba.extending import register_jitable
+from .jitable import jitable
 
 
-@register_jitable
+@jitable
 def dot(a: Any, b: Any) -> float:
     """a.b, in four sums side by side: one alone waits for every addition to end."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
@@ -27,7 +27,7 @@ def dot(a: Any, b: Any) -> float:
     return (first + second) + (third + fourth)
 
 
-@register_jitable
+@jitable
 def largest(values: Any) -> float:
     """max_k values_k, for a number of values that is a multiple of four."""
     first, second, third, fourth = values[0], values[1], values[2], values[3]
@@ -39,23 +39,19 @@ def largest(values: Any) -> float:
     return max(max(first, second), max(third, fourth))
 
 
-@register_jitable
+@jitable
 def norm(a: Any) -> float:
     """||a||_2"""
     return math.sqrt(dot(a, a))
 
 
-@register_jitable
+@jitable
 def combine(rows: Any, weights: Any, out: Any) -> None:
     """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`."""
-    i = 1 if weights.size % 2 == 1 else 2
-    first, second = weights[0], weights[i - 1]
-    if i == 1:
-        for k in range(out.size):
-            out[k] = first * rows[0, k]
-    else:
-        for k in range(out.size):
-            out[k] = first * rows[0, k] + second * rows[1, k]
+    i = 2 - weights.size % 2
+    first, second = weights[0], weights[1] if i == 2 else 0.0
+    for k in range(out.size):
+        out[k] = first * rows[0, k] + second * rows[i - 1, k]
     while i < weights.size:
         first, second = weights[i], weights[i + 1]
         for k in range(out.size):
@@ -63,7 +59,7 @@ def combine(rows: Any, weights: Any, out: Any) -> None:
         i += 2
 
 
-@register_jitable
+@jitable
 def add_outer(matrix: Any, scale: float, x: Any) -> None:
     """M += scale x x^T"""
     for i in range(x.size):
@@ -72,7 +68,7 @@ def add_outer(matrix: Any, scale: float, x: Any) -> None:
             matrix[i, j] += factor * x[j]
 
 
-@register_jitable
+@jitable
 def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> None:
     """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
 
@@ -120,15 +116,15 @@ def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> Non
             out[k] += features[i, k] * above[k] + features[i + 1, k] * below[k]
         i += 2
     if i < dim:
-        if i > 0:
-            combine(features[:i], matrix[i, :i], above)
-        for k in range(out.size):
-            out[k] += features[i, k] * (above[k] + 0.5 * matrix[i, i] * features[i, k])
+        for j in range(i + 1):
+            across = matrix[i, j] if j < i else 0.5 * matrix[i, i]
+            for k in range(out.size):
+                out[k] += across * features[j, k] * features[i, k]
     for k in range(out.size):
         out[k] = 2.0 * out[k]
 
 
-@register_jitable
+@jitable
 def invert(matrix: Any, out: Any, factor: Any) -> None:
     """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch."""
     dim = matrix.shape[0]
@@ -149,7 +145,7 @@ def invert(matrix: Any, out: Any, factor: Any) -> None:
             out[j, i] = out[i, j]
 
 
-@register_jitable
+@jitable
 def cholesky(matrix: Any, out: Any) -> None:
     """The lower triangle L of M = L L^T."""
     for i in range(matrix.shape[0]):
@@ -160,7 +156,7 @@ def cholesky(matrix: Any, out: Any) -> None:
             out[i, j] = math.sqrt(total) if i == j else total / out[j, j]
 
 
-@register_jitable
+@jitable
 def eigen(matrix: Any, values: Any, vectors: Any) -> None:
     """Eigenvalues and eigenvectors (columns) of a symmetric matrix, destroyed, by Jacobi."""
     dim = values.size
@@ -180,7 +176,7 @@ def eigen(matrix: Any, values: Any, vectors: Any) -> None:
         values[i] = matrix[i, i]
 
 
-@register_jitable
+@jitable
 def rotate(matrix: Any, vectors: Any, p: int, q: int, dim: int) -> None:
     """One Jacobi rotation: make matrix[p, q] zero."""
     ratio = (matrix[q, q] - matrix[p, p]) / (2.0 * matrix[p, q])
@@ -203,7 +199,7 @@ def rotate(matrix: Any, vectors: Any, p: int, q: int, dim: int) -> None:
         vectors[i, q] = sine * first + cosine * second
 
 
-@register_jitable
+@jitable
 def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
     """Bring what is below the pivot, or with `ties` not above it, to the front of values[low:high].
 
@@ -220,7 +216,7 @@ def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
     return end
 
 
-@register_jitable
+@jitable
 def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
     low, high, wanted = start, stop, start + rank
@@ -236,7 +232,7 @@ def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
     return values[wanted]
 
 
-@register_jitable
+@jitable
 def median(values: Any, start: int, stop: int) -> float:
     """The median of values[start:stop] (which is reordered); of an even number, the mean of two."""
     size = stop - start

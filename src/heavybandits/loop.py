@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from .jitable import jitable
 from .linalg import dot
 from .verbs import choose, draw, learn, mean, refresh, tally, top
 
@@ -24,14 +24,14 @@ def make_episode(plays: int) -> Episode:
     return Episode(np.zeros(plays), np.zeros(4), np.zeros(3, np.int64))
 
 
-@register_jitable
+@jitable
 def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
     """The noise of the plays start, start + 1, ... of a stream."""
     for i in range(out.size):
         out[i] = draw(noise, key, start + i)
 
 
-@register_jitable
+@jitable
 def play(
     policy: Any,
     state: Any,

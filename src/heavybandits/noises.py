@@ -13,8 +13,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from .jitable import jitable
 from .moments import (
     FAR,
     central_moment,
@@ -46,7 +46,7 @@ def _stable_angle(alpha: float, skew: float) -> float:
 
 
 for _helper in (_power, _normal, _pareto_mean, _stable_angle):  # not as decorators: keeps the types
-    register_jitable(_helper)
+    jitable(_helper)
 
 
 class StudentT(NamedTuple):

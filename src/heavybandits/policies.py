@@ -4,10 +4,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from .arms import take
 from .filters import CUT, Memory
+from .jitable import jitable
 from .linalg import combine, dot
 from .regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from .streams import uniform
@@ -24,7 +24,7 @@ class OptimismState(NamedTuple):
     memory: Memory
 
 
-@register_jitable
+@jitable
 def restrain(rewards: Any) -> None:
     """Keep |reward| <= LARGEST."""
     for i in range(rewards.size):

@@ -8,8 +8,7 @@ Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, an
 import math
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
+from .jitable import jitable
 from .linalg import combine, dot, norm
 
 ROWS = 6  # of scratch beyond the basis
@@ -25,7 +24,7 @@ class Tridiagonal(NamedTuple):
     y: Any
 
 
-@register_jitable
+@jitable
 def eliminate(small: Any, i: int, shift: float) -> None:
     """Row i of Gauss' elimination in (I + shift T) y = e_1, the rows divided by 1 + shift.
 
@@ -42,7 +41,7 @@ def eliminate(small: Any, i: int, shift: float) -> None:
     small.pivots[i] = pivot
 
 
-@register_jitable
+@jitable
 def shortening(small: Any, size: int, shift: float) -> float:
     """1 / ||y|| of y = (I + shift T)^-1 e_1: how many times shorter this shift makes x."""
     for i in range(size):
@@ -55,7 +54,7 @@ def shortening(small: Any, size: int, shift: float) -> float:
     return (1.0 + shift) / math.sqrt(square)
 
 
-@register_jitable
+@jitable
 def solve_secular(small: Any, size: int, shift: float, goal: float) -> float:
     """The shift that makes x `goal` times shorter, by secants from the shift given and from 0.
 
@@ -74,14 +73,14 @@ def solve_secular(small: Any, size: int, shift: float, goal: float) -> float:
     return shift
 
 
-@register_jitable
+@jitable
 def converged(small: Any, size: int, shift: float, rest: float, tolerance: float) -> bool:
     """Whether what lies outside the span no longer matters, or nothing does."""
     residual = shift * rest * abs(small.y[size - 1])
     return residual <= tolerance * (1.0 + shift) or size == small.y.size
 
 
-@register_jitable
+@jitable
 def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
     """image = V^-1 times the last row of the basis, less all rows; returns its part in the last.
 
@@ -102,7 +101,7 @@ def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
     return own
 
 
-@register_jitable
+@jitable
 def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
     """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from .regions import LOGDET
+from .regions import log_volume
 from .verbs import squared
 
 
@@ -94,7 +94,7 @@ class LogisticRegion(NamedTuple):
         return math.sqrt(
             8.0 * self.norm
             + (8.0 / self.beta + 16.0 * self.norm / 3.0) * tau
-            + 2.0 / self.beta * estimate.region.numbers[LOGDET]
+            + 2.0 / self.beta * log_volume(estimate.region)
             + start
         )
 
@@ -113,5 +113,5 @@ class SelfNormalised(NamedTuple):
     delta: float
 
     def radius(self, estimate: Any, t: int) -> float:
-        volume = estimate.region.numbers[LOGDET] - 2.0 * math.log(self.delta)
+        volume = log_volume(estimate.region) - 2.0 * math.log(self.delta)
         return self.spread * math.sqrt(volume) + math.sqrt(self.penalty) * self.norm

@@ -4,13 +4,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from .jitable import jitable, outlined
 from .linalg import add_outer, combine, dot, invert
 from .memory import carve
 from .projections import ROWS
 
-SQUARE, SHRINK, LOGDET, STEP, STRAYED, EXPECTED = range(6)  # places in Region.numbers
+SQUARE, SHRINK, LOGDET, GROWTH, STEP, STRAYED, EXPECTED = range(7)  # places in Region.numbers
 UPDATES, PROJECTIONS, CUTS = 0, 1, 2  # places in Region.counts
 
 REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
@@ -19,10 +19,11 @@ REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of 
 class Region(NamedTuple):
     """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
 
-    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step;
-    ln(det V / det V_1); how far the centre went against `direction` in the last update, and 1 if it
-    went elsewhere too; the mean reward expected of that arm. counts: updates, projections, and the
-    rewards that an estimator which truncates its whole history cuts at present.
+    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step; the
+    parts of det V / det V_1 whose logarithm has and has not been taken (see `log_volume`); how far
+    the centre went against `direction` in the last update, and 1 if it went elsewhere too; the mean
+    reward expected of that arm. counts: updates, projections, and the rewards that an estimator
+    which truncates its whole history cuts at present.
 
     V = design + recent: the updates since the last repair are summed apart, for in one sum of 10^6
     terms rounding takes 1e-12 of the largest entry, and the inverse of a badly conditioned V makes
@@ -47,11 +48,12 @@ def make_region(dim: int, penalty: float) -> Region:
     )
     np.fill_diagonal(inverse, 1.0 / penalty)
     np.fill_diagonal(design, penalty)
-    numbers, counts = np.zeros(6), np.zeros(3, np.int64)
+    numbers, counts = np.zeros(7), np.zeros(3, np.int64)
+    numbers[GROWTH] = 1.0
     return Region(centre, inverse, design, direction, numbers, counts, scratch, recent)
 
 
-@register_jitable
+@jitable
 def measure(region: Any, x: Any) -> float:
     """||x||_{V^-1}; leaves V^-1 x in `direction` for the update that follows."""
     combine(region.inverse, x, region.direction)
@@ -60,12 +62,21 @@ def measure(region: Any, x: Any) -> float:
     return math.sqrt(square)
 
 
-@register_jitable
+@jitable
+def log_volume(region: Any) -> float:
+    """ln(det V / det V_1)"""
+    return region.numbers[LOGDET] + math.log(region.numbers[GROWTH])
+
+
+@jitable
 def widen(region: Any, x: Any, weight: float) -> float:
     """V += weight x x^T, after `measure(region, x)`; returns 1 + weight ||x||^2_{V^-1}."""
     growth = 1.0 + weight * region.numbers[SQUARE]
     region.numbers[SHRINK] = weight / growth
-    region.numbers[LOGDET] += math.log(growth)
+    if region.numbers[GROWTH] * growth > 1e100:
+        region.numbers[LOGDET] = log_volume(region)
+        region.numbers[GROWTH] = 1.0
+    region.numbers[GROWTH] *= growth
     region.numbers[STRAYED] = 1.0
     region.counts[UPDATES] += 1
     add_outer(region.recent, weight, x)
@@ -76,7 +87,7 @@ def widen(region: Any, x: Any, weight: float) -> float:
     return growth
 
 
-@register_jitable
+@outlined
 def repair(region: Any) -> None:
     """Sum up V and invert it anew."""
     for i in range(region.centre.size):
@@ -86,7 +97,7 @@ def repair(region: Any) -> None:
     invert(region.design, region.inverse, region.scratch)
 
 
-@register_jitable
+@jitable
 def move_centre(region: Any, step: float) -> None:
     """centre -= step V^-1 x, for the x last measured and V before it was widened."""
     region.numbers[STEP] = step

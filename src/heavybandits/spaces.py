@@ -4,9 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from .arms import STATIC, View
+from .jitable import jitable
 from .linalg import combine, dot, eigen, norm
 
 
@@ -17,7 +17,7 @@ def scratch_view(dim: int) -> View:
     return View(np.zeros((dim, dim)), scores, squares, widths, penalty, chosen, synced)
 
 
-@register_jitable
+@jitable
 def longest(view: Any, region: Any, width: float) -> None:
     """Into view.chosen, the longest theta of {||theta - c||_V <= width}.
 
@@ -54,7 +54,7 @@ def longest(view: Any, region: Any, width: float) -> None:
             view.chosen[i] += vectors[i, j] * centre[j]
 
 
-@register_jitable
+@jitable
 def secular_root(values: Any, centre: Any, largest: float, width: float) -> float:
     """nu > largest with sum_i c_i^2 w_i / (nu - w_i)^2 = width^2 (`largest` if none)."""
     low, total = 0.0, 0.0
@@ -127,7 +127,7 @@ class UnitSphere(UnitBall):
     __slots__ = ()
 
 
-@register_jitable
+@jitable
 def climb(view: Any, region: Any, width: float, low: Any, high: Any) -> float:
     """Flip single coordinates of view.chosen between low and high while the index grows."""
     x, image = view.chosen, view.scores

@@ -8,7 +8,8 @@ loop that fills an array vectorises.
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
+
+from .jitable import jitable
 
 ARMS, NOISE = 0, 1  # the streams of a repetition
 
@@ -28,7 +29,7 @@ def stream_key(seed: int, repetition: int, stream: int) -> Any:
     return sequence.generate_state(1, np.uint64)[0]
 
 
-@register_jitable
+@jitable
 def uniform(key: Any, index: int) -> float:
     """Number `index` of the stream, in the open interval (0, 1): 52 bits and never 0 or 1."""
     z = key + np.uint64(index) * _WEYL

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from numba.extending import overload
 
+from .jitable import OPTIONS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,7 +42,7 @@ def verb(function: F) -> F:
         return _method(arguments[0].instance_class, function.__name__)
 
     resolve.__signature__ = _bare(inspect.signature(function))  # type: ignore[attr-defined]
-    options = {"forceinline": function.__name__ in _INLINED}
+    options = {"forceinline": function.__name__ in _INLINED, **OPTIONS}
     overload(function, jit_options=options)(resolve)
     return function
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..parts import is_part
-from ..regions import Region
+from ..regions import GROWTH, LOGDET, Region
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
 FREE = 512  # a length up to this needs no data to show for it
@@ -102,6 +102,8 @@ def _check_region(region: Region) -> None:
     scale, other = float(np.abs(design).max()), float(np.abs(inverse).max())
     if not (scale > 0.0 and other > 0.0):
         raise StateError("a matrix in the file is zero")
+    if region.numbers[LOGDET] < 0.0 or region.numbers[GROWTH] < 1.0:
+        raise StateError("the design matrix in the file has shrunk, and a policy only widens it")
     design, inverse = design / scale, inverse / other
     symmetric = np.abs(design - design.T).max() <= 1e-9
     error = np.abs(design @ inverse - np.eye(len(design)) / scale / other).max()

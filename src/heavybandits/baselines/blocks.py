@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from ..jitable import jitable
 from ..linalg import combine
 
 BLOCK = 256  # plays stored together, one row a feature
@@ -35,7 +35,7 @@ def make_history(dim: int, capacity: int, levels: int) -> History:
     )
 
 
-@register_jitable
+@jitable
 def store(history: Any, level: int, x: Any, reward: float) -> None:
     """Append one play to a level."""
     place, link = history.sizes[level] % BLOCK, history.sizes[level] // BLOCK
@@ -50,7 +50,7 @@ def store(history: Any, level: int, x: Any, reward: float) -> None:
     history.counts[STORED] += 1
 
 
-@register_jitable
+@jitable
 def weigh(history: Any, level: int, images: Any, weights: Any, count: int) -> None:
     """weights[k, tau] = images[k].x_tau for `count` arms and every play of a level.
 
@@ -67,7 +67,7 @@ def weigh(history: Any, level: int, images: Any, weights: Any, count: int) -> No
             combine(block, images[count - 1], weights[count - 1, start:stop])
 
 
-@register_jitable
+@jitable
 def combine_two(rows: Any, first: Any, second: Any, upper: Any, lower: Any) -> None:
     """Two sums of the same rows at once, four rows at a time: a row that is loaded serves both."""
     for k in range(upper.size):
@@ -89,7 +89,7 @@ def combine_two(rows: Any, first: Any, second: Any, upper: Any, lower: Any) -> N
         i += 1
 
 
-@register_jitable
+@jitable
 def length(values: Any, size: int, order: float, sums: Any) -> float:
     """(sum |v|^order)^(1/order) over the first `size` values; `sums` is scratch.
 
@@ -109,7 +109,7 @@ def length(values: Any, size: int, order: float, sums: Any) -> float:
     return math.sqrt(total) if order == 2.0 else math.pow(total, 1.0 / order)
 
 
-@register_jitable
+@jitable
 def add_up(sums: Any) -> float:
     total = 0.0
     for j in range(sums.size):
@@ -117,7 +117,7 @@ def add_up(sums: Any) -> float:
     return total
 
 
-@register_jitable
+@jitable
 def truncated_sum(history: Any, level: int, weights: Any, order: float, sums: Any) -> float:
     """sum b y 1{|b y| <= ||b||_order} over a level; `sums` is scratch."""
     size = history.sizes[level]
@@ -132,7 +132,7 @@ def truncated_sum(history: Any, level: int, weights: Any, order: float, sums: An
     return add_up(sums)
 
 
-@register_jitable
+@jitable
 def count_cut(history: Any, level: int, weights: Any, order: float, sums: Any) -> int:
     """How many terms `truncated_sum` leaves out."""
     size, cut = history.sizes[level], 0

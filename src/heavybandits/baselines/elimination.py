@@ -4,9 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from ..arms import take
+from ..jitable import jitable
 from ..policies import restrain
 from ..verbs import assess, remember, spread, tally
 
@@ -33,7 +33,7 @@ def base_sound(base: Any, state: LevelsState) -> bool:
     return not hasattr(base, "sound") or base.sound(state.memory)
 
 
-@register_jitable
+@jitable
 def appraise_at(base: Any, state: Any, level: int, x: Any) -> tuple[float, float]:
     """Mean and width of one arm from the data of a level."""
     features = x.reshape((x.size, 1))
@@ -41,7 +41,7 @@ def appraise_at(base: Any, state: Any, level: int, x: Any) -> tuple[float, float
     return state.estimate[0], state.width[0]
 
 
-@register_jitable
+@jitable
 def take_best(view: Any, alive: Any) -> int:
     """Lowest living arm of the largest mean + width."""
     arm, best = 0, -math.inf
@@ -52,7 +52,7 @@ def take_best(view: Any, alive: Any) -> int:
     return arm
 
 
-@register_jitable
+@jitable
 def enliven(view: Any) -> None:
     """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in view.squares."""
     for k in range(view.squares.size):
@@ -60,7 +60,7 @@ def enliven(view: Any) -> None:
     view.synced[0] = -1
 
 
-@register_jitable
+@jitable
 def widest(view: Any, alive: Any) -> int:
     """Lowest living arm of the largest width."""
     arm, best = 0, -math.inf
@@ -70,7 +70,7 @@ def widest(view: Any, alive: Any) -> int:
     return arm
 
 
-@register_jitable
+@jitable
 def eliminate(view: Any, alive: Any, margin: float) -> None:
     """Only arms whose mean + width is within the margin of the best stay alive."""
     best = -math.inf

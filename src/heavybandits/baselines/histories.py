@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from ..jitable import jitable
 from ..linalg import combine, norm
 from ..regions import CUTS, UPDATES, Region, make_region, widen
 from .roots import Root, extend_root, make_root
@@ -30,7 +30,7 @@ class TruncatedHistoryEstimate(NamedTuple):
     counts: Any
 
 
-@register_jitable
+@jitable
 def add_to_kept(estimate: Any, slot: int, sign: float) -> None:
     """kept += sign y x"""
     factor = sign * estimate.rewards[slot]
@@ -38,7 +38,7 @@ def add_to_kept(estimate: Any, slot: int, sign: float) -> None:
         estimate.kept[i] += factor * estimate.features[slot, i]
 
 
-@register_jitable
+@jitable
 def drop(estimate: Any, slot: int) -> None:
     """Free a slot: the last live one moves into it."""
     last = estimate.counts[LIVE] - 1
@@ -50,7 +50,7 @@ def drop(estimate: Any, slot: int) -> None:
     estimate.counts[LIVE] = last
 
 
-@register_jitable
+@jitable
 def add_uncut(estimate: Any, reward: float, level: float) -> None:
     """sums_i += u_i y where |u_i y| <= level, u being in `image`."""
     for i in range(estimate.sums.size):
@@ -59,7 +59,7 @@ def add_uncut(estimate: Any, reward: float, level: float) -> None:
             estimate.sums[i] += term
 
 
-@register_jitable
+@jitable
 def examine(estimate: Any, slot: int, level: float) -> bool:
     """Look at u = V^-1/2 x of a slot; True if the slot was freed.
 
@@ -89,7 +89,7 @@ def examine(estimate: Any, slot: int, level: float) -> bool:
     return False
 
 
-@register_jitable
+@jitable
 def examine_all(estimate: Any, level: float) -> None:
     """sums = sum over the history of u y, every coordinate truncated at the level.
 

@@ -8,8 +8,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from ..jitable import jitable
 from ..linalg import combine, dot, median
 from ..regions import UPDATES, Region, make_region, measure, widen
 from ..verbs import radius
@@ -44,7 +44,7 @@ def make_levels(dim: int, levels: int) -> Levels:
     return Levels(*(np.repeat(array[None], levels, axis=0) for array in make_region(dim, 1.0)))
 
 
-@register_jitable
+@jitable
 def region_of(levels: Any, level: int) -> Region:
     """The region of one level: views, nothing is copied."""
     return Region(
@@ -59,7 +59,7 @@ def region_of(levels: Any, level: int) -> Region:
     )
 
 
-@register_jitable
+@jitable
 def image_of(inverse: Any, features: Any, arm: int, x: Any, image: Any) -> float:
     """image = A^-1 x for one column; returns ||x||_{A^-1}."""
     for i in range(x.size):

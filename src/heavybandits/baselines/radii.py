@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from ..regions import LOGDET
+from ..regions import log_volume
 from ..verbs import radius
 
 
@@ -62,7 +62,7 @@ class TruncatedRegion(NamedTuple):
     def radius(self, estimate: Any, t: int) -> float:
         if t == 0:
             return self.norm
-        volume = 0.5 * estimate.region.numbers[LOGDET] - math.log(self.delta)
+        volume = 0.5 * log_volume(estimate.region) - math.log(self.delta)
         growth = 2.0 * math.pow(t, self.power)
         bias = self.moment * self.moment * math.log(t)
         if self.corollary:
@@ -88,5 +88,5 @@ class MiniBatchRegion(NamedTuple):
     def radius(self, estimate: Any, t: int) -> float:
         if t == 0:
             return self.norm
-        volume = estimate.region.numbers[LOGDET] + 2.0 * math.log(self.epochs / self.delta)
+        volume = log_volume(estimate.region) + 2.0 * math.log(self.epochs / self.delta)
         return self.error * (math.sqrt(volume) + math.sqrt(t)) + self.norm

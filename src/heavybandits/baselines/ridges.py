@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from ..jitable import jitable
 from ..linalg import combine, median
 from ..regions import Region, make_region, widen
 
@@ -20,7 +20,7 @@ class ManyRidgesEstimate(NamedTuple):
     buffer: Any
 
 
-@register_jitable
+@jitable
 def regress(region: Any, thetas: Any, errors: Any, x: Any, rewards: Any, growth: float) -> None:
     """Every theta_j += V^-1 x (y_j - x.theta_j) for the V just widened by x; keeps the errors."""
     combine(thetas, x, errors)
@@ -32,7 +32,7 @@ def regress(region: Any, thetas: Any, errors: Any, x: Any, rewards: Any, growth:
             thetas[i, j] += step * errors[j]
 
 
-@register_jitable
+@jitable
 def spread_out(gaps: Any, errors: Any, rewards: Any, growth: float) -> None:
     """gaps_js = ||theta_j - theta_s||_V^2 after `regress`, from what they were before.
 
@@ -45,7 +45,7 @@ def spread_out(gaps: Any, errors: Any, rewards: Any, growth: float) -> None:
             gaps[j, s] += reward * reward - error * error / growth
 
 
-@register_jitable
+@jitable
 def midmost(gaps: Any, buffer: Any, itself: bool) -> int:
     """The j whose median distance to the others (and to itself, if `itself`) is least."""
     size = gaps.shape[0]

@@ -9,9 +9,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from ..jitable import jitable
 from ..linalg import combine, dot, invert
 from ..regions import REPAIR_EVERY
 
@@ -99,7 +99,7 @@ def make_root(dim: int, penalty: float, updates: int) -> Root:
     )
 
 
-@register_jitable
+@jitable
 def extend_root(root: Any, region: Any, x: Any, updates: int) -> float:
     """Follow V += x x^T (which `widen` has done); returns the Frobenius norm of the change."""
     dim = x.size
@@ -118,7 +118,7 @@ def extend_root(root: Any, region: Any, x: Any, updates: int) -> float:
     return math.sqrt(total)
 
 
-@register_jitable
+@jitable
 def step_inverse(inverse: Any, change: Any, weight: float, x: Any, direction: Any) -> None:
     """Sherman-Morrison for one shifted inverse; what it loses, weighted, is added to `change`."""
     combine(inverse, x, direction)
@@ -131,7 +131,7 @@ def step_inverse(inverse: Any, change: Any, weight: float, x: Any, direction: An
             change[i, k] += weighted * direction[k]
 
 
-@register_jitable
+@jitable
 def repair_root(root: Any, region: Any) -> None:
     """Everything afresh from V: stops the drift of rank-one steps."""
     dim = region.centre.size

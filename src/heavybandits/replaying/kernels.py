@@ -4,13 +4,12 @@ the actions of a log of which one is known."""
 import math
 from typing import Any
 
-from numba.extending import register_jitable
-
 from ..compiling import Function, stamped
+from ..jitable import jitable
 from ..verbs import choose, learn
 
 
-@register_jitable
+@jitable
 def load_offer(view: Any, features: Any, offer: Any) -> None:
     """Put the rows on offer into the view; -1 is an arm that is not there."""
     for k in range(offer.size):
@@ -21,7 +20,7 @@ def load_offer(view: Any, features: Any, offer: Any) -> None:
     view.synced[0] = -1
 
 
-@register_jitable
+@jitable
 def load_actions(view: Any, context: Any, actions: Any) -> None:
     """Put the products of every action's features with the context into the view."""
     for k in range(actions.shape[0]):
@@ -33,7 +32,7 @@ def load_actions(view: Any, context: Any, actions: Any) -> None:
     view.synced[0] = -1
 
 
-@register_jitable
+@jitable
 def pass_rounds(
     policy: Any,
     state: Any,
@@ -61,7 +60,7 @@ def pass_rounds(
             waiting = 0
 
 
-@register_jitable
+@jitable
 def pass_log(
     policy: Any,
     state: Any,

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from ...compiling import Function, compiled
+from ...jitable import jitable
 from ...kernels import noise_kernel
 from ...linalg import dot
 from ...loop import make_episode
@@ -19,7 +19,7 @@ from ...verbs import choose, learn, mean, radius, refresh
 CHECKS, COVERED, WORST, SQUARED, DISTANCE = range(5)  # places in what is watched
 
 
-@register_jitable
+@jitable
 def distance(region: Any, theta: Any) -> float:
     """||theta - centre||_V^2."""
     total = 0.0
@@ -31,7 +31,7 @@ def distance(region: Any, theta: Any) -> float:
     return total
 
 
-@register_jitable
+@jitable
 def look(policy: Any, estimate: Any, theta: Any, seen: Any) -> None:
     """Compare the distance with the squared radius, and remember the worst."""
     region = estimate.region
