@@ -178,11 +178,11 @@ def with_arms(quick: bool) -> Outcome:
 
 
 def with_cores(quick: bool) -> Outcome:
-    """Wall time of a job like figure 1's with one thread and with two."""
+    """Wall time of a job of figure 1's default size with one thread and with two."""
     from whole_job import job
 
-    # many short jobs: on a busy machine some of them find both cores free
-    horizon, repeats = (2_000, 1) if quick else (30_000, 30)
+    # several short jobs: on a busy machine some of them find both cores free
+    horizon, repeats = (2_000, 1) if quick else (100_000, 12)
     job(200, repetitions=1, jobs=1)
 
     def timed(jobs: int, repetitions: int) -> float:
