@@ -57,34 +57,36 @@ static void combine(const double (*rows)[N], const double* weights, int size, do
 static void multiply(const double* x, double* out) { combine<D>(W, x, D, out); }
 
 // The projection: Lanczos' basis of x, W x, W^2 x, ...; T is tridiagonal there, (I + nu T) y = e_1.
-static double diagonal[D], beside[D], pivots[D], y[D], basis[D][D];
+static double diagonal[D], beside[D], inverse[D], y[D], basis[D][D];
 
-static void eliminate(int i, double shift) {
-    double own = 1 / (1 + shift), mixed = shift / (1 + shift), pivot = own + mixed * diagonal[i];
+static void eliminate(int i, double shift, double& pivot, double& tail) {
+    double own = 1 / (1 + shift), mixed = shift / (1 + shift), entry = own + mixed * diagonal[i];
     if (i == 0) {
-        y[0] = 1 / pivot;
+        pivot = entry, tail = 1 / pivot;
     } else {
         double next = mixed * beside[i - 1];
-        pivot -= next * next / pivots[i - 1];
-        y[i] = -(next / pivot) * y[i - 1];
+        pivot = entry - next * next / pivot;
+        tail *= next / pivot;
     }
-    pivots[i] = pivot;
 }
 
-static double shortening(int size, double shift) {
-    for (int i = 0; i < size; i++) eliminate(i, shift);
-    double mixed = shift / (1 + shift), square = y[size - 1] * y[size - 1];
+static double shortening(int size, double shift, double& tail) {
+    double own = 1 / (1 + shift), mixed = shift / (1 + shift), undo = 1 / mixed;
+    double square = 1, row = own + mixed * diagonal[size - 1];
+    y[size - 1] = 1;
     for (int i = size - 2; i >= 0; i--) {
-        y[i] -= mixed * beside[i] / pivots[i] * y[i + 1];
+        y[i] = row * (undo * inverse[i]);
         square += y[i] * y[i];
+        row = (own + mixed * diagonal[i]) * y[i] - mixed * beside[i] * y[i + 1];
     }
-    return (1 + shift) / std::sqrt(square);
+    tail = 1 / row;
+    return (1 + shift) * row / std::sqrt(square);
 }
 
-static double solve_secular(int size, double shift, double goal) {
+static double solve_secular(int size, double shift, double goal, double& tail) {
     double before = 0, below = 1;
     for (int n = 0; n < 60; n++) {
-        double height = shortening(size, shift);
+        double height = shortening(size, shift, tail);
         if (shift == before || std::abs(goal - height) <= 1e-14 * goal) break;
         double slope = (height - below) / (shift - before);
         if (slope <= 0) break;
@@ -94,34 +96,38 @@ static double solve_secular(int size, double shift, double goal) {
     return shift;
 }
 
-static bool converged(int size, double shift, double rest, double tolerance) {
-    return shift * rest * std::abs(y[size - 1]) <= tolerance * (1 + shift) || size == D;
+static bool negligible(double shift, double rest, double tail, double tolerance) {
+    return shift * rest * tail <= tolerance * (1 + shift);
 }
 
 static void project(double limit) {
     double length = std::sqrt(dot(theta, theta));
     if (length <= limit) return;
-    double image[D], parts[D], goal = length / limit, shift = 0, rest = 0;
+    double image[D], parts[D], goal = length / limit, shift = 0, rest = 0, pivot = 0, tail = 0;
     for (int i = 0; i < D; i++) basis[0][i] = theta[i] / length;
     int size = 0;
     for (;;) {
         const double *last = basis[size], *previous = basis[size > 0 ? size - 1 : 0];
         multiply(last, image);
         double own = dot(last, image);
-        for (int i = 0; i < D; i++) image[i] -= own * last[i] + rest * previous[i];
-        for (int j = 0; j <= size; j++) parts[j] = dot(basis[j], image);
+        for (int i = 0; i < D; i++) image[i] += rest * previous[i] - own * last[i];
+        for (int j = 0; j <= size; j++) {
+            parts[j] = 0;
+            for (int i = 0; i < D; i++) parts[j] += basis[j][i] * image[i];
+        }
         for (int j = 0; j <= size; j++)
             for (int i = 0; i < D; i++) image[i] -= parts[j] * basis[j][i];
         diagonal[size] = own;
         if (size == 0) shift = (goal - 1) / own;
-        eliminate(size++, shift);
+        eliminate(size++, shift, pivot, tail);
         rest = std::sqrt(dot(image, image));
-        if (converged(size, shift, rest, 0.1 * 1e-12)) {
-            shift = solve_secular(size, shift, goal);
-            if (converged(size, shift, rest, 1e-12)) break;
+        if (size == D || negligible(shift, rest, tail, 0.1 * 1e-12)) {
+            shift = solve_secular(size, shift, goal, tail);
+            if (size == D || negligible(shift, rest, tail, 1e-12)) break;
+            for (int i = 0; i < size; i++) eliminate(i, shift, pivot, tail);
         }
-        beside[size - 1] = rest;
-        for (int i = 0; i < D; i++) basis[size][i] = image[i] / rest;
+        beside[size - 1] = rest, inverse[size - 1] = 1 / rest;
+        for (int i = 0; i < D; i++) basis[size][i] = -image[i] / rest;
     }
     combine<D>(basis, y, size, theta);
     double scale = limit / std::sqrt(dot(theta, theta));

@@ -188,6 +188,17 @@ def test_projection_in_many_dimensions(dim):
     np.testing.assert_allclose(projected(point, design, 1.0), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("far", [1.4, 5.0])
+def test_projection_where_the_first_shift_is_far_from_the_last(seed, far):
+    """Eigenvalues over seven decades: the tangent's shift is thousands of times too small."""
+    rng = np.random.default_rng(seed)
+    design, point = np.diag(10 ** rng.uniform(0, 7, 150)), rng.normal(size=150)
+    point *= (1.0 + far) / np.linalg.norm(point)
+    expected, _ = naive.project(point, design, 1.0)
+    np.testing.assert_allclose(projected(point, design, 1.0), expected, atol=1e-9)
+
+
 def test_projection_of_a_point_on_the_sphere_is_that_point():
     point = np.array([0.6, 0.8])
     np.testing.assert_allclose(projected(point, np.diag([1.0, 9.0]), 1.0), point, atol=1e-15)

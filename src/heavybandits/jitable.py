@@ -7,5 +7,5 @@ OPTIONS = {"no_cfunc_wrapper": True}
 
 jitable = register_jitable(**OPTIONS)
 
-# Never inlined by force, whatever its caller: for what runs seldom and would be compiled often.
+# Not inlined by force where its caller is: for what runs seldom and would be compiled often.
 outlined = register_jitable(forceinline=False, **OPTIONS)

@@ -217,18 +217,26 @@ def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
 
 
 @jitable
+def middle(a: float, b: float, c: float) -> float:
+    """The second largest of three."""
+    return max(min(a, b), min(max(a, b), c))
+
+
+@jitable
 def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
     low, high, wanted = start, stop, start + rank
-    while low < high:  # a pivot is tied with itself, so the stretch always gets shorter
-        pivot = values[(low + high) // 2]
-        ties = gather(values, low, high, pivot, False)
-        if wanted < ties:
-            high = ties
-            continue
-        low = gather(values, ties, high, pivot, True)
-        if wanted < low:
-            break
+    while high - low > 1:
+        pivot = middle(values[low], values[(low + high) // 2], values[high - 1])
+        below = gather(values, low, high, pivot, False)
+        if wanted < below:
+            high = below
+        elif low < below:
+            low = below
+        else:  # the pivot is the smallest: get rid of all that equal it, and there is one at least
+            low = gather(values, low, high, pivot, True)
+            if wanted < low:
+                break
     return values[wanted]
 
 

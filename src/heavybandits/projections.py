@@ -8,7 +8,7 @@ Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, an
 import math
 from typing import Any, NamedTuple
 
-from .jitable import jitable
+from .jitable import jitable, outlined
 from .linalg import combine, dot, norm
 
 ROWS = 6  # of scratch beyond the basis
@@ -16,53 +16,57 @@ EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
 
 
 class Tridiagonal(NamedTuple):
-    """T, and what (I + nu T) y = e_1 leaves: all of it scratch."""
+    """T, minus what lies beside its diagonal, one over that, and y of (I + nu T) y = e_1 > 0."""
 
     diagonal: Any
     beside: Any
-    pivots: Any
+    inverse: Any
     y: Any
 
 
 @jitable
-def eliminate(small: Any, i: int, shift: float) -> None:
+def eliminate(small: Any, i: int, shift: float, pivot: float, tail: float) -> tuple[float, float]:
     """Row i of Gauss' elimination in (I + shift T) y = e_1, the rows divided by 1 + shift.
 
+    Takes the pivot of the row above and its y, were it the last row; returns those of this row.
     So divided, what is squared has the size of T, however far a wild reward has thrown x.
     """
     own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
-    pivot = own + mixed * small.diagonal[i]
     if i == 0:
-        small.y[0] = 1.0 / pivot
-    else:
-        beside = mixed * small.beside[i - 1]
-        pivot -= (beside * beside) / small.pivots[i - 1]
-        small.y[i] = -(beside / pivot) * small.y[i - 1]
-    small.pivots[i] = pivot
+        pivot = own + mixed * small.diagonal[0]
+        return pivot, 1.0 / pivot
+    beside = mixed * small.beside[i - 1]
+    pivot = own + mixed * small.diagonal[i] - (beside * beside) / pivot
+    return pivot, (beside / pivot) * tail
 
 
 @jitable
-def shortening(small: Any, size: int, shift: float) -> float:
-    """1 / ||y|| of y = (I + shift T)^-1 e_1: how many times shorter this shift makes x."""
-    for i in range(size):
-        eliminate(small, i, shift)
-    y, mixed = small.y, shift / (1.0 + shift)
-    square = y[size - 1] * y[size - 1]
+def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
+    """1 / ||y|| of y = (I + shift T)^-1 e_1, by how much this shift shortens x; and the end of y.
+
+    From the last row up, in units of its y: each row gives the y of the one above, with no division
+    that would have to wait for the last one.
+    """
+    own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
+    y, undo = small.y, 1.0 / mixed
+    y[size - 1], square = 1.0, 1.0
+    row = own + mixed * small.diagonal[size - 1]
     for i in range(size - 2, -1, -1):
-        y[i] -= (mixed * small.beside[i] / small.pivots[i]) * y[i + 1]
+        y[i] = row * (undo * small.inverse[i])
         square += y[i] * y[i]
-    return (1.0 + shift) / math.sqrt(square)
+        row = (own + mixed * small.diagonal[i]) * y[i] - (mixed * small.beside[i]) * y[i + 1]
+    return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
 
 
 @jitable
-def solve_secular(small: Any, size: int, shift: float, goal: float) -> float:
+def solve_secular(small: Any, size: int, shift: float, goal: float) -> tuple[float, float]:
     """The shift that makes x `goal` times shorter, by secants from the shift given and from 0.
 
     The shortening is increasing and concave in the shift, and nearly straight.
     """
     before, below = 0.0, 1.0
     for _ in range(60):
-        height = shortening(small, size, shift)
+        height, tail = shortening(small, size, shift)
         if shift == before or abs(goal - height) <= 1e-14 * goal:
             break
         slope = (height - below) / (shift - before)
@@ -70,14 +74,13 @@ def solve_secular(small: Any, size: int, shift: float, goal: float) -> float:
             break
         before, below = shift, height
         shift += (goal - height) / slope
-    return shift
+    return shift, tail
 
 
 @jitable
-def converged(small: Any, size: int, shift: float, rest: float, tolerance: float) -> bool:
-    """Whether what lies outside the span no longer matters, or nothing does."""
-    residual = shift * rest * abs(small.y[size - 1])
-    return residual <= tolerance * (1.0 + shift) or size == small.y.size
+def negligible(shift: float, rest: float, tail: float, tolerance: float) -> bool:
+    """Whether what lies outside the span no longer matters."""
+    return shift * rest * tail <= tolerance * (1.0 + shift)
 
 
 @jitable
@@ -92,16 +95,19 @@ def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
     combine(inverse, last, image)
     own = dot(last, image)
     for i in range(image.size):
-        image[i] -= own * last[i] + beside * previous[i]
+        image[i] += beside * previous[i] - own * last[i]
     for j in range(size):
-        parts[j] = dot(basis[j], image)
+        part = 0.0
+        for i in range(image.size):
+            part += basis[j, i] * image[i]
+        parts[j] = part
     for j in range(size):
         for i in range(image.size):
             image[i] -= parts[j] * basis[j, i]
     return own
 
 
-@jitable
+@outlined
 def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
     """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
 
@@ -109,7 +115,7 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
     """
     small = Tridiagonal(scratch[0], scratch[1], scratch[2], scratch[3])
     image, basis = scratch[5], scratch[ROWS:]
-    length, shift, rest, size = norm(x), 0.0, 0.0, 0
+    length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
     goal = length / limit
     for i in range(x.size):
         basis[0, i] = x[i] / length
@@ -117,17 +123,19 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
         small.diagonal[size] = span_further(inverse, scratch, size + 1, rest)
         if size == 0:
             shift = (goal - 1.0) / small.diagonal[0]
-        eliminate(small, size, shift)
+        pivot, tail = eliminate(small, size, shift, pivot, tail)
         size += 1
         rest = norm(image)
         # Stricter than EXACT: the root lies somewhat beyond the first shift, a tangent's.
-        if converged(small, size, shift, rest, 0.1 * EXACT):
-            shift = solve_secular(small, size, shift, goal)
-            if converged(small, size, shift, rest, EXACT):
+        if size == x.size or negligible(shift, rest, tail, 0.1 * EXACT):
+            shift, tail = solve_secular(small, size, shift, goal)
+            if size == x.size or negligible(shift, rest, tail, EXACT):
                 break
-        small.beside[size - 1] = rest
-        for i in range(x.size):
-            basis[size, i] = image[i] / rest
+            for i in range(size):
+                pivot, tail = eliminate(small, i, shift, pivot, tail)
+        small.beside[size - 1], small.inverse[size - 1] = rest, 1.0 / rest
+        for i in range(x.size):  # turned round, so that T has no positive entry beside its diagonal
+            basis[size, i] = -image[i] / rest
     combine(basis[:size], small.y[:size], x)
     scale = limit / norm(x)
     for i in range(x.size):

@@ -32,7 +32,7 @@ def _method(part: type, name: str) -> Callable[..., Any]:
 
 
 # Called once a round with states and views by value: inlined, their arrays stay in registers.
-_INLINED = {"choose", "maximise", "learn", "update", "top"}
+_INLINED = {"choose", "maximise", "learn", "update", "top", "project"}
 
 
 def verb(function: F) -> F:
