@@ -48,7 +48,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
 # ---- t
 
 
-PIECE = 2048  # rounds between two looks at the clock
+PIECE = 4096  # rounds between two looks at the clock
 
 
 class Run:
@@ -94,11 +94,11 @@ class Run:
         return (time.thread_time() - started) / PIECE * 1e6
 
     def window(self, t: int) -> tuple[list[float], float]:
-        """Times of the pieces within 10 percent of t or next to it, and the share projected."""
-        while self.done + PIECE < min(0.9 * t, t - PIECE):
+        """Times of the pieces that reach within 10 percent of t, and the share projected."""
+        while self.done + PIECE <= 0.9 * t:
             self.advance()
         before, start, times = self._projections(), self.done, []
-        while self.done < max(1.1 * t, t + PIECE):
+        while self.done < 1.1 * t:
             times.append(self.advance())
         return times, (self._projections() - before) / (self.done - start)
 

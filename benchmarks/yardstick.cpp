@@ -96,8 +96,8 @@ static double solve_secular(int size, double shift, double goal, double& tail) {
     return shift;
 }
 
-static bool negligible(double shift, double rest, double tail, double tolerance) {
-    return shift * rest * tail <= tolerance * (1 + shift);
+static bool negligible(double shift, double rest, double tail) {
+    return shift * rest * tail <= 1e-12 * (1 + shift);
 }
 
 static void project(double limit) {
@@ -121,9 +121,9 @@ static void project(double limit) {
         if (size == 0) shift = (goal - 1) / own;
         eliminate(size++, shift, pivot, tail);
         rest = std::sqrt(dot(image, image));
-        if (size == D || negligible(shift, rest, tail, 0.1 * 1e-12)) {
+        if (size == D || negligible(shift, rest, tail)) {
             shift = solve_secular(size, shift, goal, tail);
-            if (size == D || negligible(shift, rest, tail, 1e-12)) break;
+            if (size == D || negligible(shift, rest, tail)) break;
             for (int i = 0; i < size; i++) eliminate(i, shift, pivot, tail);
         }
         beside[size - 1] = rest, inverse[size - 1] = 1 / rest;

@@ -78,9 +78,9 @@ def solve_secular(small: Any, size: int, shift: float, goal: float) -> tuple[flo
 
 
 @jitable
-def negligible(shift: float, rest: float, tail: float, tolerance: float) -> bool:
+def negligible(shift: float, rest: float, tail: float) -> bool:
     """Whether what lies outside the span no longer matters."""
-    return shift * rest * tail <= tolerance * (1.0 + shift)
+    return shift * rest * tail <= EXACT * (1.0 + shift)
 
 
 @jitable
@@ -126,10 +126,9 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
         pivot, tail = eliminate(small, size, shift, pivot, tail)
         size += 1
         rest = norm(image)
-        # Stricter than EXACT: the root lies somewhat beyond the first shift, a tangent's.
-        if size == x.size or negligible(shift, rest, tail, 0.1 * EXACT):
+        if size == x.size or negligible(shift, rest, tail):
             shift, tail = solve_secular(small, size, shift, goal)
-            if size == x.size or negligible(shift, rest, tail, EXACT):
+            if size == x.size or negligible(shift, rest, tail):
                 break
             for i in range(size):
                 pivot, tail = eliminate(small, i, shift, pivot, tail)
