@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -34,20 +35,20 @@ def family(process: int) -> list[int]:
     found = [process]
     for one in found:
         for task in Path(f"/proc/{one}/task").glob("*/children"):
-            found += [int(child) for child in task.read_text().split()]
+            with suppress(OSError):  # it ended meanwhile
+                found += [int(child) for child in task.read_text().split()]
     return found
 
 
 def listening(process: int) -> set[str]:
-    """The addresses at which a process waits for connections."""
+    """The addresses at which a process waits for connections; none if it has ended."""
     sockets, addresses = set(), set()
-    for handle in Path(f"/proc/{process}/fd").iterdir():
-        try:
-            sockets.add(os.readlink(handle))
-        except OSError:
-            continue
+    with suppress(OSError):
+        for handle in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                sockets.add(os.readlink(handle))
     for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
                 addresses.add(_address(words[1].split(":")[0]))
