@@ -5,9 +5,11 @@ version is not ours to watch.
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -76,15 +78,15 @@ def closure(modules: frozenset[str]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _file_digest(path: Path, _changed: int) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
+def _file_digest(file: str, _changed: int) -> bytes:
+    return hashlib.sha256(Path(file).read_bytes()).digest()
 
 
 def digest(modules: Iterable[str]) -> str:
     """A hash of the sources of these modules and of all they build on."""
     total = hashlib.sha256()
     for name in closure(frozenset(modules)):
-        path = source_file(name)
-        if path is not None:
-            total.update(name.encode() + _file_digest(path, path.stat().st_mtime_ns))
+        file = str(sys.modules[name].__file__)
+        with contextlib.suppress(FileNotFoundError):  # deleted since it was imported
+            total.update(name.encode() + _file_digest(file, os.stat(file).st_mtime_ns))
     return total.hexdigest()
