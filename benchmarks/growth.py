@@ -178,7 +178,7 @@ def with_arms(quick: bool) -> Outcome:
 
 
 def with_cores(quick: bool) -> Outcome:
-    """Wall time of a job of figure 1's default size with one thread and with two."""
+    """Wall time of a job like figure 1's quick one with one thread and with two."""
     from whole_job import job
 
     # several short jobs: on a busy machine some of them find both cores free
