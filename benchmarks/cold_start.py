@@ -24,10 +24,10 @@ print('{"import": %f, "wall": %f, "simulate": %f}' % (imported - start, wall, en
 
 def measure(folder: Path, quick: bool) -> Outcome:
     command = [sys.executable, "-c", SCRIPT]
-    with tempfile.TemporaryDirectory() as caches:
-        empty = [{"NUMBA_CACHE_DIR": f"{caches}/{i}"} for i in range(1 if quick else 3)]
-        cold = [child(command, cache)["simulate"] for cache in empty]
-        warm = [child(command, empty[0]) for _ in range(2 if quick else 7)]
+    with tempfile.TemporaryDirectory() as place:
+        caches = [{"NUMBA_CACHE_DIR": f"{place}/{i}"} for i in range(1 if quick else 3)]
+        cold = [child(command, cache)["simulate"] for cache in caches]
+        warm = [child(command, caches[0]) for _ in range(2 if quick else 7)]
     imported = min(run["import"] for run in warm)
     wall = min(run["wall"] for run in warm)
     spread = f"CPU; best of {len(cold)}, the worst {max(cold):.1f} s"

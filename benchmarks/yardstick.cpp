@@ -57,7 +57,7 @@ static void combine(const double (*rows)[N], const double* weights, int size, do
 static void multiply(const double* x, double* out) { combine<D>(W, x, D, out); }
 
 // The projection: Lanczos' basis of x, W x, W^2 x, ...; T is tridiagonal there, (I + nu T) y = e_1.
-static double diagonal[D], beside[D], inverse[D], y[D], basis[D][D];
+static double diagonal[D], beside[D], reciprocal[D], y[D], basis[D][D];
 
 static void eliminate(int i, double shift, double& pivot, double& tail) {
     double own = 1 / (1 + shift), mixed = shift / (1 + shift), entry = own + mixed * diagonal[i];
@@ -75,7 +75,7 @@ static double shortening(int size, double shift, double& tail) {
     double square = 1, row = own + mixed * diagonal[size - 1];
     y[size - 1] = 1;
     for (int i = size - 2; i >= 0; i--) {
-        y[i] = row * (undo * inverse[i]);
+        y[i] = row * (undo * reciprocal[i]);
         square += y[i] * y[i];
         row = (own + mixed * diagonal[i]) * y[i] - mixed * beside[i] * y[i + 1];
     }
@@ -126,7 +126,7 @@ static void project(double limit) {
             if (size == D || negligible(shift, rest, tail)) break;
             for (int i = 0; i < size; i++) eliminate(i, shift, pivot, tail);
         }
-        beside[size - 1] = rest, inverse[size - 1] = 1 / rest;
+        beside[size - 1] = rest, reciprocal[size - 1] = 1 / rest;
         for (int i = 0; i < D; i++) basis[size][i] = -image[i] / rest;
     }
     combine<D>(basis, y, size, theta);

@@ -8,7 +8,7 @@ from .jitable import jitable
 from .linalg import dot
 from .verbs import choose, draw, learn, mean, refresh, tally, top
 
-REGRET, GAP, MEAN, BEST = 0, 1, 2, 3  # places in Episode.numbers
+REGRET, MEAN, BEST = 0, 1, 2  # places in Episode.numbers
 PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
 
 
@@ -16,12 +16,12 @@ class Episode(NamedTuple):
     """Where a run stands between two calls of `play`."""
 
     rewards: Any  # of the decision under way
-    numbers: Any  # regret so far; gap and mean of the arm under way; mean of the best arm
+    numbers: Any  # regret so far; mean of the arm under way and of the best arm
     counts: Any  # plays so far, plays of the decision under way, next checkpoint
 
 
 def make_episode(plays: int) -> Episode:
-    return Episode(np.zeros(plays), np.zeros(4), np.zeros(3, np.int64))
+    return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
 
 
 @jitable
@@ -52,8 +52,9 @@ def play(
     """
     rewards, numbers, counts = episode
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
-    regret, gap, expected, best = numbers[REGRET], numbers[GAP], numbers[MEAN], numbers[BEST]
+    regret, expected, best = numbers[REGRET], numbers[MEAN], numbers[BEST]
     done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
+    gap = best - expected
     for i in range(noise.size):
         if pending == 0:
             if refresh(arms, view, key, done):
@@ -75,5 +76,5 @@ def play(
             out[upcoming, 2] = projections
             out[upcoming, 3] = cut
             upcoming += 1
-    numbers[REGRET], numbers[GAP], numbers[MEAN], numbers[BEST] = regret, gap, expected, best
+    numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
     counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming

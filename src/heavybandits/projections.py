@@ -16,11 +16,14 @@ EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
 
 
 class Tridiagonal(NamedTuple):
-    """T, minus what lies beside its diagonal, one over that, and y of (I + nu T) y = e_1 > 0."""
+    """T by its diagonal and, without their minus signs, the entries beside it and one over them.
+
+    With no positive entry beside the diagonal, y of (I + nu T) y = e_1 is positive.
+    """
 
     diagonal: Any
     beside: Any
-    inverse: Any
+    reciprocal: Any
     y: Any
 
 
@@ -52,7 +55,7 @@ def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
     y[size - 1], square = 1.0, 1.0
     row = own + mixed * small.diagonal[size - 1]
     for i in range(size - 2, -1, -1):
-        y[i] = row * (undo * small.inverse[i])
+        y[i] = row * (undo * small.reciprocal[i])
         square += y[i] * y[i]
         row = (own + mixed * small.diagonal[i]) * y[i] - (mixed * small.beside[i]) * y[i + 1]
     return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
@@ -96,7 +99,7 @@ def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
     own = dot(last, image)
     for i in range(image.size):
         image[i] += beside * previous[i] - own * last[i]
-    for j in range(size):
+    for j in range(size):  # not by `dot`: a call takes longer than so short a sum
         part = 0.0
         for i in range(image.size):
             part += basis[j, i] * image[i]
@@ -132,7 +135,7 @@ def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
                 break
             for i in range(size):
                 pivot, tail = eliminate(small, i, shift, pivot, tail)
-        small.beside[size - 1], small.inverse[size - 1] = rest, 1.0 / rest
+        small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
         for i in range(x.size):  # turned round, so that T has no positive entry beside its diagonal
             basis[size, i] = -image[i] / rest
     combine(basis[:size], small.y[:size], x)
