@@ -39,7 +39,7 @@ def microseconds(policy: Any, arms: Any, rewards: Any) -> float:
 def fastest(quick: bool) -> dict[str, float]:
     """CPU microseconds a round, by policy."""
     arms, rewards = rounds(500 if quick else ROUNDS)
-    made = {"CRTM": crtm(ROUNDS), "LinUCB": hb.linucb(dim=DIM, width=1.0)}
+    made = {"CRTM": crtm(ROUNDS), "LinUCB": hb.linucb(dim=DIM, radius=1.0)}
     takers = {n: (lambda p=p: microseconds(p, arms, rewards)) for n, p in made.items()}
     return best_of(2 if quick else 7, takers)
 

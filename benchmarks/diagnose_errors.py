@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.tails.diagnose import diagnose
+from heavybandits.diagnosis.diagnose import diagnose
 
 Law = Callable[[np.random.Generator, int], Any]
 REPORT = 2  # the first word of the seeds reported; the rules were set on 1

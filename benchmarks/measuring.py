@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.simulate import check_problem, run_cell
+from heavybandits.simulation.problem import check_problem
+from heavybandits.simulation.run import run_cell
 
 DIM, ARMS = 10, 20
 WIDTH, MOMENT = 1e-4, 3.534446647  # E y^2 of a logistic mean in [0, 1] plus t_3 noise
@@ -81,11 +82,11 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 def problem(arms: Any) -> hb.Problem:
     """Logistic rewards with Student t_3 noise."""
-    return check_problem(hb.Problem(arms, hb.Logistic(), hb.StudentT(3.0)))
+    return check_problem(hb.Problem(arms, hb.links.Logistic(), hb.noises.StudentT(3.0)))
 
 
 def crtm(horizon: int, dim: int = DIM) -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=MOMENT, width=WIDTH)
+    return hb.crtm(dim=dim, horizon=horizon, moment=MOMENT, gamma_scale=WIDTH)
 
 
 def play(policy: Any, arms: Any, horizon: int, repetition: int = 0) -> tuple[Any, float]:

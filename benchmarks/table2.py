@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import heavybandits as hb
-from heavybandits import baselines
+from heavybandits import algorithms as baselines
 from measuring import ARMS, MOMENT, Outcome, Row, best_of, play
 
 PART = "Table 2"
@@ -46,7 +46,7 @@ def policies(dim: int, horizon: int) -> dict[str, Any]:
 
 def measure(folder: Path, quick: bool) -> Outcome:
     dim, horizon = (10, 600) if quick else (100, 10**4)
-    arms, made = hb.FixedArms(ARMS, dim), policies(dim, horizon)
+    arms, made = hb.arms.Fixed(ARMS, dim), policies(dim, horizon)
     slow = [name for name in made if name in ("TOFU", "SupBTC", "BTC")]
     for policy in made.values():
         play(policy, arms, min(horizon, 2 * policy.plays))  # compiles

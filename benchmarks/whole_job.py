@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import heavybandits as hb
-from heavybandits import baselines
+from heavybandits import algorithms as baselines
 from measuring import ARMS, DIM, MOMENT, SEED, Outcome, Row
 
 PART = "Whole job"
@@ -16,17 +16,17 @@ def roster(horizon: int) -> dict[str, Any]:
     """The six algorithms of figure 1, each with a width in the middle of its grid."""
     sized: dict[str, Any] = {"dim": DIM, "horizon": horizon}
     return {
-        "CRTM": hb.crtm(**sized, moment=MOMENT, width=1e-4),
-        "CRMM": hb.crmm(**sized, moment=3.0, width=1e-2),
-        "OL2M": hb.ol2m(dim=DIM, width=1e-3),
-        "GLOC": baselines.gloc(dim=DIM, width=1e-3),
-        "OL2M_mom": baselines.ol2m_mom(**sized, width=1e-2),
-        "GLOC_mom": baselines.gloc_mom(**sized, width=1e-2),
+        "CRTM": hb.crtm(**sized, moment=MOMENT, gamma_scale=1e-4),
+        "CRMM": hb.crmm(**sized, moment=3.0, gamma_scale=1e-2),
+        "OL2M": hb.ol2m(dim=DIM, gamma_scale=1e-3),
+        "GLOC": baselines.gloc(dim=DIM, gamma_scale=1e-3),
+        "OL2M_mom": baselines.ol2m_mom(**sized, gamma_scale=1e-2),
+        "GLOC_mom": baselines.gloc_mom(**sized, gamma_scale=1e-2),
     }
 
 
 def job(horizon: int, repetitions: int, jobs: int | None) -> Any:
-    where = hb.Problem(hb.FixedArms(ARMS, DIM), hb.Logistic(), hb.StudentT(3.0))
+    where = hb.Problem(hb.arms.Fixed(ARMS, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
     sizes: dict[str, Any] = {"horizon": horizon, "repetitions": repetitions, "seed": SEED}
     return hb.simulate(roster(horizon), where, **sizes, jobs=jobs, progress=False)
 

@@ -14,14 +14,15 @@ from numba import njit
 
 import heavybandits as hb
 import numpy_crtm
-from heavybandits import baselines, streams
-from heavybandits.compiling import compiled
-from heavybandits.kernels import noise_kernel
+from heavybandits import algorithms as baselines
+from heavybandits.engine import streams
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import noise_kernel
 from measuring import ARMS, DIM, HERE, SEED, WIDTH, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Yardsticks"
 NOISE = "drawing the noise, nothing else"
-FRESH, FROZEN, FIXED = hb.FreshArms(ARMS, DIM), hb.FrozenArms(ARMS, DIM), hb.FixedArms(ARMS, DIM)
+FRESH, FROZEN, FIXED = hb.arms.Fresh(ARMS, DIM), hb.arms.Frozen(ARMS, DIM), hb.arms.Fixed(ARMS, DIM)
 
 
 def measure(folder: Path, quick: bool) -> Outcome:
@@ -60,7 +61,7 @@ def policies(horizon: int) -> dict[str, Callable[[], float]]:
 
 def noise_taker(horizon: int) -> Callable[[], float]:
     """What every play costs at least: its draw of Student's t_3."""
-    source, out = hb.StudentT(3.0), np.empty(horizon)
+    source, out = hb.noises.StudentT(3.0), np.empty(horizon)
     key = streams.stream_key(SEED, 0, streams.NOISE)
     draw = compiled(noise_kernel, source, key, 0, out)
 

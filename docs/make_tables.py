@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from heavybandits.catalogue import algorithm_table
+from heavybandits.algorithms.catalogue import algorithm_table
 
 PAGES = {"algorithms.md": {"algorithms": algorithm_table}}
 

@@ -3,26 +3,28 @@
 from typing import Any
 
 import heavybandits as hb
-from heavybandits import baselines
-from heavybandits.adaptive import AdaptiveClip, AdaptiveTruncate
+from heavybandits import algorithms as baselines
+from heavybandits.filters import AdaptiveClip, AdaptiveTruncate
 from heavybandits.policies import Uniform
 
 HORIZON: dict[str, Any] = {"dim": 3, "horizon": 60, "moment": 1.0}
 
 POLICIES: dict[str, Any] = {
-    "crtm": hb.crtm(**HORIZON, width=0.01, truncation=5.0),
+    "crtm": hb.crtm(**HORIZON, gamma_scale=0.01, truncation=5.0),
     "crmm": hb.crmm(**HORIZON, plays=5),
     "ol2m": hb.ol2m(dim=3),
-    "linucb": hb.linucb(dim=3, width=1.0),
-    "linucb_clip": hb.linucb(dim=3, filter=hb.Clip(2.0)),
-    "linucb_trimmed": hb.linucb(dim=3, width=1.0, filter=hb.TrimmedMean(plays=5, trim=0.2)),
-    "linucb_adaptive": hb.linucb(dim=3, width=1.0, filter=AdaptiveClip()),
-    "crtm_adaptive": hb.linucb(dim=3, width=1.0, filter=AdaptiveTruncate(weighted=True)),
+    "linucb": hb.linucb(dim=3, radius=1.0),
+    "linucb_clip": hb.linucb(dim=3, filter=hb.filters.Clip(2.0)),
+    "linucb_trimmed": hb.linucb(
+        dim=3, radius=1.0, filter=hb.filters.TrimmedMean(plays=5, trim=0.2)
+    ),
+    "linucb_adaptive": hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()),
+    "crtm_adaptive": hb.linucb(dim=3, radius=1.0, filter=AdaptiveTruncate(weighted=True)),
     "uniform": Uniform(dim=3, seed=12_345),
     "gloc": baselines.gloc(dim=3),
     "ol2m_mom": baselines.ol2m_mom(dim=3, horizon=60, plays=6, group=2),
-    "gloc_mom": baselines.gloc_mom(dim=3, horizon=60, width=0.1, plays=6, group=2),
-    "crt": baselines.crt(dim=3, moment=1.0, width=0.1),
+    "gloc_mom": baselines.gloc_mom(dim=3, horizon=60, gamma_scale=0.1, plays=6, group=2),
+    "crt": baselines.crt(dim=3, moment=1.0, radius_scale=0.1),
     "mom": baselines.mom(**HORIZON, plays=4),
     "tofu": baselines.tofu(**HORIZON),
     "menu": baselines.menu(**HORIZON, plays=4),

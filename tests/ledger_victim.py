@@ -16,8 +16,8 @@ PLAYS = 3
 
 def make_policy(plays: int) -> Any:
     if plays == 1:
-        return hb.linucb(dim=3, width=1.0)
-    return hb.crmm(dim=3, horizon=1000, moment=1.0, width=0.1, plays=plays)
+        return hb.linucb(dim=3, radius=1.0)
+    return hb.crmm(dim=3, horizon=1000, moment=1.0, gamma_scale=0.1, plays=plays)
 
 
 def arms_of(ticket: int, plays: int) -> Any:

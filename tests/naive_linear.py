@@ -53,9 +53,9 @@ class OnlineToConfidence:
 class ManyRidges:
     """MENU: k ridge regressions solved anew, all pairs of distances."""
 
-    def __init__(self, dim: int, plays: int, penalty: float, itself: bool) -> None:
+    def __init__(self, dim: int, plays: int, penalty: float, include_self: bool) -> None:
         self.design, self.sums = penalty * np.eye(dim), np.zeros((dim, plays))
-        self.theta, self.itself, self.picks = np.zeros(dim), itself, set[int]()
+        self.theta, self.include_self, self.picks = np.zeros(dim), include_self, set[int]()
 
     def learn_all(self, x: Any, rewards: Any) -> None:
         self.design = self.design + np.outer(x, x)
@@ -63,7 +63,7 @@ class ManyRidges:
         thetas = np.linalg.solve(self.design, self.sums).T
         medians = []
         for j, one in enumerate(thetas):
-            others = [s for i, s in enumerate(thetas) if self.itself or i != j]
+            others = [s for i, s in enumerate(thetas) if self.include_self or i != j]
             gaps = [math.sqrt((one - s) @ self.design @ (one - s)) for s in others]
             medians.append(float(np.median(gaps)))
         self.picks.add(int(np.argmin(medians)))
@@ -203,17 +203,17 @@ class BMM(Base):
         return float(np.median(predictions))
 
 
-class Greedy:
+class BaseUCB:
     """The base routine on all that was seen."""
 
     def __init__(self, base: Base) -> None:
         self.base, self.data = base, list[tuple[Any, Any]]()
 
-    def appraise(self, arms: Any) -> tuple[Any, Any]:
+    def estimate_arm(self, arms: Any) -> tuple[Any, Any]:
         return self.base(self.data, arms)
 
     def choose(self, arms: Any) -> int:
-        return int(np.argmax(np.add(*self.appraise(arms))))
+        return int(np.argmax(np.add(*self.estimate_arm(arms))))
 
     def learn(self, x: Any, rewards: Any) -> None:
         self.data.append((x, rewards.copy()))
@@ -230,7 +230,7 @@ class Master:
         self.explored: int | None = None
         self.exploited = self.eliminated = 0
 
-    def appraise(self, arms: Any) -> tuple[Any, Any]:
+    def estimate_arm(self, arms: Any) -> tuple[Any, Any]:
         means, widths = np.zeros(len(arms)), np.zeros(len(arms))
         for k, x in enumerate(arms):
             levels = [self.base(data, x[None]) for data in self.data]

@@ -18,7 +18,8 @@ import numpy as np
 import heavybandits as hb
 from heavybandits.agents.state import known_parts, pack, unpack
 from heavybandits.agents.state_container import HEADER, _digest
-from heavybandits.arms import FreshArms, make_view
+from heavybandits.arms import Fresh
+from heavybandits.engine.views import make_view
 
 FIXTURES = Path(__file__).parent / "fixtures" / "format_1"
 Dice = random.Random
@@ -257,12 +258,12 @@ MALICE: tuple[Mangle, ...] = (rewrite, exchange, distort, enlarge, bomb, smuggle
 def exercise(agent: hb.Agent) -> None:
     """Use the agent uncompiled, where a wrong index is an IndexError and not a wild write."""
     policy, state = agent.policy, agent._state
-    offer, view = FreshArms(4, policy.dim, 0.0), make_view(policy.dim, 4)
+    offer, view = Fresh(4, policy.dim, 0.0), make_view(policy.dim, 4)
     view.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
     with np.errstate(all="ignore"):
         policy.choose(state, offer, view)
         policy.learn(state, view.chosen.copy(), np.ones(policy.plays))
-        policy.appraise(state, view.chosen)
+        policy.estimate_arm(state, view.chosen)
 
 
 @functools.cache

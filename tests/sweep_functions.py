@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits import StudentT
+from heavybandits.noises import StudentT
 from heavybandits.sweep import Cell, run_cells
 
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.adaptive import AdaptiveClip, AdaptiveTruncate, current_level
-from heavybandits.compiling import compiled
-from heavybandits.kernels import learn_kernel
-from heavybandits.parts import cast
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import learn_kernel
+from heavybandits.engine.parts import cast
+from heavybandits.filters import AdaptiveClip, AdaptiveTruncate
+from heavybandits.filters.adaptive import current_level
 
 FILTERS = [
     AdaptiveClip(),
@@ -69,7 +70,7 @@ def test_the_naive_twin_agrees(part) -> None:
 
 @pytest.mark.parametrize("part", FILTERS)
 def test_compiled_and_uncompiled_give_the_same_bits(part, digest) -> None:
-    policy = cast(hb.linucb(dim=3, width=1.0, filter=part))
+    policy = cast(hb.linucb(dim=3, radius=1.0, filter=part))
     states = policy.init(), policy.init()
     x, y = np.zeros(3), np.zeros(1)
     fast = compiled(learn_kernel, policy, states[0], x, y)
@@ -178,10 +179,10 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 def test_crtm_takes_a_filter_instead_of_a_level() -> None:
     told = {"dim": 2, "horizon": 100, "moment": 1.0, "width": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
-    assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.Truncate)
-    assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.Raw)
+    assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
+    assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)
     with pytest.raises(hb.InvalidInput, match="filter must be a filter"):
-        hb.crtm(**told, truncation=hb.Logistic())
+        hb.crtm(**told, truncation=hb.links.Logistic())
 
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5, float("nan")])
@@ -191,7 +192,7 @@ def test_a_quantile_outside_its_range_is_refused(quantile: float) -> None:
 
 
 def test_an_agent_shows_the_share_live_and_survives_a_monster(tmp_path, digest) -> None:
-    agent = hb.Agent(hb.linucb(dim=3, width=1.0, filter=AdaptiveClip()))
+    agent = hb.Agent(hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()))
     rng = np.random.default_rng(7)
     for step in range(200):
         ticket = agent.select(rng.uniform(-0.5, 0.5, (4, 3)))

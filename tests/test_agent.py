@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.agents.state import flatten
-from heavybandits.loop import make_episode, play
+from heavybandits.agents.state_arrays import flatten
+from heavybandits.engine.loop import make_episode, play
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
-CRTM = hb.crtm(dim=DIM, horizon=1000, moment=1.0, width=0.01, truncation=5.0)
+CRTM = hb.crtm(dim=DIM, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=5.0)
 CRMM = hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5)
-LENIENT = CRTM._replace(filter=hb.Truncate(1e300))  # cuts nothing
-LINUCB = hb.linucb(dim=DIM, width=1.0)
+LENIENT = CRTM._replace(filter=hb.filters.Truncate(1e300))  # cuts nothing
+LINUCB = hb.linucb(dim=DIM, radius=1.0)
 
 
 def learn(agent, rewards, arms=ARMS):
@@ -76,7 +76,7 @@ def test_arms_may_come_as_anything_array_like():
 
 def test_arm_sets_are_arms_too():
     agent = hb.Agent(LINUCB)
-    ticket = agent.select(hb.UnitBall(DIM))
+    ticket = agent.select(hb.arms.UnitBall(DIM))
     assert ticket.arm == -1
     assert np.linalg.norm(ticket.features) == pytest.approx(1.0)
     agent.update(ticket, 1.0)
@@ -313,9 +313,9 @@ def test_a_chance_of_ties_does_not_change_clear_choices():
         (np.eye(DIM, dtype=complex), None, "arms must be an array of numbers"),
         ("arms", None, "arms must be an array of numbers"),
         (None, None, "arms must have shape"),
-        (hb.UnitBall(4), None, "arms must have dim 3, got 4"),
-        (hb.Logistic(), None, "arms must be an arm set"),
-        (hb.UnitBall(DIM), [True], "mask must be None for an arm set"),
+        (hb.arms.UnitBall(4), None, "arms must have dim 3, got 4"),
+        (hb.links.Logistic(), None, "arms must be an arm set"),
+        (hb.arms.UnitBall(DIM), [True], "mask must be None for an arm set"),
         (ARMS, [True], "mask must be 4 booleans"),
         (ARMS, [1, 0, 1, 0], "mask must be 4 booleans"),
         (ARMS, [False] * 4, "mask must leave at least one arm"),
@@ -348,7 +348,7 @@ def test_rewards_that_are_no_finite_numbers_are_refused(reward, digest):
     agent.update(ticket, np.float32(1.5))
 
 
-NOT_POLICIES = [None, 3, hb.Logistic(), hb.Raw(), "crtm", object()]
+NOT_POLICIES = [None, 3, hb.links.Logistic(), hb.filters.Raw(), "crtm", object()]
 
 
 @pytest.mark.parametrize("policy", NOT_POLICIES, ids=lambda value: type(value).__name__)
@@ -407,7 +407,7 @@ def test_every_finite_reward_is_legal(policy):
 @pytest.mark.parametrize("policy", [CRTM, CRMM], ids=["crtm", "crmm"])
 def test_an_agent_in_a_loop_is_the_loop(policy):
     """Compiled agent, uncompiled loop: every choice, every regret and every array, to the bit."""
-    arms, link, theta = hb.GivenArms(ARMS), hb.Logistic(), np.array([0.5, 0.3, -0.2])
+    arms, link, theta = hb.arms.Given(ARMS), hb.links.Logistic(), np.array([0.5, 0.3, -0.2])
     noise = np.random.default_rng(2).standard_t(2, size=603)
     state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
     checkpoints, out = np.arange(1, 604), np.zeros((603, 4))
@@ -524,7 +524,7 @@ def test_many_threads_lose_nothing(policy):
 def test_a_reader_never_sees_half_an_update():
     """Between the Newton step and the projection theta is outside the ball for a moment."""
     dim = 40
-    policy = hb.crtm(dim=dim, horizon=1000, moment=1.0, width=0.01, truncation=1e9)
+    policy = hb.crtm(dim=dim, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=1e9)
     agent, stop, seen = hb.Agent(policy), threading.Event(), []
 
     def read():

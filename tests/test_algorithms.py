@@ -8,12 +8,12 @@ import pytest
 
 import heavybandits as hb
 import naive
-from heavybandits.agents.state import flatten
-from heavybandits.compiling import compiled
-from heavybandits.kernels import play_kernel
-from heavybandits.loop import make_episode, play
-from heavybandits.regions import LOGDET
-from heavybandits.streams import stream_key
+from heavybandits.agents.state_arrays import flatten
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import play_kernel
+from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.regions import LOGDET
+from heavybandits.engine.streams import stream_key
 
 # ---- the paper's numbers (T = 10^6, d = 10, delta = 0.01, epsilon = 1, S = 1, logistic)
 
@@ -26,7 +26,7 @@ def test_constants_of_crtm():
     assert policy.radius.squared == pytest.approx(2.9342e7, rel=1e-5)
     assert policy.estimator.curvature == pytest.approx(0.196611933 / 2, abs=1e-9)
     assert policy.estimator.penalty == 1.0
-    tuned = hb.crtm(**PAPER, moment=3.534446647, width=1.0)
+    tuned = hb.crtm(**PAPER, moment=3.534446647, gamma_scale=1.0)
     assert tuned.radius.squared == pytest.approx(2280.3643, abs=5e-5)
 
 
@@ -37,7 +37,7 @@ def test_constants_of_crmm():
     assert policy.radius.radius(None, 0) == 1.0
     assert policy.radius.radius(None, 1) ** 2 == pytest.approx(4.7958e6, rel=1e-5)
     assert policy.radius.radius(None, 3154) ** 2 == pytest.approx(6.46892e6, rel=1e-6)
-    tuned = hb.crmm(**PAPER, moment=3.0, width=1.0)
+    tuned = hb.crmm(**PAPER, moment=3.0, gamma_scale=1.0)
     assert tuned.radius.radius(None, 3154) ** 2 == pytest.approx(57.5701, abs=5e-5)
     assert tuned.radius.radius(None, 0) == 0.0
 
@@ -50,7 +50,7 @@ def test_constants_of_ol2m():
     largest = 10 * math.log(1 + policy.estimator.curvature * 1e6 / 10)
     flatten(estimate)["region.numbers"][LOGDET] = largest
     assert policy.radius.radius(estimate, 10**6) ** 2 == pytest.approx(3693.65, abs=5e-3)
-    tuned = hb.ol2m(dim=10, width=1.0)
+    tuned = hb.ol2m(dim=10, gamma_scale=1.0)
     assert tuned.radius.radius(None, 10**6) ** 2 == pytest.approx(10 * math.log(1e6 + 1))
 
 
@@ -70,7 +70,7 @@ def trace(policy: Any) -> tuple[list[float], Any, Any]:
 
 
 def test_trace_of_crtm():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, width=1.0, truncation=10.0)
+    policy = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0, truncation=10.0)
     norms, thetas, state = trace(policy)
     assert norms == pytest.approx([1.0, 0.98375684, 0.97085009, 0.91736425], abs=5e-9)
     expected = [
@@ -88,7 +88,7 @@ def test_trace_of_crtm():
 
 def test_trace_of_crtm_multipliers():
     """nu of the two projections, by the twin that the library is held against below."""
-    twin = naive.Newton(2, "Logistic", hb.Logistic().kappa(1.0) / 2, 1.0, 1.0)
+    twin = naive.Newton(2, "Logistic", hb.links.Logistic().kappa(1.0) / 2, 1.0, 1.0)
     for x, y in zip(ARMS, (0.9, -2.0, 0.0, 0.4), strict=True):
         twin.learn(np.array(x), y)
     assert twin.multipliers == pytest.approx([0.0, 1.19774020, 0.26739410, 0.0], abs=5e-9)
@@ -109,13 +109,13 @@ def test_trace_of_ol2m():
 
 DIM, SIZE = 3, 5
 FILTERS = {
-    "raw": (hb.Raw(), naive.raw),
-    "truncate": (hb.Truncate(1.5), naive.truncate(1.5)),
-    "clip": (hb.Clip(1.5), naive.clip(1.5)),
-    "median": (hb.Median(4), naive.median),
-    "mean of medians": (hb.MeanOfMedians(7, 3), naive.mean_of_medians(3)),
-    "median of means": (hb.MedianOfMeans(7, 3), naive.median_of_means(3)),
-    "trimmed mean": (hb.TrimmedMean(5, 0.2), naive.trimmed_mean(0.2)),
+    "raw": (hb.filters.Raw(), naive.raw),
+    "truncate": (hb.filters.Truncate(1.5), naive.truncate(1.5)),
+    "clip": (hb.filters.Clip(1.5), naive.clip(1.5)),
+    "median": (hb.filters.Median(4), naive.median),
+    "mean of medians": (hb.filters.MeanOfMedians(7, 3), naive.mean_of_medians(3)),
+    "median of means": (hb.filters.MedianOfMeans(7, 3), naive.median_of_means(3)),
+    "trimmed mean": (hb.filters.TrimmedMean(5, 0.2), naive.trimmed_mean(0.2)),
 }
 LINKS = {link: getattr(hb, link)() for link in naive.LINKS}
 
@@ -129,7 +129,7 @@ class Row(NamedTuple):
 
 
 def choose(policy: Any, state: Any, features: Any) -> int:
-    arms = hb.GivenArms(features)
+    arms = hb.arms.Given(features)
     view = arms.view()
     arms.refresh(view, np.uint64(0), 0)
     arm = policy.choose(state, arms, view)
@@ -155,7 +155,7 @@ def table() -> dict[str, Row]:
         tuned = naive.crtm_tuned(0.01, DIM, 500, kappa, 0.5, 0.01)
         settings: dict[str, Any] = {"dim": DIM, "horizon": 500, "moment": 2.0, "link": part}
         for name, (_, clean) in FILTERS.items():
-            policy = hb.crtm(**settings, epsilon=0.5, width=0.01)
+            policy = hb.crtm(**settings, epsilon=0.5, gamma_scale=0.01)
             rows[f"newton {link} {name}"] = Row(
                 swap_filter(policy, name), newton_twin(link, clean, tuned)
             )
@@ -172,7 +172,7 @@ def table() -> dict[str, Row]:
         )
         tuned = naive.crmm_tuned(0.1, DIM, kappa, 0.7)
         rows[f"crmm tuned {link}"] = Row(
-            hb.crmm(**settings, epsilon=0.7, plays=5, width=0.1),
+            hb.crmm(**settings, epsilon=0.7, plays=5, gamma_scale=0.1),
             newton_twin(link, naive.median, tuned),
         )
         penalty = max(1.0, kappa / 2)
@@ -183,7 +183,7 @@ def table() -> dict[str, Row]:
         )
         free = link != "Exponential"  # e^z without a projection leaves the doubles
         rows[f"ol2m tuned {link}"] = Row(
-            hb.ol2m(dim=DIM, link=part, width=0.1, projection="none" if free else "exact"),
+            hb.ol2m(dim=DIM, link=part, gamma_scale=0.1, projection="none" if free else "exact"),
             newton_twin(link, naive.raw, naive.ol2m_tuned(0.1, DIM, penalty), free=free),
         )
     for name, (part, clean) in FILTERS.items():
@@ -239,10 +239,10 @@ def check_that_it_acted(name: str, policy: Any, twin: naive.Bandit, state: Any) 
 
 
 def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, width=1.0, projection="euclidean")
-    exact = hb.crtm(dim=2, horizon=100, moment=1.0, width=1.0)
-    _, short, _ = trace(policy._replace(filter=hb.Truncate(10.0)))
-    _, right, _ = trace(exact._replace(filter=hb.Truncate(10.0)))
+    policy = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0, projection="euclidean")
+    exact = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0)
+    _, short, _ = trace(policy._replace(filter=hb.filters.Truncate(10.0)))
+    _, right, _ = trace(exact._replace(filter=hb.filters.Truncate(10.0)))
     free = np.array([-0.91003942, -1.86600230])
     np.testing.assert_allclose(short[1], free / np.linalg.norm(free), atol=1e-8)
     assert np.abs(short[1] - right[1]).max() > 0.01
@@ -252,40 +252,48 @@ def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
 
 BITS = {
     "crtm, fresh": (
-        hb.crtm(dim=5, horizon=400, moment=1.0, width=1e-3, truncation=3.0),
-        hb.Problem(hb.FreshArms(9, 5), hb.Logistic(), hb.StudentT(1.5)),
+        hb.crtm(dim=5, horizon=400, moment=1.0, gamma_scale=1e-3, truncation=3.0),
+        hb.Problem(hb.arms.Fresh(9, 5), hb.links.Logistic(), hb.noises.StudentT(1.5)),
     ),
     "crmm, fixed": (
         hb.crmm(dim=4, horizon=400, moment=1.0, plays=4),
-        hb.Problem(hb.FixedArms(6, 4), hb.Logistic(), hb.StudentT(1.5)),
+        hb.Problem(hb.arms.Fixed(6, 4), hb.links.Logistic(), hb.noises.StudentT(1.5)),
     ),
     "ol2m, frozen": (
-        hb.ol2m(dim=1, link=hb.Probit()),
-        hb.Problem(hb.FrozenArms(3, 1), hb.Probit(), hb.StudentT(1.5)),
+        hb.ol2m(dim=1, link=hb.links.Probit()),
+        hb.Problem(hb.arms.Frozen(3, 1), hb.links.Probit(), hb.noises.StudentT(1.5)),
     ),
     "linucb clip, given": (
-        hb.linucb(dim=4, filter=hb.Clip(1.0)),
-        hb.Problem(hb.GivenArms(np.eye(4) + 0.1), hb.Identity(), hb.StudentT(1.5)),
+        hb.linucb(dim=4, filter=hb.filters.Clip(1.0)),
+        hb.Problem(hb.arms.Given(np.eye(4) + 0.1), hb.links.Identity(), hb.noises.StudentT(1.5)),
     ),
     "newton trimmed, box": (
-        hb.Optimism(
-            hb.OnlineNewton(4, hb.Exponential(), 0.2, 1.0, hb.Rescaling(1.0)),
-            hb.TrimmedMean(5, 0.25),
-            hb.Growing(0.1, 1.0, 0.3),
+        hb.policies.Optimism(
+            hb.estimators.OnlineNewton(
+                4, hb.links.Exponential(), 0.2, 1.0, hb.estimators.Rescaling(1.0)
+            ),
+            hb.filters.TrimmedMean(5, 0.25),
+            hb.radii.Growing(0.1, 1.0, 0.3),
         ),
-        hb.Problem(hb.Box(-np.ones(4) / 2, np.ones(4) / 2), hb.Exponential(), hb.StudentT(1.5)),
+        hb.Problem(
+            hb.arms.Box(-np.ones(4) / 2, np.ones(4) / 2),
+            hb.links.Exponential(),
+            hb.noises.StudentT(1.5),
+        ),
     ),
     "linucb medians, ball": (
-        hb.Optimism(
-            hb.OnlineNewton(4, hb.Identity(), 0.5, 1.0, hb.NoProjection()),
-            hb.MeanOfMedians(7, 3),
-            hb.Constant(0.5),
+        hb.policies.Optimism(
+            hb.estimators.OnlineNewton(
+                4, hb.links.Identity(), 0.5, 1.0, hb.estimators.NoProjection()
+            ),
+            hb.filters.MeanOfMedians(7, 3),
+            hb.radii.Constant(0.5),
         ),
-        hb.Problem(hb.UnitBall(4), hb.Identity(), hb.StudentT(1.5)),
+        hb.Problem(hb.arms.UnitBall(4), hb.links.Identity(), hb.noises.StudentT(1.5)),
     ),
     "linucb means, sphere": (
-        hb.linucb(dim=3, width=0.5, filter=hb.MedianOfMeans(7, 3)),
-        hb.Problem(hb.UnitSphere(3), hb.Identity(), hb.StudentT(1.5)),
+        hb.linucb(dim=3, radius=0.5, filter=hb.filters.MedianOfMeans(7, 3)),
+        hb.Problem(hb.arms.UnitSphere(3), hb.links.Identity(), hb.noises.StudentT(1.5)),
     ),
 }
 
@@ -362,14 +370,14 @@ def test_no_constant_escapes_because_another_makes_it_needless(width, name):
         (lambda: hb.crmm(**GOOD, plays=2.0), "plays must be a whole number"),
         (lambda: hb.ol2m(dim=0), "dim must be"),
         (lambda: hb.ol2m(dim=3, delta=2.0), "delta must lie"),
-        (lambda: hb.ol2m(dim=3, width=1.0, delta=2.0), "delta must lie"),
+        (lambda: hb.ol2m(dim=3, gamma_scale=1.0, delta=2.0), "delta must lie"),
         (lambda: hb.ol2m(dim=3, curvature="newton"), "curvature must be 'kappa', 'original'"),
         (lambda: hb.ol2m(dim=3, curvature=-1.0), "curvature must be positive"),
         (lambda: hb.linucb(dim=-1), "dim must be"),
         (lambda: hb.linucb(dim=3, penalty=0.0), "penalty must be positive"),
         (lambda: hb.linucb(dim=3, noise_scale=0.0), "noise_scale must be positive"),
-        (lambda: hb.linucb(dim=3, width=1.0, noise_scale=0.0), "noise_scale must be positive"),
-        (lambda: hb.linucb(dim=3, width=1.0, norm=-1.0), "norm must be positive"),
+        (lambda: hb.linucb(dim=3, radius=1.0, noise_scale=0.0), "noise_scale must be positive"),
+        (lambda: hb.linucb(dim=3, radius=1.0, norm=-1.0), "norm must be positive"),
         (lambda: hb.linucb(dim=3, delta=0.0), "delta must lie"),
     ],
 )
@@ -379,4 +387,4 @@ def test_other_bad_constants_are_refused(call, words):
 
 
 def test_infinite_truncation_is_no_truncation():
-    assert hb.crtm(**GOOD, truncation=math.inf).filter == hb.Raw()
+    assert hb.crtm(**GOOD, truncation=math.inf).filter == hb.filters.Raw()

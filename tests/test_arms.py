@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.parts import check_arms
-from heavybandits.regions import make_region, measure, widen
-from heavybandits.streams import ARMS, stream_key
+from heavybandits.arms.checks import check_arms
+from heavybandits.engine.regions import add_observation, make_region, measure
+from heavybandits.engine.streams import ARMS, stream_key
 
 SEEDS = st.integers(0, 2**32 - 1)
 KEY = stream_key(0, 0, ARMS)
@@ -30,7 +30,7 @@ def random_region(seed: int, dim: int, updates: int = 8):
     for _ in range(updates):
         x = rng.normal(size=dim) * 10 ** rng.uniform(-1, 1.5)
         measure(region, x)
-        widen(region, x, 0.5)
+        add_observation(region, x, 0.5)
     region.centre[:] = rng.normal(size=dim) / np.sqrt(dim)
     return region
 
@@ -54,7 +54,7 @@ def choose(arms, region, width):
 def test_the_optimistic_arm_has_the_largest_index(seed, dim, size, width):
     features = np.random.default_rng(seed).normal(size=(size, dim))
     region = random_region(seed, dim)
-    arm, chosen = choose(hb.GivenArms(features), region, width)
+    arm, chosen = choose(hb.arms.Given(features), region, width)
     np.testing.assert_array_equal(chosen, features[arm])
     best = max(index(x, region, width) for x in features)
     assert index(chosen, region, width) == pytest.approx(best, rel=1e-12, abs=1e-12)
@@ -65,8 +65,8 @@ def test_permuting_arms_permutes_the_choice(seed, data):
     features = np.random.default_rng(seed).normal(size=(7, 3))
     order = data.draw(st.permutations(range(7)))
     region = random_region(seed, 3)
-    plain, _ = choose(hb.GivenArms(features), region, 0.7)
-    mixed, _ = choose(hb.GivenArms(features[order]), region, 0.7)
+    plain, _ = choose(hb.arms.Given(features), region, 0.7)
+    mixed, _ = choose(hb.arms.Given(features[order]), region, 0.7)
     assert order[mixed] == plain
 
 
@@ -74,17 +74,17 @@ def test_permuting_arms_permutes_the_choice(seed, data):
 def test_scaling_centre_and_width_together_changes_nothing(seed, scale):
     features = np.random.default_rng(seed).normal(size=(7, 3))
     region = random_region(seed, 3)
-    plain, _ = choose(hb.GivenArms(features), region, 0.7)
+    plain, _ = choose(hb.arms.Given(features), region, 0.7)
     region.centre[:] *= scale
-    assert choose(hb.GivenArms(features), region, 0.7 * scale)[0] == plain
+    assert choose(hb.arms.Given(features), region, 0.7 * scale)[0] == plain
 
 
 def test_ties_go_to_the_lowest_arm():
-    arm, _ = choose(hb.GivenArms(np.ones((5, 2))), make_region(2, 1.0), 1.0)
+    arm, _ = choose(hb.arms.Given(np.ones((5, 2))), make_region(2, 1.0), 1.0)
     assert arm == 0
 
 
-@pytest.mark.parametrize("kind", [hb.FreshArms, hb.FrozenArms, hb.FixedArms])
+@pytest.mark.parametrize("kind", [hb.arms.Fresh, hb.arms.Frozen, hb.arms.Fixed])
 @pytest.mark.parametrize("low", [0.0, -1.0, 0.5])
 def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
     arms = kind(21, 3, low)
@@ -100,25 +100,25 @@ def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
 def test_fresh_sets_change_with_the_play_and_fixed_ones_do_not():
     drawn = {}
     with np.errstate(over="ignore"):
-        for kind in (hb.FreshArms, hb.FrozenArms, hb.FixedArms):
+        for kind in (hb.arms.Fresh, hb.arms.Frozen, hb.arms.Fixed):
             arms = kind(5, 3)
             view = arms.view()
             drawn[kind] = []
             for play in (0, 1, 7):
                 arms.refresh(view, KEY, play)
                 drawn[kind].append(view.features.copy())
-    assert np.array_equal(drawn[hb.FreshArms], drawn[hb.FrozenArms])
-    assert not np.array_equal(drawn[hb.FreshArms][0], drawn[hb.FreshArms][1])
-    assert np.array_equal(drawn[hb.FixedArms][0], drawn[hb.FixedArms][2])
-    assert np.array_equal(drawn[hb.FixedArms][0], drawn[hb.FreshArms][0])
+    assert np.array_equal(drawn[hb.arms.Fresh], drawn[hb.arms.Frozen])
+    assert not np.array_equal(drawn[hb.arms.Fresh][0], drawn[hb.arms.Fresh][1])
+    assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.Fixed][2])
+    assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.Fresh][0])
 
 
 @pytest.mark.parametrize("projection", ["exact", "none"])
 def test_a_kept_view_follows_the_region(projection):
     """O(Kd) bookkeeping equals starting from scratch, through projections and repairs of V^-1."""
     rng = np.random.default_rng(5)
-    arms = hb.GivenArms(rng.normal(size=(6, 3)) / 3)
-    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, width=0.1, projection=projection)
+    arms = hb.arms.Given(rng.normal(size=(6, 3)) / 3)
+    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, gamma_scale=0.1, projection=projection)
     state, kept = policy.init(), arms.view()
     arms.refresh(kept, KEY, 0)
     for _ in range(1500):
@@ -147,7 +147,7 @@ def ascend(region, width, starts):
     return best
 
 
-@pytest.mark.parametrize("kind", [hb.UnitBall, hb.UnitSphere])
+@pytest.mark.parametrize("kind", [hb.arms.UnitBall, hb.arms.UnitSphere])
 @settings(max_examples=50)
 @given(seed=SEEDS, dim=st.integers(1, 5), width=st.sampled_from([1e-6, 0.01, 0.3, 2.0, 1e4]))
 def test_ball_and_sphere_beat_every_ascent(kind, seed, dim, width):
@@ -169,7 +169,7 @@ def test_ball_in_the_plane_against_every_angle(seed, width):
     indices = region.centre @ circle + width * np.sqrt(
         np.einsum("ik,ij,jk->k", circle, region.inverse, circle)
     )
-    _, chosen = choose(hb.UnitBall(2), region, width)
+    _, chosen = choose(hb.arms.UnitBall(2), region, width)
     found = index(chosen, region, width)
     assert indices.max() - 1e-9 <= found <= indices.max() + 1e-6
 
@@ -195,7 +195,7 @@ def test_the_hard_cases_of_the_ball(name, width, turned):
     basis = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0] if turned else np.eye(3)
     inverse = basis @ np.diag(values) @ basis.T
     region = make((inverse + inverse.T) / 2, basis @ centre)
-    _, chosen = choose(hb.UnitBall(3), region, width)
+    _, chosen = choose(hb.arms.UnitBall(3), region, width)
     starts = np.random.default_rng(2).normal(size=(30, 3))
     best = ascend(region, width, starts / np.linalg.norm(starts, axis=1)[:, None])
     assert index(chosen, region, width) >= best - 1e-9 * max(1.0, best)
@@ -204,8 +204,8 @@ def test_the_hard_cases_of_the_ball(name, width, turned):
 
 def test_a_ball_without_width_is_greedy():
     region = make(np.diag([2.0, 1.0]), np.array([0.3, -0.4]))
-    np.testing.assert_allclose(choose(hb.UnitBall(2), region, 0.0)[1], [0.6, -0.8], atol=1e-12)
-    nothing = choose(hb.UnitBall(2), make_region(2, 1.0), 0.0)[1]
+    np.testing.assert_allclose(choose(hb.arms.UnitBall(2), region, 0.0)[1], [0.6, -0.8], atol=1e-12)
+    nothing = choose(hb.arms.UnitBall(2), make_region(2, 1.0), 0.0)[1]
     assert np.linalg.norm(nothing) == pytest.approx(1.0)
 
 
@@ -218,7 +218,7 @@ def corners(box):
 
 def make_box(rng, dim):
     low = -rng.uniform(0, 1, dim)
-    return hb.Box(low, low + rng.uniform(0.1, 1.5, dim))
+    return hb.arms.Box(low, low + rng.uniform(0.1, 1.5, dim))
 
 
 def test_the_box_against_all_corners():
@@ -258,11 +258,11 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
     for dim in range(1, 9):
         for inverse in (np.eye(dim), np.eye(dim) + 1.0, np.eye(dim) - 0.9 / dim):
             region = make(inverse, np.zeros(dim))
-            box = hb.Box(-np.ones(dim) / 3, np.ones(dim) / 3)
+            box = hb.arms.Box(-np.ones(dim) / 3, np.ones(dim) / 3)
             _, chosen = choose(box, region, width)
             best = max(index(x, region, width) for x in corners(box))
             assert index(chosen, region, width) == pytest.approx(best, rel=1e-9)
-            flat = hb.Box(np.zeros(dim), np.zeros(dim))
+            flat = hb.arms.Box(np.zeros(dim), np.zeros(dim))
             np.testing.assert_array_equal(choose(flat, region, width)[1], np.zeros(dim))
 
 
@@ -272,22 +272,22 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
 @pytest.mark.parametrize(
     ("arms", "words"),
     [
-        (hb.FreshArms(0, 3), "FreshArms.size must be a whole number >= 1, got 0"),
-        (hb.FixedArms(3, 0), "FixedArms.dim must be a whole number >= 1, got 0"),
-        (hb.FixedArms(2.5, 3), "FixedArms.size must be a whole number"),
-        (hb.FreshArms(3, 3, np.nan), "FreshArms.low must be a finite number"),
-        (hb.GivenArms(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
-        (hb.GivenArms(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
-        (hb.GivenArms(np.zeros(3)), "features must have shape"),
-        (hb.GivenArms([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
-        (hb.GivenArms(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
-        (hb.GivenArms([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
-        (hb.GivenArms("abc"), "features must be an array of numbers"),
-        (hb.UnitBall(0), "UnitBall.dim must be a whole number"),
-        (hb.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),
-        (hb.Box([0.0, 2.0], [1.0, 1.0]), "Box.low must not exceed Box.high, but does at 1"),
-        (hb.Box([np.nan], [1.0]), "Box.low must be finite"),
-        (hb.Logistic(), "arms must be an arm set"),
+        (hb.arms.Fresh(0, 3), "Fresh.size must be a whole number >= 1, got 0"),
+        (hb.arms.Fixed(3, 0), "Fixed.dim must be a whole number >= 1, got 0"),
+        (hb.arms.Fixed(2.5, 3), "Fixed.size must be a whole number"),
+        (hb.arms.Fresh(3, 3, np.nan), "Fresh.low must be a finite number"),
+        (hb.arms.Given(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
+        (hb.arms.Given(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
+        (hb.arms.Given(np.zeros(3)), "features must have shape"),
+        (hb.arms.Given([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
+        (hb.arms.Given(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
+        (hb.arms.Given([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
+        (hb.arms.Given("abc"), "features must be an array of numbers"),
+        (hb.arms.UnitBall(0), "UnitBall.dim must be a whole number"),
+        (hb.arms.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),
+        (hb.arms.Box([0.0, 2.0], [1.0, 1.0]), "Box.low must not exceed Box.high, but does at 1"),
+        (hb.arms.Box([np.nan], [1.0]), "Box.low must be finite"),
+        (hb.links.Logistic(), "arms must be an arm set"),
         (np.eye(3), "arms must be an arm set"),
         (None, "arms must be an arm set"),
     ],
@@ -299,6 +299,6 @@ def test_impossible_arm_sets_are_refused(arms, words):
     with pytest.raises(hb.InvalidInput, match=words):
         hb.simulate(
             hb.linucb(dim=3),
-            hb.Problem(arms, hb.Identity(), hb.Gaussian()),
+            hb.Problem(arms, hb.links.Identity(), hb.noises.Gaussian()),
             horizon=1,
         )

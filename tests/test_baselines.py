@@ -17,22 +17,22 @@ from scipy.special import ellipj, ellipkm1
 import heavybandits as hb
 import naive
 import naive_linear as twins
-from heavybandits import baselines
-from heavybandits.agents.state import flatten
-from heavybandits.arms import FreshArms
-from heavybandits.baselines import blocks, histories
-from heavybandits.baselines.elimination import Elimination
-from heavybandits.baselines.histories import LIVE
-from heavybandits.baselines.roots import elliptic_k, extend_root, jacobi, make_root, root_nodes
-from heavybandits.compiling import compiled
-from heavybandits.kernels import play_kernel
-from heavybandits.loop import make_episode, play
-from heavybandits.policies import Uniform
-from heavybandits.regions import CUTS, PROJECTIONS, UPDATES
-from heavybandits.streams import stream_key
+from heavybandits import algorithms as baselines
+from heavybandits.agents.state_arrays import flatten
+from heavybandits.arms import Fresh
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import play_kernel
+from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.regions import CUTS, PROJECTIONS, UPDATES
+from heavybandits.engine.streams import stream_key
+from heavybandits.estimators import blocks
+from heavybandits.estimators import truncated_history as histories
+from heavybandits.estimators.roots import elliptic_k, extend_root, jacobi, make_root, root_nodes
+from heavybandits.estimators.truncated_history import LIVE
+from heavybandits.policies import Elimination, Uniform
 
 DIM, ARMS, DELTA = 3, 6, 0.01
-SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.Identity()}
+SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.links.Identity()}
 
 
 def build(make: Callable[..., Any], **given: Any) -> Any:
@@ -97,7 +97,7 @@ def tofu_twin(g: Any) -> Any:
 
 
 def menu_twin(g: Any) -> Any:
-    ridges = twins.ManyRidges(g["dim"], g["plays"], 1.0, g.get("itself", False))
+    ridges = twins.ManyRidges(g["dim"], g["plays"], 1.0, g.get("include_self", False))
     beta = twins.menu(g["dim"], g["moment"], g["epsilon"])
     return twins.ManyRidgesBandit(ridges, None, scaled(g, beta))
 
@@ -113,7 +113,7 @@ def base_twin(g: Any, kind: Any) -> Any:
 
 
 def greedy_twin(kind: Any) -> Any:
-    return lambda g: twins.Greedy(base_twin(g, kind))
+    return lambda g: twins.BaseUCB(base_twin(g, kind))
 
 
 def master_twin(kind: Any) -> Any:
@@ -154,7 +154,7 @@ def medians_moved(state: Any, twin: Any) -> bool:
 
 def eliminated(state: Any, twin: Any) -> bool:
     used = [len(data) for data in twin.data]
-    counts = state.memory.levels.counts[:, UPDATES].tolist()
+    counts = state.memory.stages.counts[:, UPDATES].tolist()
     return used == counts and sum(n > 0 for n in used) > 1 and twin.eliminated > 0
 
 
@@ -203,9 +203,9 @@ def tuned(name: str, **given: Any) -> Any:
 # ---- 1. twins
 
 CASES = [
-    {"epsilon": 1.0, "dim": 3, "link": hb.Identity()},
-    {"epsilon": 0.5, "dim": 2, "link": hb.Logistic()},
-    {"epsilon": 0.75, "dim": 4, "link": hb.Probit()},
+    {"epsilon": 1.0, "dim": 3, "link": hb.links.Identity()},
+    {"epsilon": 0.5, "dim": 2, "link": hb.links.Logistic()},
+    {"epsilon": 0.75, "dim": 4, "link": hb.links.Probit()},
 ]
 
 
@@ -223,7 +223,7 @@ def show(view: Any, rows: Any) -> None:
 def expected(twin: Any, rows: Any, link: str) -> tuple[Any, Any]:
     """Mean and width of every arm by the twin."""
     if not isinstance(twin, naive.Bandit):
-        return twin.appraise(rows)
+        return twin.estimate_arm(rows)
     radius = math.sqrt(twin.gamma(twin.updates, twin.estimator.design))
     means = [naive.LINKS[link][0](float(x @ twin.estimator.theta)) for x in rows]
     return np.array(means), radius * np.array([twin.norm(x) for x in rows])
@@ -235,7 +235,9 @@ def check_choice(twin: Any, rows: Any, arm: int) -> None:
         if twin.explored is not None:  # stored where it was chosen
             assert twin.level_of(rows[arm]) == twin.explored
     else:
-        indices = twin.indices(rows) if isinstance(twin, naive.Bandit) else sum(twin.appraise(rows))
+        indices = (
+            twin.indices(rows) if isinstance(twin, naive.Bandit) else sum(twin.estimate_arm(rows))
+        )
         assert indices[arm] >= indices.max() - 1e-9 * max(1.0, abs(indices.max()))
 
 
@@ -244,7 +246,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
     rng = np.random.default_rng(policy.dim)
     theta = rng.normal(size=policy.dim) / 2
     name = type(link).__name__
-    arms = FreshArms(ARMS, policy.dim, 0.0)
+    arms = Fresh(ARMS, policy.dim, 0.0)
     view, state = arms.view(), policy.init()
     for t in range(rounds):
         rows = random_rows(rng, policy.dim)
@@ -257,7 +259,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
             rewards[0] = outlier * (-1) ** t
         policy.learn(state, rows[arm].copy(), rewards.copy())
         twin.learn(rows[arm], rewards)
-        ours = np.array([policy.appraise(state, x) for x in rows])
+        ours = np.array([policy.estimate_arm(state, x) for x in rows])
         theirs = np.array(expected(twin, rows, name)).T
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     return state
@@ -268,7 +270,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
 @pytest.mark.parametrize("name", TWINNED)
 def test_library_and_twin_agree(name, case, width):
     row, takes = ROWS[name], inspect.signature(ROWS[name].make).parameters
-    link = case["link"] if "link" in takes else hb.Identity()
+    link = case["link"] if "link" in takes else hb.links.Identity()
     if case["epsilon"] < 1.0 and not {"epsilon", "link"} & set(takes):
         pytest.skip("the same as before")
     given = {**row.given, **case, "link": link, "width": None}
@@ -281,27 +283,28 @@ def test_library_and_twin_agree(name, case, width):
 
 
 @pytest.mark.parametrize(
-    ("name", "reading"), [("crt", {"reading": "corollary"}), ("menu", {"itself": True, "plays": 7})]
+    ("name", "reading"),
+    [("crt", {"reading": "corollary"}), ("menu", {"include_self": True, "plays": 7})],
 )
 def test_the_other_readings_agree_with_their_twins(name, reading):
     row = ROWS[name]
     given = {**row.given, **reading, "epsilon": 0.5, "width": 0.5}
     policy, twin = build(row.make, **given), row.twin({**SETTING, **given})
-    duel(policy, twin, hb.Identity(), row.outlier, 40)
+    duel(policy, twin, hb.links.Identity(), row.outlier, 40)
 
 
 def test_the_master_exploits_when_all_widths_are_small():
     given = {"width": 0.002, "epsilon": 1.0}
     policy = build(baselines.supbtc, **given)
     twin = ROWS["supbtc"].twin({**SETTING, **given})
-    duel(policy, twin, hb.Identity(), 10.0, 80)
+    duel(policy, twin, hb.links.Identity(), 10.0, 80)
     assert twin.exploited > 10
 
 
 def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     rng = np.random.default_rng(5)
     policy = build(baselines.supbtc, width=0.03)
-    arms = FreshArms(ARMS, DIM, 0.0)
+    arms = Fresh(ARMS, DIM, 0.0)
     view, state, waiting, seen = arms.view(), policy.init(), [], set()
     for _ in range(150):
         show(view, random_rows(rng, DIM))
@@ -318,11 +321,11 @@ def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
 
 
 def level_at(policy: Elimination, state: Any, x: Any) -> int:
-    for level in range(policy.base.levels):
-        width = policy.base.spread(state.memory, level, x)
+    for level in range(policy.base.stages):
+        width = policy.base.arm_width(state.memory, level, x)
         if width > max(0.5 ** (level + 1), policy.target):
             return level
-    return policy.base.levels
+    return policy.base.stages
 
 
 # ---- 2. the papers' numbers (T = 10^6, d = 10, K = 20, delta = 0.01, epsilon = 1)
@@ -358,7 +361,7 @@ def test_constants_of_mom():
 def test_constants_of_the_masters():
     btc = baselines.supbtc(**PAPER, arms=20, moment=3.534446647)
     bmm = baselines.supbmm(**PAPER, arms=20, moment=3.0)
-    assert btc.base.levels == bmm.base.levels == 13
+    assert btc.base.stages == bmm.base.stages == 13
     assert (bmm.plays, 10**6 // bmm.plays) == (198, 5050)
     assert btc.base.radius.scale == pytest.approx(33.2478, abs=5e-5)
     assert bmm.base.radius.scale == 6.0
@@ -395,7 +398,7 @@ def test_nodes_give_the_inverse_root(largest):
 
 def test_the_root_follows_the_matrix_through_repairs():
     rng = np.random.default_rng(0)
-    region, root = hb.Ridge(3, 0.5).init().region, make_root(3, 0.5, 1100)
+    region, root = hb.estimators.Ridge(3, 0.5).init().region, make_root(3, 0.5, 1100)
     for t in range(1, 1101):
         before, x = root.root.copy(), rng.normal(size=3)
         x /= np.linalg.norm(x)
@@ -469,8 +472,8 @@ def test_blocks_keep_the_plays_of_their_levels(order):
 
 # ---- 4. the same bits, and better than chance
 
-FIXED = hb.FixedArms(ARMS, DIM, -1.0)
-NOISES = {"t_3": hb.StudentT(3.0, 0.5), "Pareto": hb.Pareto(2.1, 0.2)}
+FIXED = hb.arms.Fixed(ARMS, DIM, -1.0)
+NOISES = {"t_3": hb.noises.StudentT(3.0, 0.5), "Pareto": hb.noises.Pareto(2.1, 0.2)}
 
 
 @pytest.mark.parametrize("name", [*ROWS, "uniform"])
@@ -482,7 +485,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     for mode in ("uncompiled", "compiled"):
         state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
         out = np.full((3, 4), np.nan)
-        setting = (policy, state, FIXED, hb.Identity(), theta, view, key)
+        setting = (policy, state, FIXED, hb.links.Identity(), theta, view, key)
         arguments = (*setting, noise, episode, checkpoints, out)
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
@@ -498,7 +501,7 @@ def regrets() -> dict[str, dict[str, float]]:
     policies = {name: tuned(name) for name in ROWS} | {"uniform": Uniform(DIM, 1)}
     found = {}
     for label, noise in NOISES.items():
-        problem = hb.Problem(FIXED, hb.Identity(), noise)
+        problem = hb.Problem(FIXED, hb.links.Identity(), noise)
         result = hb.simulate(policies, problem, horizon=1000, repetitions=5, checkpoints=1, seed=9)
         found[label] = {name: float(result.final(name).mean()) for name in policies}
     return found
@@ -522,7 +525,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             policy,
             state,
             FIXED,
-            hb.Identity(),
+            hb.links.Identity(),
             theta,
             view,
             stream_key(1, 0, 0),
@@ -532,7 +535,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             out,
         )
     assert np.isfinite(out).all()
-    appraised = np.array([policy.appraise(state, x) for x in np.eye(DIM)])
+    appraised = np.array([policy.estimate_arm(state, x) for x in np.eye(DIM)])
     assert np.isfinite(appraised).all()
     assert (appraised[:, 1] > 0.0).all()
 
@@ -621,18 +624,18 @@ def test_a_state_that_would_point_outside_is_refused(name, array, value, tmp_pat
 def test_sets_without_end_are_refused_where_every_arm_is_judged(name):
     policy = Uniform(DIM) if name == "uniform" else tuned(name)
     words = "needs a finite set: UnitBall has infinitely many arms"
-    problem = hb.Problem(hb.UnitBall(DIM), hb.Identity(), hb.Gaussian())
+    problem = hb.Problem(hb.arms.UnitBall(DIM), hb.links.Identity(), hb.noises.Gaussian())
     with pytest.raises(hb.InvalidInput, match=words):
         hb.simulate(policy, problem, horizon=10)
     with pytest.raises(hb.InvalidInput, match=words):
-        hb.Agent(policy).select(hb.UnitBall(DIM))
+        hb.Agent(policy).select(hb.arms.UnitBall(DIM))
 
 
 @pytest.mark.parametrize("name", ["tofu", "btc", "supbtc"])
 @pytest.mark.usefixtures("uncompiled")
 def test_a_full_history_is_refused_at_the_door_and_harmless_behind_it(name, digest):
     policy = tuned(name, horizon=5)
-    problem = hb.Problem(FIXED, hb.Identity(), hb.Gaussian())
+    problem = hb.Problem(FIXED, hb.links.Identity(), hb.noises.Gaussian())
     with pytest.raises(hb.InvalidInput, match="has room for 5 decisions, but 6 are asked for"):
         hb.simulate(policy, problem, horizon=6)
     agent, rows = hb.Agent(policy), np.eye(DIM)
@@ -646,7 +649,7 @@ def test_a_full_history_is_refused_at_the_door_and_harmless_behind_it(name, dige
     state = policy.init()
     for x in np.tile(np.eye(DIM), (3, 1)):
         policy.learn(state, x.copy(), np.array([1.0]))
-    assert np.isfinite([policy.appraise(state, x) for x in np.eye(DIM)]).all()
+    assert np.isfinite([policy.estimate_arm(state, x) for x in np.eye(DIM)]).all()
 
 
 @pytest.mark.parametrize("name", ["tofu", "menu", "crt", "gloc"])
@@ -655,7 +658,7 @@ def test_a_region_plays_sets_without_end(name):
     agent = hb.Agent(tuned(name))
     for reward in (1.0, -2.0, 30.0):
         for _ in range(agent.policy.plays):
-            ticket = agent.select(hb.UnitBall(DIM))
+            ticket = agent.select(hb.arms.UnitBall(DIM))
             agent.update(ticket, reward)
     assert np.linalg.norm(ticket.features) == pytest.approx(1.0)
 

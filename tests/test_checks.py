@@ -7,7 +7,7 @@ import pytest
 import heavybandits as hb
 from all_policies import POLICIES
 from heavybandits.agents.checks import PolicyError, check_policy, list_checks
-from heavybandits.filters import Memory, make_memory
+from heavybandits.filters.memory import Memory, make_memory
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -33,7 +33,7 @@ class Magnify(NamedTuple):
         return rewards[0] * 1e250  # type: ignore[no-any-return]
 
 
-BROKEN = hb.linucb(dim=3, width=1.0, filter=Magnify())
+BROKEN = hb.linucb(dim=3, radius=1.0, filter=Magnify())
 REASONS = {"extreme_rewards": "it magnifies them"}
 
 
@@ -54,5 +54,7 @@ def test_known_failures_are_listed_and_must_be_true() -> None:
 
 
 def test_what_is_no_policy_fails_in_words() -> None:
-    with pytest.raises(PolicyError, match="verbs: it lacks init, choose, learn, appraise, tally"):
-        check_policy(hb.Clip(1.0)._asdict())
+    with pytest.raises(
+        PolicyError, match="verbs: it lacks init, choose, learn, estimate_arm, tally"
+    ):
+        check_policy(hb.filters.Clip(1.0)._asdict())

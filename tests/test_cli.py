@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import heavybandits
 from heavybandits.cli.app import cli
 from heavybandits.cli.shared import make_noise
-from heavybandits.experiments import tails
-from heavybandits.experiments.common.profiles import PROFILES
+from heavybandits.paper import tails
+from heavybandits.paper.profiles import PROFILES
 
 COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "completion")
 
@@ -89,7 +89,7 @@ def test_without_the_extra_it_says_what_to_install():
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path):
-    options = ("--horizon", 300, "--repetitions", 2, "--width", 0.01, "--quiet")
+    options = ("--horizon", 300, "--repetitions", 2, "--constant", 0.01, "--quiet")
     rows, plot = tmp_path / "rows.parquet", tmp_path / "regret.png"
     text = invoke("simulate", "CRTM", *options, "--out", rows, "--plot", plot).stdout
     assert text.splitlines()[0].split()[:2] == ["policy", "mean"]
@@ -101,11 +101,11 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
 
 
 def test_tune_publishes_the_whole_grid():
-    options = ("--horizon", 300, "--repetitions", 2, "--widths", 3, "--quiet", "--json")
+    options = ("--horizon", 300, "--repetitions", 2, "--constants", 3, "--quiet", "--json")
     (row,) = json.loads(invoke("tune", "CRTM", *options).stdout)
-    widths = {name: row[name] for name in row if name.startswith("c = ")}
-    assert set(widths) == {"c = 0.0001", "c = 0.01", "c = 1"}
-    assert widths[f"c = {row['best c']:g}"] == min(widths.values())
+    constants = {name: row[name] for name in row if name.startswith("c = ")}
+    assert set(constants) == {"c = 0.0001", "c = 0.01", "c = 1"}
+    assert constants[f"c = {row['best c']:g}"] == min(constants.values())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_nothing_stored_is_a_failure(tiny, tmp_path):
 
 
 def test_failed_cells_are_named_and_leave_with_1(tiny, tmp_path, monkeypatch):
-    wrong = heavybandits.linucb(dim=3, width=1.0)
+    wrong = heavybandits.linucb(dim=3, radius=1.0)
     monkeypatch.setattr(tails, "make_policy", lambda *arguments: wrong)
     options = ("--quick", "--out", tmp_path, "--jobs", 1, "--backend", "sequential", "--quiet")
     made = invoke("reproduce", "tails", *options, code=1)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import heavybandits as hb
-from heavybandits.compiling import lasting, stamp
-from heavybandits.kernels import learn_kernel
+from heavybandits.engine.compiling import is_cacheable, stamp_of
+from heavybandits.engine.kernels import learn_kernel
 
 PACKAGE = Path(hb.__file__).parent
 
@@ -21,7 +21,7 @@ import json, sys
 import numpy as np
 import heavybandits as hb
 from heavybandits import compiling
-from heavybandits.kernels import noise_kernel
+from heavybandits.engine.kernels import noise_kernel
 {setup}
 key, out = np.uint64(1), np.zeros(3)
 compiling.compiled(noise_kernel, noise, key, 0, out)(noise, key, 0, out)
@@ -29,7 +29,7 @@ stats = [dispatcher.stats for dispatcher in compiling._dispatchers.values()]
 hits = sum(sum(s.cache_hits.values()) for s in stats)
 print(json.dumps({{"hits": hits, "values": out.tolist(), "package": hb.__file__}}))
 """
-OURS = "noise = hb.Gaussian(1.0)"
+OURS = "noise = hb.noises.Gaussian(1.0)"
 THEIRS = "from mine import Ramp; noise = Ramp(2.0)"
 RAMP = """
 from typing import NamedTuple
@@ -224,18 +224,18 @@ def test_damaged_cache_files(machine, expected):
 
 def test_stamps_follow_the_parts():
     crtm = hb.crtm(dim=2, horizon=10, moment=1.0)
-    mark = stamp(learn_kernel, crtm)
-    assert mark == stamp(learn_kernel, crtm._replace(radius=hb.Constant(7.0)))
-    assert mark != stamp(learn_kernel, hb.Gaussian())
+    mark = stamp_of(learn_kernel, crtm)
+    assert mark == stamp_of(learn_kernel, crtm._replace(radius=hb.radii.Constant(7.0)))
+    assert mark != stamp_of(learn_kernel, hb.noises.Gaussian())
 
 
 def test_classes_that_last():
-    class Local(hb.Logistic):
+    class Local(hb.links.Logistic):
         __slots__ = ()
 
-    assert lasting(hb.Logistic)
-    assert lasting(tuple)
-    assert not lasting(Local)
+    assert is_cacheable(hb.links.Logistic)
+    assert is_cacheable(tuple)
+    assert not is_cacheable(Local)
 
 
 def test_switched_off_compilation_gives_the_same_numbers(machine, expected):

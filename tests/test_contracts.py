@@ -9,53 +9,62 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits import verbs
-from heavybandits.agents.state import build, classes_of, describe, flatten
-from heavybandits.compiling import compiled
-from heavybandits.kernels import noise_kernel
-from heavybandits.parts import cast, check_arms
-from heavybandits.regions import make_region
+from heavybandits.agents.state_arrays import flatten
+from heavybandits.arms.checks import check_arms
+from heavybandits.engine import verbs
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.identity import build, classes_of, describe
+from heavybandits.engine.kernels import noise_kernel
+from heavybandits.engine.parts import cast
+from heavybandits.engine.regions import make_region
 
 D = 3
-LINKS = [hb.Identity(), hb.Logistic(), hb.Probit(), hb.Exponential()]
+LINKS = [hb.links.Identity(), hb.links.Logistic(), hb.links.Probit(), hb.links.Exponential()]
 NOISES = [
-    hb.StudentT(),
-    hb.Pareto(),
-    hb.Pareto(centred=False),
-    hb.SymmetricPareto(),
-    hb.Gaussian(),
-    hb.Laplace(),
-    hb.LogNormal(),
-    hb.AlphaStable(),
-    hb.Contaminated(hb.Gaussian(), hb.StudentT(), 0.1),
-    hb.Outlier(hb.Gaussian(), 3, 1e4),
+    hb.noises.StudentT(),
+    hb.noises.Pareto(),
+    hb.noises.Pareto(centred=False),
+    hb.noises.SymmetricPareto(),
+    hb.noises.Gaussian(),
+    hb.noises.Laplace(),
+    hb.noises.LogNormal(),
+    hb.noises.AlphaStable(),
+    hb.noises.Contaminated(hb.noises.Gaussian(), hb.noises.StudentT(), 0.1),
+    hb.noises.Outlier(hb.noises.Gaussian(), 3, 1e4),
 ]
 ARM_SETS = [
-    hb.FreshArms(5, D),
-    hb.FrozenArms(5, D),
-    hb.FixedArms(5, D),
-    hb.GivenArms(np.eye(D)),
-    hb.UnitBall(D),
-    hb.UnitSphere(D),
-    hb.Box(-np.ones(D), np.ones(D)),
+    hb.arms.Fresh(5, D),
+    hb.arms.Frozen(5, D),
+    hb.arms.Fixed(5, D),
+    hb.arms.Given(np.eye(D)),
+    hb.arms.UnitBall(D),
+    hb.arms.UnitSphere(D),
+    hb.arms.Box(-np.ones(D), np.ones(D)),
 ]
 FILTERS = [
-    hb.Raw(3),
-    hb.Truncate(2.0, 3),
-    hb.Clip(2.0, 3),
-    hb.Median(3),
-    hb.MeanOfMedians(3, 2),
-    hb.MedianOfMeans(3, 2),
-    hb.TrimmedMean(3, 0.2),
+    hb.filters.Raw(3),
+    hb.filters.Truncate(2.0, 3),
+    hb.filters.Clip(2.0, 3),
+    hb.filters.Median(3),
+    hb.filters.MeanOfMedians(3, 2),
+    hb.filters.MedianOfMeans(3, 2),
+    hb.filters.TrimmedMean(3, 0.2),
 ]
-PROJECTIONS = [hb.BallProjection(1.0), hb.Rescaling(1.0), hb.NoProjection()]
-ESTIMATORS = [hb.OnlineNewton(D, hb.Logistic(), 0.1, 1.0, PROJECTIONS[0]), hb.Ridge(D, 1.0)]
+PROJECTIONS = [
+    hb.estimators.BallProjection(1.0),
+    hb.estimators.Rescaling(1.0),
+    hb.estimators.NoProjection(),
+]
+ESTIMATORS = [
+    hb.estimators.OnlineNewton(D, hb.links.Logistic(), 0.1, 1.0, PROJECTIONS[0]),
+    hb.estimators.Ridge(D, 1.0),
+]
 RADII = [
-    hb.Constant(4.0),
-    hb.Growing(1.0, 2.0, 0.5),
-    hb.MedianRegion(1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 2.0),
-    hb.LogisticRegion(0.1, 1.0, 1.0, 0.01),
-    hb.SelfNormalised(1.0, 1.0, 1.0, 0.01),
+    hb.radii.Constant(4.0),
+    hb.radii.Growing(1.0, 2.0, 0.5),
+    hb.radii.MedianRegion(1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 2.0),
+    hb.radii.LogisticRegion(0.1, 1.0, 1.0, 0.01),
+    hb.radii.SelfNormalised(1.0, 1.0, 1.0, 0.01),
 ]
 POLICIES = [
     hb.crtm(dim=D, horizon=100, moment=1.0),
@@ -141,19 +150,19 @@ def test_init_makes_new_finite_contiguous_arrays(part):
 
 @rows(POLICIES)
 def test_a_policy_keeps_its_contract(part):
-    arms, state = hb.GivenArms(np.eye(D)), part.init()
+    arms, state = hb.arms.Given(np.eye(D)), part.init()
     view = arms.view()
     arms.refresh(view, np.uint64(0), 0)
     assert (part.dim, part.plays >= 1) == (D, True)
     assert tuple(part.tally(state)) == (0, 0, 0)
     arm = part.choose(state, arms, view)
     np.testing.assert_array_equal(view.chosen, np.eye(D)[arm])
-    estimate, width = part.appraise(state, view.chosen)
+    estimate, width = part.estimate_arm(state, view.chosen)
     assert math.isfinite(estimate)
     assert width > 0.0
     part.learn(state, view.chosen, np.linspace(0.5, 1.0, part.plays))
     assert part.tally(state)[0] == 1
-    assert part.appraise(state, view.chosen)[1] > 0.0
+    assert part.estimate_arm(state, view.chosen)[1] > 0.0
 
 
 # ---- laws of the kinds
@@ -169,7 +178,7 @@ def test_a_filter_leaves_equal_rewards_alone(part):
 
 @rows(RADII)
 def test_a_radius_is_finite_positive_and_does_not_shrink(part):
-    estimate = hb.Ridge(D, 1.0).init()
+    estimate = hb.estimators.Ridge(D, 1.0).init()
     values = [verbs.radius(part, estimate, t) for t in (0, 1, 2, 10, 10**6, 10**12)]
     assert all(map(math.isfinite, values))
     assert values[0] >= 0.0
@@ -184,15 +193,15 @@ def test_a_projection_leaves_the_inside_alone_and_says_when_it_moved(part):
     assert not verbs.project(part, region)
     np.testing.assert_array_equal(region.centre, np.full(D, 0.1))
     region.centre[:] = 5.0
-    assert verbs.project(part, region) == (not isinstance(part, hb.NoProjection))
-    limit = math.inf if isinstance(part, hb.NoProjection) else 1.0
+    assert verbs.project(part, region) == (not isinstance(part, hb.estimators.NoProjection))
+    limit = math.inf if isinstance(part, hb.estimators.NoProjection) else 1.0
     assert np.linalg.norm(region.centre) <= limit * (1 + 1e-12)
 
 
 @rows(ARM_SETS)
 def test_an_arm_set_offers_what_it_says(part):
     part = check_arms(part)
-    assert part.changes in ("static", "frozen", "fresh")
+    assert part.changes in ("fixed", "frozen", "fresh")
     assert part.dim == D
     view, region = part.view(), make_region(D, 1.0)
     region.centre[:] = [0.5, -0.2, 0.1]

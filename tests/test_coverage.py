@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.compiling import compiled
-from heavybandits.kernels import noise_kernel
-from heavybandits.noises import reward_moment
-from heavybandits.streams import ARMS, NOISE, stream_key
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import noise_kernel
+from heavybandits.engine.streams import ARMS, NOISE, stream_key
+from heavybandits.noises.checks import reward_moment
 
 DIM, SIZE, REPETITIONS, DELTA = 2, 4, 40, 0.1
 THETA = np.array([0.6, -0.8])  # on the sphere, where the projection meets it
@@ -24,7 +24,7 @@ def draws(noise: Any, repetition: int, plays: int) -> np.ndarray:
 
 def distances(policy: Any, noise: Any, repetition: int, plays: int) -> tuple[np.ndarray, float]:
     """||theta* - centre||_V^2 / gamma after every update, and ||theta*||_V^2 at the end."""
-    arms, link = hb.FixedArms(SIZE, DIM, -1.0), policy.estimator.link
+    arms, link = hb.arms.Fixed(SIZE, DIM, -1.0), policy.estimator.link
     state, view = policy.init(), arms.view()
     with np.errstate(over="ignore"):
         arms.refresh(view, stream_key(0, repetition, ARMS), 0)
@@ -45,11 +45,11 @@ def distances(policy: Any, noise: Any, repetition: int, plays: int) -> tuple[np.
 
 
 SETTINGS = {
-    "t 3": (hb.StudentT(3.0), 1.0, hb.Logistic()),
-    "t 1.8": (hb.StudentT(1.8, 0.2), 0.5, hb.Logistic()),
-    "gaussian": (hb.Gaussian(0.5), 1.0, hb.Identity()),
-    "symmetric pareto": (hb.SymmetricPareto(2.5, 0.1), 1.0, hb.Logistic()),
-    "pareto, centred": (hb.Pareto(2.5, 1.0), 1.0, hb.Identity()),
+    "t 3": (hb.noises.StudentT(3.0), 1.0, hb.links.Logistic()),
+    "t 1.8": (hb.noises.StudentT(1.8, 0.2), 0.5, hb.links.Logistic()),
+    "gaussian": (hb.noises.Gaussian(0.5), 1.0, hb.links.Identity()),
+    "symmetric pareto": (hb.noises.SymmetricPareto(2.5, 0.1), 1.0, hb.links.Logistic()),
+    "pareto, centred": (hb.noises.Pareto(2.5, 1.0), 1.0, hb.links.Identity()),
 }
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from heavybandits.data import LOADERS, DataError, load_data
 from heavybandits.data.sets import Source
+from heavybandits.diagnosis.diagnose import diagnose
 from heavybandits.replaying.protocols import holdout_gains
 from heavybandits.replaying.replay import make_rounds
-from heavybandits.tails.diagnose import diagnose
 
 
 def load_or_skip(name: str):

@@ -5,10 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from heavybandits.replaying.frames import numbers, read_frame, table
-from heavybandits.tails.diagnose import HEAVY_SHAPE, diagnose
-from heavybandits.tails.indices import estimate_tail, hill, hill_ladder, pareto_shape, square_shares
-from heavybandits.validation import InvalidInput
+from heavybandits.data.frames import numbers, read_frame, table
+from heavybandits.diagnosis.diagnose import HEAVY_SHAPE, diagnose
+from heavybandits.diagnosis.indices import (
+    estimate_tail,
+    hill,
+    hill_ladder,
+    pareto_shape,
+    square_shares,
+)
+from heavybandits.support.validation import InvalidInput
 
 
 def pareto_quantiles(index: float, size: int) -> np.ndarray:

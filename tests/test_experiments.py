@@ -11,31 +11,32 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heavybandits import InvalidInput, StudentT
-from heavybandits.experiments import NAMES, load_experiment
-from heavybandits.experiments.common import statistics as st
-from heavybandits.experiments.common.cells import SIMULATE, code_of, simulation_cells
-from heavybandits.experiments.common.outputs import Table
-from heavybandits.experiments.common.profiles import PROFILES, settings_of
-from heavybandits.experiments.common.roster import LINK, make_policy, setting
-from heavybandits.experiments.common.statistics import Estimate
-from heavybandits.experiments.common.tuning import at_edge, best_width, grid
-from heavybandits.experiments.common.verdicts import judge
-from heavybandits.experiments.figure1 import analysis as figure1
-from heavybandits.experiments.figure1 import make_problem
-from heavybandits.experiments.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
-from heavybandits.experiments.table1 import analysis as table1
-from heavybandits.experiments.table2 import analysis as table2
-from heavybandits.experiments.tails import analysis as tails
-from heavybandits.report.tables import escape_latex, to_csv, to_latex
+from heavybandits import InvalidInput
+from heavybandits.noises import StudentT
+from heavybandits.paper import NAMES, load_experiment
+from heavybandits.paper.cells import SIMULATE, code_of, simulation_cells
+from heavybandits.paper.figure1 import analysis as figure1
+from heavybandits.paper.figure1 import make_problem
+from heavybandits.paper.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
+from heavybandits.paper.profiles import PROFILES, settings_of
+from heavybandits.paper.roster import LINK, make_policy, setting
+from heavybandits.paper.table1 import analysis as table1
+from heavybandits.paper.table2 import analysis as table2
+from heavybandits.paper.tails import analysis as tails
+from heavybandits.paper.tuning import at_edge, best_constant, grid
+from heavybandits.reporting.outputs import Table
+from heavybandits.reporting.tables import escape_latex, to_csv, to_latex
+from heavybandits.reporting.verdicts import judge
+from heavybandits.support import statistics as st
+from heavybandits.support.statistics import Estimate
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
 
 SCRIPT = """
 import json, sys
-from heavybandits.experiments import NAMES
-from heavybandits.experiments.common.running import Runner, Stored
-from heavybandits.report.pipeline import as_json, make_report, run_experiments
+from heavybandits.paper import NAMES
+from heavybandits.paper.running import Runner, Stored
+from heavybandits.paper.run import as_json, make_report, run_experiments
 out = sys.argv[1]
 names = [name for name in NAMES if name not in ("levels", "realdata")]
 runs = run_experiments(names, "smallest", Runner(out, jobs=1, backend="sequential", quiet=True))
@@ -155,8 +156,10 @@ def test_the_grid_is_the_papers():
 
 
 def test_the_width_of_the_smallest_mean_is_chosen():
-    rows = [{"width": c, "regret": r} for c, r in ((0.1, 1.0), (0.1, 9.0), (1.0, 4.0), (1.0, 5.0))]
-    assert best_width(rows) == 1.0
+    rows = [
+        {"constant": c, "regret": r} for c, r in ((0.1, 1.0), (0.1, 9.0), (1.0, 4.0), (1.0, 5.0))
+    ]
+    assert best_constant(rows) == 1.0
     assert at_edge(1.0, [0.1, 1.0]) == "upper end"
     assert at_edge(0.5, [0.1, 0.5, 1.0]) == ""
 
@@ -187,7 +190,7 @@ def regret_rows(means, noise="t3", spread=1.0):
             "reading": PRIMARY,
             "noise": noise,
             "algorithm": name,
-            "width": 0.1,
+            "constant": 0.1,
             "repetition": r,
             "play": play,
             "regret": (mean + spread * common[r]) * play / 10**6,
@@ -316,8 +319,8 @@ def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
     policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     script = (
         "import heavybandits\n"
-        "from heavybandits.experiments.common.cells import SIMULATE, code_of\n"
-        "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, width=0.01)\n"
+        "from heavybandits.paper.cells import SIMULATE, code_of\n"
+        "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
         "print(code_of(SIMULATE, policy))"
     )
     made = subprocess.run(
@@ -360,7 +363,7 @@ def test_tables_are_escaped():
 
 @pytest.mark.parametrize(("number", "unfolded"), [(3, 2), (60, 1)])
 def test_many_verdicts_are_folded_by_experiment(number: int, unfolded: int):
-    from heavybandits.report.page import verdict_groups
+    from heavybandits.reporting.page import verdict_groups
 
     verdict = judge("a claim", "a reading", "a quantity", Estimate(3.0, 2.0, 4.0))
     text = verdict_groups({"one": [verdict], "none": [], "two": [verdict] * number})
@@ -379,7 +382,7 @@ def test_logarithmic_axes_show_what_they_can():
 
 
 def test_figures_are_the_same_bytes_for_the_same_data(tmp_path: Path):
-    from heavybandits.report.drawing import write_figure
+    from heavybandits.reporting.drawing import write_figure
 
     rows = regret_rows(dict.fromkeys(("CRTM", "OL2M"), 5.0))
     figure = figure1.regret_figure(rows)

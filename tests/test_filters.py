@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 import naive
-from heavybandits.filters import CUT, SEEN
+from heavybandits.filters.memory import CUT, SEEN
 
 REWARDS = st.floats(-1e6, 1e6).map(lambda y: round(y, 9)) | st.sampled_from([0.0, -0.0, 1.0])
 SAMPLES = st.lists(REWARDS, min_size=1, max_size=9)
@@ -17,13 +17,13 @@ LEVELS = st.floats(1e-3, 1e3)
 NORMS = st.floats(1e-3, 1.0)
 
 TWINS = {
-    "Raw": (lambda n: hb.Raw(n), naive.raw),
-    "Truncate": (lambda n: hb.Truncate(5.0, n), naive.truncate(5.0)),
-    "Clip": (lambda n: hb.Clip(5.0, n), naive.clip(5.0)),
-    "Median": (lambda n: hb.Median(n), naive.median),
-    "MeanOfMedians": (lambda n: hb.MeanOfMedians(n, 3), naive.mean_of_medians(3)),
-    "MedianOfMeans": (lambda n: hb.MedianOfMeans(n, 4), naive.median_of_means(4)),
-    "TrimmedMean": (lambda n: hb.TrimmedMean(n, 0.2), naive.trimmed_mean(0.2)),
+    "Raw": (lambda n: hb.filters.Raw(n), naive.raw),
+    "Truncate": (lambda n: hb.filters.Truncate(5.0, n), naive.truncate(5.0)),
+    "Clip": (lambda n: hb.filters.Clip(5.0, n), naive.clip(5.0)),
+    "Median": (lambda n: hb.filters.Median(n), naive.median),
+    "MeanOfMedians": (lambda n: hb.filters.MeanOfMedians(n, 3), naive.mean_of_medians(3)),
+    "MedianOfMeans": (lambda n: hb.filters.MedianOfMeans(n, 4), naive.median_of_means(4)),
+    "TrimmedMean": (lambda n: hb.filters.TrimmedMean(n, 0.2), naive.trimmed_mean(0.2)),
 }
 
 
@@ -53,7 +53,7 @@ def test_location_filters_scale_with_the_rewards(name, rewards, factor):
     assert cleaned(part, [factor * y for y in rewards]) == expected
 
 
-@pytest.mark.parametrize("kind", [hb.Truncate, hb.Clip])
+@pytest.mark.parametrize("kind", [hb.filters.Truncate, hb.filters.Clip])
 @given(rewards=SAMPLES, level=LEVELS, norm=NORMS)
 def test_level_filters_scale_with_level_and_rewards_together(kind, rewards, level, norm):
     n = len(rewards)
@@ -66,14 +66,18 @@ def test_level_filters_scale_with_level_and_rewards_together(kind, rewards, leve
 def test_median_and_trimmed_mean_do_not_see_the_order(rewards, data):
     mixed = data.draw(st.permutations(rewards))
     n = len(rewards)
-    assert cleaned(hb.Median(n), rewards) == cleaned(hb.Median(n), mixed) == np.median(rewards)
-    trimmed = [cleaned(hb.TrimmedMean(n, 0.25), sample) for sample in (rewards, mixed)]
+    assert (
+        cleaned(hb.filters.Median(n), rewards)
+        == cleaned(hb.filters.Median(n), mixed)
+        == np.median(rewards)
+    )
+    trimmed = [cleaned(hb.filters.TrimmedMean(n, 0.25), sample) for sample in (rewards, mixed)]
     assert trimmed[0] == pytest.approx(trimmed[1], rel=1e-9, abs=1e-12 * max(map(abs, rewards)))
 
 
 @given(rewards=SAMPLES, level=LEVELS, norm=NORMS)
 def test_cut_rewards_are_counted(rewards, level, norm):
-    for part in (hb.Truncate(level, len(rewards)), hb.Clip(level, len(rewards))):
+    for part in (hb.filters.Truncate(level, len(rewards)), hb.filters.Clip(level, len(rewards))):
         memory = part.init()
         part.clean(memory, np.array(rewards), norm, 0.0)
         assert memory.counts[SEEN] == len(rewards)
@@ -81,42 +85,42 @@ def test_cut_rewards_are_counted(rewards, level, norm):
 
 
 def test_truncation_keeps_the_level_itself():
-    assert cleaned(hb.Truncate(2.0), [2.0]) == 2.0
-    assert cleaned(hb.Truncate(2.0), [math.nextafter(2.0, 3.0)]) == 0.0
-    assert cleaned(hb.Clip(2.0), [math.nextafter(2.0, 3.0)]) == 2.0
-    assert cleaned(hb.Clip(2.0), [-1e308]) == -2.0
+    assert cleaned(hb.filters.Truncate(2.0), [2.0]) == 2.0
+    assert cleaned(hb.filters.Truncate(2.0), [math.nextafter(2.0, 3.0)]) == 0.0
+    assert cleaned(hb.filters.Clip(2.0), [math.nextafter(2.0, 3.0)]) == 2.0
+    assert cleaned(hb.filters.Clip(2.0), [-1e308]) == -2.0
 
 
 def test_a_filter_with_a_group_larger_than_the_sample_takes_all_of_it():
     rewards = [1.0, 5.0, 9.0, 2.0]
-    assert cleaned(hb.MeanOfMedians(4, 9), rewards) == np.median(rewards)
-    assert cleaned(hb.MedianOfMeans(4, 9), rewards) == np.median(rewards)
-    assert cleaned(hb.TrimmedMean(4, 0.49), rewards) == np.median(rewards)
+    assert cleaned(hb.filters.MeanOfMedians(4, 9), rewards) == np.median(rewards)
+    assert cleaned(hb.filters.MedianOfMeans(4, 9), rewards) == np.median(rewards)
+    assert cleaned(hb.filters.TrimmedMean(4, 0.49), rewards) == np.median(rewards)
 
 
 @pytest.mark.parametrize(
     ("part", "field"),
     [
-        (hb.Truncate(0.0), "level"),
-        (hb.Truncate(-1.0), "level"),
-        (hb.Truncate(math.nan), "level"),
-        (hb.Clip(0.0), "level"),
-        (hb.Raw(0), "plays"),
-        (hb.Median(0), "plays"),
-        (hb.Median(2.5), "plays"),
-        (hb.MeanOfMedians(5, 0), "group"),
-        (hb.MedianOfMeans(5, 0), "blocks"),
-        (hb.TrimmedMean(5, -0.1), "trim"),
-        (hb.TrimmedMean(5, 0.5), "trim"),
+        (hb.filters.Truncate(0.0), "level"),
+        (hb.filters.Truncate(-1.0), "level"),
+        (hb.filters.Truncate(math.nan), "level"),
+        (hb.filters.Clip(0.0), "level"),
+        (hb.filters.Raw(0), "plays"),
+        (hb.filters.Median(0), "plays"),
+        (hb.filters.Median(2.5), "plays"),
+        (hb.filters.MeanOfMedians(5, 0), "group"),
+        (hb.filters.MedianOfMeans(5, 0), "blocks"),
+        (hb.filters.TrimmedMean(5, -0.1), "trim"),
+        (hb.filters.TrimmedMean(5, 0.5), "trim"),
     ],
     ids=repr,
 )
 def test_impossible_filters_are_refused_at_the_door(part, field):
     with pytest.raises(hb.InvalidInput, match=rf"{type(part).__name__}\.{field} must"):
-        hb.linucb(dim=2, width=1.0, filter=part)
+        hb.linucb(dim=2, radius=1.0, filter=part)
 
 
 def test_what_is_no_filter_is_refused():
-    for part in (None, "raw", hb.Logistic()):
+    for part in (None, "raw", hb.links.Logistic()):
         with pytest.raises(hb.InvalidInput, match="filter"):
-            hb.linucb(dim=2, width=1.0, filter=part)
+            hb.linucb(dim=2, radius=1.0, filter=part)

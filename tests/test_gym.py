@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from heavybandits.gym import ENV_ID, HeavyTailedGLB  # noqa: E402
 
-PROBLEM = hb.Problem(hb.FixedArms(4, 3), hb.Logistic(), hb.StudentT(3.0))
+PROBLEM = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
 
 
 def play(env: Any, agent: hb.Agent, arms: Any, steps: int) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ def test_gymnasium_is_content(problem: Any) -> None:
 
 
 def test_an_agent_in_it_has_the_regret_of_a_simulation() -> None:
-    policy = hb.linucb(dim=3, width=1.0)
+    policy = hb.linucb(dim=3, radius=1.0)
     wanted = hb.simulate(policy, PROBLEM, horizon=50, repetitions=2, seed=7, checkpoints=1)
     env = gymnasium.make(ENV_ID, problem=PROBLEM, horizon=50)
     for repetition in range(2):
@@ -85,7 +85,9 @@ def test_the_vector_version_is_many_single_ones() -> None:
 
 def test_what_is_refused() -> None:
     with pytest.raises(hb.InvalidInput, match=r"problem\.arms must be a finite set, got UnitBall"):
-        HeavyTailedGLB(hb.Problem(hb.UnitBall(3), hb.Logistic(), hb.StudentT(3.0)))
+        HeavyTailedGLB(
+            hb.Problem(hb.arms.UnitBall(3), hb.links.Logistic(), hb.noises.StudentT(3.0))
+        )
     with pytest.raises(hb.InvalidInput, match="horizon must be a whole number"):
         HeavyTailedGLB(PROBLEM, horizon=0)
     env = HeavyTailedGLB(PROBLEM)

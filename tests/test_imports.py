@@ -67,7 +67,7 @@ def test_agents_and_runs_need_no_extra():
     said = python(
         BARE
         + """
-agent = hb.Agent(hb.linucb(dim=3, width=1.0), rng=0)
+agent = hb.Agent(hb.linucb(dim=3, radius=1.0), rng=0)
 agent.update(agent.select(np.eye(3)), 1.0)
 print(agent.clone().updates, hb.theory.median_plays(horizon=10**6))
 """

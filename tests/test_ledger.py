@@ -376,7 +376,7 @@ def test_memory_is_bounded(make: Any) -> None:
 def test_another_policy_is_refused_with_the_difference(make: Any, path: Path) -> None:
     make().close()
     with pytest.raises(LedgerError, match=r"radius\.squared is 1\.0 in the ledger, 4\.0 here"):
-        hb.Agent(hb.linucb(dim=3, width=2.0), ledger=path)
+        hb.Agent(hb.linucb(dim=3, radius=2.0), ledger=path)
     with pytest.raises(LedgerError, match="estimator is a Ridge in the ledger, a Online"):
         make(victim.PLAYS)
     make().close()
@@ -510,7 +510,7 @@ def test_an_interrupt_between_disk_and_memory_ends_the_agent(
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(agent, "_happen", interrupt)
+    monkeypatch.setattr(agent, "_apply", interrupt)
     with pytest.raises(KeyboardInterrupt):
         agent.update(ticket, 1.0)
     with pytest.raises(LedgerError, match="open a new Agent on it"):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from heavybandits.experiments import levels, realdata
-from heavybandits.experiments.common.running import Runner
-from heavybandits.experiments.levels.analysis import best_fixed, ratio
-from heavybandits.experiments.realdata.analysis import fractions, tuned_rows
+from heavybandits.paper import levels, realdata
+from heavybandits.paper.levels.analysis import best_fixed, ratio
+from heavybandits.paper.realdata.analysis import fractions, tuned_rows
+from heavybandits.paper.running import Runner
 
 
 def level_rows(regrets: dict[str, float], noise: str = "t1.5") -> list[dict]:
@@ -54,7 +54,7 @@ def data_rows(values: dict[tuple[str, float], float]) -> list[dict]:
             "phase": phase,
             "set": "rand",
             "policy": policy,
-            "width": width,
+            "constant": constant,
             "order": order,
             "value": value + 0.01 * order,
             "random": 1.0,
@@ -65,7 +65,7 @@ def data_rows(values: dict[tuple[str, float], float]) -> list[dict]:
             "truncated": 7,
             "updates": 100,
         }
-        for (policy, width), value in values.items()
+        for (policy, constant), value in values.items()
         for phase in ("tuning", "report")
         for order in range(6)
     ]
@@ -73,11 +73,11 @@ def data_rows(values: dict[tuple[str, float], float]) -> list[dict]:
 
 def test_widths_are_chosen_on_tuning_orders_and_judged_on_others() -> None:
     rows = data_rows({("LinUCB", 1.0): 1.5, ("LinUCB", 3.0): 2.0, ("LinUCB, clip", 1.0): 2.2})
-    for row in rows:  # what is reported must not choose the width
-        if row["phase"] == "report" and row["width"] == 1.0:
+    for row in rows:  # what is reported must not choose the constant
+        if row["phase"] == "report" and row["constant"] == 1.0:
             row["value"] += 10.0
     kept = tuned_rows(rows)
-    assert {row["width"] for row in kept if row["policy"] == "LinUCB"} == {3.0}
+    assert {row["constant"] for row in kept if row["policy"] == "LinUCB"} == {3.0}
     assert {row["phase"] for row in kept} == {"report"}
 
 

@@ -9,7 +9,7 @@ from numba import njit
 import heavybandits as hb
 import naive
 from heavybandits import linalg
-from heavybandits.regions import log_volume, make_region, measure, widen
+from heavybandits.engine.regions import add_observation, log_volume, make_region, measure
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = st.integers(1, 7)
@@ -107,7 +107,7 @@ def projected(point: np.ndarray, design: np.ndarray, limit: float) -> np.ndarray
     region.centre[:], region.design[:] = point, design
     region.inverse[:] = np.linalg.inv(design)
     region.inverse[:] = (region.inverse + region.inverse.T) / 2
-    moved = hb.BallProjection(limit).project(region)
+    moved = hb.estimators.BallProjection(limit).project(region)
     assert moved == (linalg.norm(point) > limit)
     return region.centre.copy()
 
@@ -211,7 +211,7 @@ def test_projection_of_a_point_on_the_sphere_is_that_point():
 def widen_many(region, arms, order, weight):
     for i in order:
         measure(region, arms[i])
-        widen(region, arms[i], weight)
+        add_observation(region, arms[i], weight)
 
 
 def exact_design(arms: np.ndarray, counts: np.ndarray, weight: float) -> np.ndarray:
@@ -244,7 +244,7 @@ def test_the_volume_is_known_however_fast_and_far_it_grows():
     region, total = make_region(5, 1.0), 0.0
     for axis, weight in zip(np.eye(5), [1e90, 1e90, 1e99, 1e101, 1e200], strict=True):
         measure(region, axis)
-        widen(region, axis, weight)
+        add_observation(region, axis, weight)
         total += np.log(weight)
         assert log_volume(region) == pytest.approx(total, rel=1e-12)
 
@@ -257,7 +257,7 @@ def test_the_inverse_is_the_inverse_after_any_number_of_updates(seed, dim, updat
         x = rng.normal(size=dim)
         width = measure(region, x)
         assert width == pytest.approx(np.sqrt(x @ np.linalg.solve(design, x)), rel=1e-9)
-        growth = widen(region, x, 0.7)
+        growth = add_observation(region, x, 0.7)
         assert growth == pytest.approx(1 + 0.7 * width * width, rel=1e-12)
         design += 0.7 * np.outer(x, x)
     np.testing.assert_allclose(region.inverse, np.linalg.inv(design), rtol=1e-9, atol=1e-12)
@@ -271,7 +271,7 @@ def test_a_repair_leaves_the_inverse_where_it_was():
     for _ in range(1024):
         x = rng.normal(size=4)
         measure(region, x)
-        widen(region, x, 0.1)
+        add_observation(region, x, 0.1)
         design += 0.1 * np.outer(x, x)
     np.testing.assert_allclose(region.inverse @ design, np.eye(4), atol=1e-12)
     np.testing.assert_array_equal(region.inverse, region.inverse.T)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 import naive
-from heavybandits.parts import check_link
+from heavybandits.engine.link_checks import check_link
 
-LINKS = [hb.Identity(), hb.Logistic(), hb.Probit(), hb.Exponential()]
+LINKS = [hb.links.Identity(), hb.links.Logistic(), hb.links.Probit(), hb.links.Exponential()]
 ids = [type(link).__name__ for link in LINKS]
 
 
@@ -47,7 +47,7 @@ def test_links_increase(low, step):
         assert link.mean(low + step) >= link.mean(low)
 
 
-class Folded(hb.Logistic):
+class Folded(hb.links.Logistic):
     """Not a link: its slope changes sign."""
 
     __slots__ = ()
@@ -63,10 +63,10 @@ def test_a_link_that_does_not_increase_is_refused_with_the_place():
 
 def test_a_link_whose_slope_underflows_is_refused():
     with pytest.raises(hb.InvalidInput, match="positive slope"):
-        check_link(hb.Logistic(), 1000.0)
+        check_link(hb.links.Logistic(), 1000.0)
 
 
-@pytest.mark.parametrize("link", [None, "logistic", 3, object(), hb.Raw()])
+@pytest.mark.parametrize("link", [None, "logistic", 3, object(), hb.filters.Raw()])
 def test_what_is_no_link_is_refused(link):
     with pytest.raises(hb.InvalidInput, match="link must have a method"):
         hb.crtm(dim=2, horizon=10, moment=1.0, link=link)

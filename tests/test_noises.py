@@ -10,6 +10,8 @@ from numba import njit
 from scipy import integrate, stats
 
 from heavybandits import noises
+from heavybandits.engine.streams import NOISE, stream_key
+from heavybandits.engine.verbs import draw
 from heavybandits.noises import (
     AlphaStable,
     Contaminated,
@@ -20,11 +22,8 @@ from heavybandits.noises import (
     Pareto,
     StudentT,
     SymmetricPareto,
-    check_noise,
-    reward_moment,
 )
-from heavybandits.streams import NOISE, stream_key
-from heavybandits.verbs import draw
+from heavybandits.noises.checks import check_noise, reward_moment
 
 KEY = stream_key(0, 0, NOISE)
 ALL = [

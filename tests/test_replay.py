@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
-from heavybandits.adaptive import AdaptiveClip
-from heavybandits.compiling import compiled
+from heavybandits.engine.compiling import compiled
+from heavybandits.filters import AdaptiveClip
 from heavybandits.replaying.log import make_log
 from heavybandits.replaying.protocols import (
     CellRounds,
@@ -29,7 +29,7 @@ from heavybandits.replaying.replay import (
 )
 from heavybandits.replaying.results import ReplayResult, bootstrap_mean
 
-POLICY = {"plain": lambda dim: hb.linucb(dim=dim, width=1.0)}
+POLICY = {"plain": lambda dim: hb.linucb(dim=dim, radius=1.0)}
 
 
 def make_frame(rows: int = 400, seed: int = 0) -> dict:
@@ -88,16 +88,17 @@ def test_days_of_different_length_are_masked() -> None:
 
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
-    from heavybandits.arms import FreshArms, make_view
+    from heavybandits.arms import Fresh
+    from heavybandits.engine.views import make_view
     from heavybandits.replaying.kernels import rounds_kernel
 
     rounds = make_rows(make_frame(200))
     offer = rounds.deal(1)
-    policy = make_policies({"p": hb.linucb(dim=3, width=1.0, filter=AdaptiveClip())}, 3)["p"]
+    policy = make_policies({"p": hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip())}, 3)["p"]
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), FreshArms(5, 3, 0.0)
+        view, arms = make_view(3, 5), Fresh(5, 3, 0.0)
         told = (policy, state, arms, view, rounds.features, offer.offers, rounds.rewards)
         rest = (offer.payers, np.zeros(1), chosen)
         make(*told, *rest)(*told, *rest)
@@ -172,7 +173,9 @@ def test_holdout_tells_signal_from_noise() -> None:
 
 def test_epoch_policies_play_cells_and_nothing_else() -> None:
     frame = make_frame()
-    policies = {"crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, width=0.1, plays=5)}
+    policies = {
+        "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, gamma_scale=0.1, plays=5)
+    }
     told = {"features": ["a", "b"], "reward": "y", "policies": policies, "orders": 2}
     result = replay(frame, **told, protocol="cells", group="cell", horizon=203)
     assert result.data["updates"].tolist() == [40, 40]

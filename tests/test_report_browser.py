@@ -5,10 +5,10 @@ import math
 import pytest
 
 from browser import Browser, find_browser
-from heavybandits.experiments.common.outputs import Figure, Findings, Panel, Series, Table, View
-from heavybandits.experiments.common.statistics import Estimate
-from heavybandits.experiments.common.verdicts import judge
-from heavybandits.report.pipeline import Run, make_report
+from heavybandits.paper.run import Run, make_report
+from heavybandits.reporting.outputs import Figure, Findings, Panel, Series, Table, View
+from heavybandits.reporting.verdicts import judge
+from heavybandits.support.statistics import Estimate
 
 pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="there is no Chromium here: apt-get install chromium"
@@ -32,7 +32,7 @@ def make_findings():
     names = ["a rather long name of an algorithm", "another"]
     categories = Panel("times", "", "ratio", [dots], "linear", "log", names)
     figures = [
-        Figure("lines", "Lines", "A caption.", [View("static", [lines]), View("frozen", [more])]),
+        Figure("lines", "Lines", "A caption.", [View("fixed", [lines]), View("frozen", [more])]),
         Figure("dots", "Dots", "A caption.", [View("all", [categories] * 3)]),
     ]
     wide = {f"a column of many words, number {i}": 1e6 + i for i in range(20)}

@@ -9,15 +9,15 @@ import heavybandits as hb
 from heavybandits.policies import Uniform
 
 DIM, ARMS, HORIZON, OUTLIER = 5, 10, 3000, 100
-LINK = hb.Identity()
+LINK = hb.links.Identity()
 SETTING: dict[str, Any] = {"dim": DIM, "horizon": HORIZON, "moment": 4.0, "link": LINK}
 POLICIES = {
-    "linucb": hb.linucb(dim=DIM, width=0.3),
-    "ol2m": hb.ol2m(dim=DIM, link=LINK, width=0.03),
-    "crtm": hb.crtm(**SETTING, width=0.01),
-    "crmm": hb.crmm(**SETTING, width=0.03, plays=5),
-    "truncate": hb.linucb(dim=DIM, width=0.3, filter=hb.Truncate(5.0)),
-    "clip": hb.linucb(dim=DIM, width=0.3, filter=hb.Clip(2.0)),
+    "linucb": hb.linucb(dim=DIM, radius=0.3),
+    "ol2m": hb.ol2m(dim=DIM, link=LINK, gamma_scale=0.03),
+    "crtm": hb.crtm(**SETTING, gamma_scale=0.01),
+    "crmm": hb.crmm(**SETTING, gamma_scale=0.03, plays=5),
+    "truncate": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Truncate(5.0)),
+    "clip": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Clip(2.0)),
     "uniform": Uniform(DIM, 1),
 }
 
@@ -25,11 +25,11 @@ POLICIES = {
 @pytest.fixture(scope="module")
 def later() -> dict[str, dict[str, float]]:
     """Regret a play after the outlier, without and with it: mean over six repetitions."""
-    calm = hb.StudentT(3.0)
-    noises = {"calm": calm, "hit": hb.Outlier(calm, play=OUTLIER, value=-1e4)}
+    calm = hb.noises.StudentT(3.0)
+    noises = {"calm": calm, "hit": hb.noises.Outlier(calm, play=OUTLIER, value=-1e4)}
     found: dict[str, dict[str, float]] = {name: {} for name in POLICIES}
     for label, noise in noises.items():
-        problem = hb.Problem(hb.FixedArms(ARMS, DIM, -1.0), LINK, noise)
+        problem = hb.Problem(hb.arms.Fixed(ARMS, DIM, -1.0), LINK, noise)
         result = hb.simulate(
             POLICIES,
             problem,

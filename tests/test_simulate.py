@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.loop import make_episode, play
+from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.streams import ARMS, stream_key
 from heavybandits.policies import Uniform
-from heavybandits.progress import Progress
-from heavybandits.simulate import check_problem, make_checkpoints, run_cell
-from heavybandits.streams import ARMS, stream_key
+from heavybandits.simulation.problem import check_problem
+from heavybandits.simulation.run import make_checkpoints, run_cell
+from heavybandits.support.progress import Progress
 
-module = sys.modules["heavybandits.simulate"]  # the name in the package is the function's
+module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
-CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, width=1e-3)
+CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, gamma_scale=1e-3)
 CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
-FIXED = hb.Problem(hb.FixedArms(6, DIM), hb.Logistic(), hb.StudentT(3.0))
+FIXED = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
 DETERMINISTIC = ("policy", "repetition", "play", "regret", "updates", "projections", "truncated")
 
 
@@ -71,23 +72,23 @@ def witness(arms, plays, horizon=42, repetition=0, noise=None):
     state, view, episode = policy.init(), arms.view(), make_episode(plays)
     noise = np.arange(1.0, horizon + 1) if noise is None else noise
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
-    arguments = (policy, state, arms, hb.Identity(), theta, view, key, noise, episode)
+    arguments = (policy, state, arms, hb.links.Identity(), theta, view, key, noise, episode)
     with np.errstate(over="ignore"):
         play(*arguments, np.arange(1, horizon + 1), out)
     return state, out
 
 
 def test_fixed_arms_are_drawn_once_and_fresh_ones_at_every_play():
-    fixed, _ = witness(hb.FixedArms(6, DIM), 1)
-    fresh, _ = witness(hb.FreshArms(6, DIM), 1)
+    fixed, _ = witness(hb.arms.Fixed(6, DIM), 1)
+    fresh, _ = witness(hb.arms.Fresh(6, DIM), 1)
     assert (fixed.offered[:42] == fixed.offered[0]).all()
     assert len({offered.tobytes() for offered in fresh.offered[:42]}) == 42
 
 
 def test_frozen_arms_are_those_of_fresh_ones_kept_for_a_decision():
-    fresh, _ = witness(hb.FreshArms(6, DIM), 1)
-    one, _ = witness(hb.FrozenArms(6, DIM), 1)
-    seven, _ = witness(hb.FrozenArms(6, DIM), 7)
+    fresh, _ = witness(hb.arms.Fresh(6, DIM), 1)
+    one, _ = witness(hb.arms.Frozen(6, DIM), 1)
+    seven, _ = witness(hb.arms.Frozen(6, DIM), 7)
     np.testing.assert_array_equal(one.offered, fresh.offered)
     assert seven.counts[0] == 6
     np.testing.assert_array_equal(seven.offered[:6], fresh.offered[0:42:7])
@@ -96,7 +97,7 @@ def test_frozen_arms_are_those_of_fresh_ones_kept_for_a_decision():
 def test_every_play_has_its_own_noise_whatever_the_policy():
     theta = np.full(DIM, 0.5)
     for plays in (1, 7):
-        state, _ = witness(hb.FrozenArms(6, DIM), plays)
+        state, _ = witness(hb.arms.Frozen(6, DIM), plays)
         for decision in range(42 // plays):
             mean = state.offered[decision][:, decision % 6] @ theta
             noise = np.arange(decision * plays, (decision + 1) * plays) + 1.0
@@ -105,7 +106,7 @@ def test_every_play_has_its_own_noise_whatever_the_policy():
 
 def test_regret_is_the_gap_of_the_means_summed_over_plays():
     for plays in (1, 7):
-        state, out = witness(hb.FrozenArms(6, DIM), plays)
+        state, out = witness(hb.arms.Frozen(6, DIM), plays)
         means = np.einsum("tdk,d->tk", state.offered[: 42 // plays], np.full(DIM, 0.5))
         taken = means[np.arange(len(means)), np.arange(len(means)) % 6]
         gaps = np.repeat(means.max(axis=1) - taken, plays)
@@ -113,15 +114,15 @@ def test_regret_is_the_gap_of_the_means_summed_over_plays():
 
 
 def test_the_tail_of_an_unfinished_decision_is_played_and_not_learned_from():
-    whole, _ = witness(hb.FixedArms(6, DIM), 7, horizon=42)
-    short, out = witness(hb.FixedArms(6, DIM), 7, horizon=40)
+    whole, _ = witness(hb.arms.Fixed(6, DIM), 7, horizon=42)
+    short, out = witness(hb.arms.Fixed(6, DIM), 7, horizon=40)
     assert (whole.counts[1], short.counts[1], short.counts[0]) == (6, 5, 6)
     assert (np.diff(out[34:, 0]) > 0).all()  # plays 36 to 40 cost regret
     assert out[34:, 1].tolist() == [5.0] * 6  # and bring no update
 
 
 def test_repetitions_differ_and_repeat():
-    first, again, other = (witness(hb.FixedArms(6, DIM), 1, repetition=r)[0] for r in (0, 0, 1))
+    first, again, other = (witness(hb.arms.Fixed(6, DIM), 1, repetition=r)[0] for r in (0, 0, 1))
     np.testing.assert_array_equal(first.offered, again.offered)
     assert not np.array_equal(first.offered, other.offered)
 
@@ -186,7 +187,7 @@ def test_a_tiny_run_gives_the_numbers_it_always_gave():
 
 
 def test_a_learner_beats_chance():
-    problem = FIXED._replace(arms=hb.FixedArms(6, DIM, -1.0), noise=hb.StudentT(3.0, 0.3))
+    problem = FIXED._replace(arms=hb.arms.Fixed(6, DIM, -1.0), noise=hb.noises.StudentT(3.0, 0.3))
     policies = {"CRTM": CRTM, "chance": Uniform(DIM)}
     result = run(policies=policies, problem=problem, repetitions=8, horizon=3000)
     assert result.final("CRTM").mean() < 0.2 * result.final("chance").mean()
@@ -250,7 +251,7 @@ def test_given_checkpoints_are_sorted_and_unique():
         ({"problem": FIXED._replace(theta=[np.nan] * 4)}, "theta must be finite"),
         ({"problem": FIXED._replace(link=None)}, "link must have a method"),
         ({"problem": FIXED._replace(theta=np.full(4, 1e4))}, "link must have a positive slope"),
-        ({"problem": FIXED._replace(noise=hb.StudentT(-1.0))}, "must be"),
+        ({"problem": FIXED._replace(noise=hb.noises.StudentT(-1.0))}, "must be"),
         ({"problem": FIXED._replace(noise=None)}, "noise"),
     ],
     ids=repr,
@@ -261,8 +262,8 @@ def test_what_cannot_be_run_is_refused(changes, words):
 
 
 def test_a_policy_of_several_plays_refuses_arms_that_change_at_every_play():
-    problem = FIXED._replace(arms=hb.FreshArms(6, DIM))
-    words = r"policies\['CRMM'\] plays an arm 7 times.*FreshArms changes at every play.*FrozenArms"
+    problem = FIXED._replace(arms=hb.arms.Fresh(6, DIM))
+    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes at every play.*Frozen"
     with pytest.raises(hb.InvalidInput, match=words):
         run(problem=problem)
 
@@ -287,7 +288,7 @@ def test_rows_are_tidy():
 
 
 def test_summaries_and_shares():
-    result = run(policies={"cut": CRTM._replace(filter=hb.Truncate(1.0))})
+    result = run(policies={"cut": CRTM._replace(filter=hb.filters.Truncate(1.0))})
     final = result.final("cut")
     (summary,) = result.summary()
     assert summary["mean"] == pytest.approx(final.mean())

@@ -17,14 +17,14 @@ import pytest
 import heavybandits as hb
 from heavybandits.agents.state import pack, unpack
 from heavybandits.agents.state_container import read_container, write_container
-from heavybandits.regions import GROWTH, LOGDET
+from heavybandits.engine.regions import GROWTH, LOGDET
 
 DIM = 3
 POLICIES = {
-    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, width=0.01, truncation=5.0),
+    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=5.0),
     "crmm": hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5),
-    "ol2m": hb.ol2m(dim=DIM, width=0.1),
-    "linucb": hb.linucb(dim=DIM, width=1.0),
+    "ol2m": hb.ol2m(dim=DIM, gamma_scale=0.1),
+    "linucb": hb.linucb(dim=DIM, radius=1.0),
 }
 
 
@@ -72,7 +72,7 @@ def test_continue_is_load_and_continue(name, rng, tmp_path, digest):
 
 def test_projections_do_not_stand_in_the_way():
     """Whatever flags an update leaves in the state, it can be saved right after."""
-    agent = hb.Agent(POLICIES["crtm"]._replace(filter=hb.Truncate(1e300)))
+    agent = hb.Agent(POLICIES["crtm"]._replace(filter=hb.filters.Truncate(1e300)))
     for reward in (1e6, -1e6, 1e100):
         agent.update(agent.select(np.eye(DIM)), reward)
         assert pack(agent.clone()) == pack(agent)

@@ -82,7 +82,7 @@ def test_a_later_change_of_the_settings_does_not_reach_the_cell() -> None:
         ({"a": [1, np.int64(2)]}, r"a'\]\[1\] must be plain JSON"),
         ({"a": float("nan")}, "must be finite"),
         ({"a": np.zeros(2)}, "plain JSON"),
-        ({"a": hb.StudentT(3.0)}, "plain JSON"),
+        ({"a": hb.noises.StudentT(3.0)}, "plain JSON"),
     ],
 )
 def test_settings_that_json_cannot_hold_are_refused(value: Any, words: str) -> None:
@@ -102,7 +102,7 @@ def test_a_function_that_is_not_there_is_refused_before_the_sweep(
 
 
 def test_one_cell_of_each_kind_comes_first_then_the_heavy_ones() -> None:
-    parts = [state.describe(part) for part in (hb.Raw(), hb.Median(3))]
+    parts = [state.describe(part) for part in (hb.filters.Raw(), hb.filters.Median(3))]
     cells = [
         Cell("math:sqrt", {"part": part, "n": n}, weight=n) for part in parts for n in (1, 5, 3)
     ]
@@ -400,8 +400,8 @@ def test_too_little_room_is_noticed_before_the_sweep(
 
 
 def simulations() -> list[Cell]:
-    problem = hb.Problem(hb.FixedArms(5, 3), hb.Logistic(), hb.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, width=1e-2)
+    problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
+    policy = hb.crtm(dim=3, horizon=500, moment=3.5, gamma_scale=1e-2)
     return [
         Cell(
             "heavybandits.sweep.simulation:simulate_cell",
@@ -443,8 +443,8 @@ def test_every_backend_writes_the_same_bytes(
 def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
     cells = simulations()
     outcome = run(cells, tmp_path)
-    problem = hb.Problem(hb.FixedArms(5, 3), hb.Logistic(), hb.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, width=1e-2)
+    problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
+    policy = hb.crtm(dim=3, horizon=500, moment=3.5, gamma_scale=1e-2)
     whole = hb.simulate(
         policy, problem, horizon=500, repetitions=4, seed=7, checkpoints=[100, 500], progress=False
     )
@@ -481,7 +481,7 @@ def test_loky_workers_use_one_thread_each_and_are_kept(tmp_path: Path) -> None:
 
 
 def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
-    from heavybandits.files import replace_atomically
+    from heavybandits.support.files import replace_atomically
 
     def write() -> None:
         for _ in range(50):

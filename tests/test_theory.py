@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandits import theory
-from heavybandits import validation as valid
+from heavybandits.support import validation as valid
 
 KAPPA, BOUND = 0.196611933, 0.731058579
 SHARED: dict[str, Any] = {"dim": 10, "horizon": 10**6, "kappa": KAPPA}

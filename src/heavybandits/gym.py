@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import Function, compiled
+from .engine.compiling import Function, compiled
+from .engine.streams import ARMS, NOISE, stream_key
+from .engine.verbs import draw, mean, refresh
 from .links import Logistic
 from .noises import StudentT
-from .results import optional
-from .simulate import Problem, check_problem
-from .streams import ARMS, NOISE, stream_key
-from .validation import InvalidInput, whole
-from .verbs import draw, mean, refresh
+from .simulation.problem import Problem, check_problem
+from .support.errors import InvalidInput
+from .support.optional import optional
+from .support.validation import whole
 
 gymnasium = optional("gymnasium", "gym")
 
@@ -128,9 +129,9 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
 
 
 def _default_arms() -> Any:
-    from .arms import FreshArms
+    from .arms import Fresh
 
-    return FreshArms(20, 10)
+    return Fresh(20, 10)
 
 
 if ENV_ID not in gymnasium.registry:

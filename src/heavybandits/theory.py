@@ -21,8 +21,8 @@ All regions are SQUARED radii. `corrected=True` repairs one step of the proofs: 
 import math
 from typing import NamedTuple
 
-from . import validation as valid
 from .radii import Growing, MedianRegion
+from .support import validation as valid
 
 
 def regularisation(kappa: float) -> float:
@@ -310,7 +310,7 @@ def median_radius(
         power=_excess(epsilon),
         start=penalty * norm * norm,
         volume=(2.0 if corrected else 1.0) * 4.0 * dim / kappa,
-        slowness=2.0 * penalty * dim / kappa,
+        time_scale=2.0 * penalty * dim / kappa,
     )
 
 

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiling import Function, compiled
-from ..kernels import choose_kernel, learn_kernel, predict_kernel
-from ..parts import check_finite, check_room, is_part
-from ..regions import Region
-from ..simulate import check_policies
-from ..validation import InvalidInput, finite_array, finite_number, positive, whole
-from ..verbs import tally
+from ..engine.compiling import Function, compiled
+from ..engine.identity import classes_of
+from ..engine.kernels import choose_kernel, learn_kernel, predict_kernel
+from ..engine.parts import is_part
+from ..engine.regions import Region
+from ..engine.verbs import tally
+from ..policies.checks import check_finite, check_policies, check_room
+from ..support.errors import InvalidInput
+from ..support.validation import finite_array, finite_number, positive, whole
 from . import state as state_file
-from .changes import Before
+from .changes import StateDiff
 from .ledger import Ledger, NoLedger
 from .offers import Allowed, Offers
 from .state_book import own_generator
@@ -50,7 +52,7 @@ class Agent:
     An agent may be called from several threads. A reward that is refused changes nothing.
 
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, width=0.01))
+    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, gamma_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
     >>> agent.updates, agent.counters["pending"]
@@ -114,7 +116,7 @@ class Agent:
 
     def _decide(self, arms: Any, allowed: Allowed) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
-        before = Before(self) if self._ledger.durable else None
+        before = StateDiff(self) if self._ledger.durable else None
         try:
             decision = self._choose(arms, allowed)
             changes = None if before is None else before.changes()
@@ -237,13 +239,13 @@ class Agent:
     def _do(self, events: list[Event]) -> None:
         try:
             for event in events:
-                self._happen(event)
+                self._apply(event)
         except BaseException:  # an interrupt, say: memory is behind the ledger now
             self._ledger.drop()
             raise
         self._ledger.rest(self)
 
-    def _happen(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.kind == Kind.SELECT:
             self._book.issue(event)
         elif event.kind == Kind.ABANDON:
@@ -324,7 +326,7 @@ class Agent:
 
     def clone(self) -> "Agent":
         """An independent copy."""
-        return state_file.unpack(state_file.pack(self), parts=state_file.classes_of(self.policy))
+        return state_file.unpack(state_file.pack(self), parts=classes_of(self.policy))
 
     def save(self, path: str | Path) -> None:
         """Write policy, state, pending tickets and generator to one file, at once or not at all."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .agent import Agent
 
 
-class Before:
+class StateDiff:
     """The kept arrays and the generator before a choice: to log what it changed, or to undo it."""
 
     def __init__(self, agent: "Agent") -> None:
@@ -43,7 +43,7 @@ class Before:
 
 
 def install(agent: "Agent", changes: dict[str, Any]) -> None:
-    """Do to the agent what `Before.changes` saw."""
+    """Do to the agent what `StateDiff.changes` saw."""
     arrays = kept(agent._state)
     for name, data in changes["arrays"].items():
         array = arrays[name]

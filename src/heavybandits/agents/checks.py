@@ -7,16 +7,12 @@ Every policy of the library passes; run it on your own. The questions themselves
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..parts import cast, is_part
-from ..validation import InvalidInput
+from ..engine.parts import cast, is_part
+from ..support.errors import InvalidInput, PolicyError
 
 Check = Callable[[Any], None]
 
 CHECKS: dict[str, Check] = {}
-
-
-class PolicyError(AssertionError):
-    """A policy that does not keep its promises; the message has a line for each that it broke."""
 
 
 def check(function: Check) -> Check:
@@ -54,7 +50,7 @@ def check_policy(policy: Any, *, expected_failures: Mapping[str, str] | None = N
     PolicyError : with a line for every check that failed, after all of them have run.
 
     >>> import heavybandits as hb
-    >>> len(check_policy(hb.linucb(dim=2, width=1.0))) == len(list_checks())
+    >>> len(check_policy(hb.linucb(dim=2, radius=1.0))) == len(list_checks())
     True
     """
     expected = dict(expected_failures or {})
@@ -87,4 +83,4 @@ def _name(policy: Any) -> str:
 
 def _load() -> None:
     """The modules with the checks, which register themselves."""
-    from . import checks_inputs, checks_state  # noqa: F401
+    from . import checks_state  # noqa: F401

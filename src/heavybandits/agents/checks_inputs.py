@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..parts import cast, is_part
-from ..validation import InvalidInput
+from ..engine.identity import build, classes_of, describe
+from ..engine.parts import cast, is_part
+from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require
-from .state import build, classes_of, describe, known_parts, pack
+from .state import known_parts, pack
 from .state_arrays import flatten, kept
 
 Floats = NDArray[np.float64]
@@ -72,7 +73,7 @@ def refuses(agent: Agent, call: Any, what: str) -> None:
 @check
 def verbs(policy: Any) -> None:
     """It has every verb of a policy."""
-    wanted = ("init", "choose", "learn", "appraise", "tally", "plays", "dim")
+    wanted = ("init", "choose", "learn", "estimate_arm", "tally", "plays", "dim")
     missing = [name for name in wanted if not hasattr(policy, name)]
     require(not missing, f"it lacks {', '.join(missing)}")
 

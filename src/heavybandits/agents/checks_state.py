@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arms import FreshArms, make_view
+from ..arms import Fresh
+from ..engine.identity import classes_of
+from ..engine.views import make_view
 from .agent import Agent
 from .checks import check, require
 from .checks_inputs import ROWS, bits, decisions, make_arms, make_rewards, train, trained
 from .ledger import Ledger
-from .state import classes_of, load, pack
+from .state import load, pack
 from .state_arrays import kept
 
 EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1e-300, 1e16)
@@ -175,13 +177,13 @@ def tallies(policy: Any) -> None:
 def uncompiled(policy: Any) -> None:
     """Its text gives the same bits whether it is compiled or not."""
     agent, state = Agent(policy), policy.init()
-    offer, view = FreshArms(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
+    offer, view = Fresh(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
         view.features[:, :ROWS], view.synced[0] = make_arms(policy, t).T, -1
         with np.errstate(all="ignore"):
             arm = policy.choose(state, offer, view)
-            policy.appraise(state, view.chosen)
+            policy.estimate_arm(state, view.chosen)
             policy.learn(state, view.chosen.copy(), rewards.copy())
         for y in rewards:
             ticket = agent.select(make_arms(policy, t))

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..files import sync_folder
+from ..engine.identity import classes_of, describe
+from ..support.errors import LedgerError, StateError
+from ..support.files import sync_folder
 from . import state as state_file
 from .changes import differences, install
 from .tickets import Decision, Event, Kind
@@ -48,10 +50,6 @@ CREATE VIEW plays AS
 
 
 Statement = tuple[str, tuple[Any, ...]]
-
-
-class LedgerError(RuntimeError):
-    """A ledger that cannot be opened, written or believed. Nothing was acknowledged."""
 
 
 class NoLedger:
@@ -157,7 +155,7 @@ class Ledger:
         self._since = len(tail)
 
     def _begin(self, agent: "Agent") -> None:
-        policy = json.dumps(state_file.describe(agent.policy), sort_keys=True)
+        policy = json.dumps(describe(agent.policy), sort_keys=True)
         statements: list[Statement] = [(part, ()) for part in SCHEMA.split(";") if part.strip()]
         statements += [
             (f"PRAGMA application_id = {APPLICATION}", ()),
@@ -170,7 +168,7 @@ class Ledger:
 
     def _check_policy(self, agent: "Agent") -> None:
         stored = json.loads(self._rows("SELECT value FROM about WHERE name = 'policy'")[0][0])
-        given = json.loads(json.dumps(state_file.describe(agent.policy)))
+        given = json.loads(json.dumps(describe(agent.policy)))
         different = list(differences(stored, given))
         if different:
             raise LedgerError(
@@ -180,13 +178,13 @@ class Ledger:
 
     def _restore(self, agent: "Agent") -> int:
         """Take over the last state that is whole; the event it was taken after."""
-        parts = state_file.classes_of(agent.policy)
+        parts = classes_of(agent.policy)
         trouble: Exception | None = None
         for event, data in self._rows("SELECT event, data FROM states ORDER BY event DESC"):
             try:
                 agent._take_over(state_file.unpack(data, parts))
                 return int(event)
-            except state_file.StateError as error:
+            except StateError as error:
                 trouble = error
         raise LedgerError(f"{self.path} is damaged: it holds no state that is whole") from trouble
 
@@ -198,7 +196,7 @@ class Ledger:
             decision = Decision(arm, x, estimate, width, agent.policy.plays)
         if changes is not None:
             install(agent, json.loads(changes))
-        agent._happen(Event(Kind(kind), ticket, time, reward, decision))
+        agent._apply(Event(Kind(kind), ticket, time, reward, decision))
 
     # ---- writing
 

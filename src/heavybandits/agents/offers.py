@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arms import FreshArms, View, make_view
-from ..parts import check_arms, finite_features, is_part
-from ..validation import InvalidInput
+from ..arms import Fresh
+from ..arms.checks import check_arms, finite_features
+from ..engine.parts import is_part
+from ..engine.views import View, make_view
+from ..support.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
@@ -56,7 +58,7 @@ class Offers:
         if size not in self._sets:
             if len(self._sets) >= MOST_SETS:
                 self._sets.clear()
-            self._sets[size] = FreshArms(size, self._dim, 0.0), make_view(self._dim, size)
+            self._sets[size] = Fresh(size, self._dim, 0.0), make_view(self._dim, size)
         return self._sets[size]
 
     def _warn_norm(self, arms: Floats) -> None:

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ..files import replace_atomically
-from ..parts import cast, is_part
-from .state_arrays import StateError as StateError
+from ..engine.identity import build, describe
+from ..engine.parts import cast
+from ..support.errors import StateError
+from ..support.files import replace_atomically
 from .state_arrays import check_size, check_state, fill, kept
 from .state_arrays import flatten as flatten
 from .state_book import describe_decision, restore
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 LARGEST_FILE = 4 << 30
 
 
-# ---- parts as JSON
-
-
 def known_parts() -> dict[str, type]:
     """The parts of the library by name: the NamedTuples of all its modules."""
     package = __name__.partition(".")[0]
@@ -42,41 +39,6 @@ def known_parts() -> dict[str, type]:
         for name, item in list(vars(module).items())
         if isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")
     }
-
-
-def classes_of(part: Any) -> set[type]:
-    """The classes of a part and of the parts in it."""
-    if not is_part(part):
-        return set()
-    return {type(part)}.union(*(classes_of(field) for field in part))
-
-
-def describe(value: Any) -> Any:
-    """A part as plain JSON."""
-    if is_part(value):
-        fields = {name: describe(field) for name, field in zip(value._fields, value, strict=True)}
-        return {"part": type(value).__name__, "fields": fields}
-    if isinstance(value, np.ndarray):
-        return {"array": value.tolist()}
-    return value
-
-
-def build(description: Any, known: dict[str, type]) -> Any:
-    """The part that `describe` described."""
-    if not isinstance(description, dict):
-        return description
-    if set(description) == {"array"}:
-        return np.array(description["array"], dtype=np.float64)
-    if set(description) != {"part", "fields"} or not isinstance(description["fields"], dict):
-        raise StateError("the policy in the file is not described as parts")
-    name, fields = description["part"], description["fields"]
-    if name not in known:
-        raise StateError(
-            f"the file uses a part {name!r}; if it is yours, load(path, parts=[{name}])"
-        )
-    if set(fields) != set(known[name]._fields):  # type: ignore[attr-defined]
-        raise StateError(f"the fields of {name!r} in the file are not those of this version")
-    return known[name](**{key: build(field, known) for key, field in fields.items()})
 
 
 # ---- agents as bytes
@@ -143,7 +105,7 @@ def load(path: str | Path, parts: Iterable[type] = ()) -> "Agent":
     parts : classes of your own parts that the policy uses. Never taken from the file.
 
     >>> import heavybandits as hb, tempfile
-    >>> agent = hb.Agent(hb.linucb(dim=2, width=1.0))
+    >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     agent.save(f"{folder}/bandit.state")
     ...     hb.load(f"{folder}/bandit.state").policy == agent.policy

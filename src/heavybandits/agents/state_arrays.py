@@ -6,16 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..parts import is_part
-from ..regions import GROWTH, LOGDET, Region
+from ..engine.parts import is_part
+from ..engine.regions import GROWTH, LOGDET, Region
+from ..support.errors import StateError
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
 FREE = 512  # a length up to this needs no data to show for it
 HEADER = "header.json"
-
-
-class StateError(ValueError):
-    """A state file that is damaged, foreign, too new or not to be trusted."""
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:

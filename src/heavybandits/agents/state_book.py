@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..validation import InvalidInput, finite_array, finite_number, whole
-from .state_arrays import LARGEST_NUMBER, StateError
+from ..support.errors import InvalidInput, StateError
+from ..support.validation import finite_array, finite_number, whole
+from .state_arrays import LARGEST_NUMBER
 from .tickets import Decision
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import zipfile
 from typing import Any
 
-from .state_arrays import StateError
+from ..support.errors import StateError
 
 FORMAT = 1
 HEADER = "header.json"

@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import InvalidInput
+from ..support.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
-from ..sweep import SweepError
-from ..validation import InvalidInput
+from ..support.errors import InvalidInput, SweepError
 from .bounds import bounds
 from .data import register
 from .reproduce import report, reproduce

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ..data import LOADERS, DataError, load_data
+from ..data import LOADERS, load_data
+from ..diagnosis.diagnose import diagnose
 from ..replaying.replay import PROTOCOLS, replay
 from ..replaying.results import ReplayResult
-from ..tails.diagnose import diagnose
-from ..validation import InvalidInput
+from ..support.errors import DataError, InvalidInput
 
 
 def register(group: click.Group) -> None:
@@ -177,14 +177,13 @@ def _protocol(name: str, protocol: str | None) -> dict[str, Any]:
 
 
 def _policies(dim: int, width: float, clip: float) -> dict[str, Any]:
-    from ..adaptive import AdaptiveClip
-    from ..algorithms import linucb
-    from ..filters import Clip
+    from ..algorithms.linear import linucb
+    from ..filters import AdaptiveClip, Clip
 
     return {
-        "linucb": linucb(dim=dim, width=width),
-        f"linucb, clip {clip:g}": linucb(dim=dim, width=width, filter=Clip(clip)),
-        "linucb, adaptive clip": linucb(dim=dim, width=width, filter=AdaptiveClip()),
+        "linucb": linucb(dim=dim, radius=width),
+        f"linucb, clip {clip:g}": linucb(dim=dim, radius=width, filter=Clip(clip)),
+        "linucb, adaptive clip": linucb(dim=dim, radius=width, filter=AdaptiveClip()),
     }
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from ..experiments import NAMES
-from ..experiments.common.profiles import PROFILES
-from ..experiments.common.running import Runner, Stored
-from ..report.pipeline import Run, all_verdicts, as_json, make_report, run_experiments
-from ..report.style import shown
-from ..report.tables import to_text
+from ..paper import NAMES
+from ..paper.profiles import PROFILES
+from ..paper.run import Run, all_verdicts, as_json, make_report, run_experiments
+from ..paper.running import Runner, Stored
+from ..reporting.style import shown
+from ..reporting.tables import to_text
 from .shared import print_json
 
 SHOWN = ("outcome", "claim", "reading", "measured", "95% interval")

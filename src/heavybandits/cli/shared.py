@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from .. import links, noises
-from ..arms import FixedArms, FreshArms, FrozenArms
-from ..simulate import Problem
-from ..validation import InvalidInput
+from ..arms import Fixed, Fresh, Frozen
+from ..simulation.problem import Problem
+from ..support.errors import InvalidInput
 
 LINKS: dict[str, Any] = {
     "logistic": links.Logistic(),
@@ -18,7 +18,7 @@ LINKS: dict[str, Any] = {
     "probit": links.Probit(),
     "exponential": links.Exponential(),
 }
-ARM_SETS = {"static": FixedArms, "frozen": FrozenArms, "fresh": FreshArms}
+ARM_SETS = {"fixed": Fixed, "frozen": Frozen, "fresh": Fresh}
 
 # name: (how to make it from the numbers after the colon, what they are)
 NOISES: dict[str, tuple[Callable[..., Any], str]] = {
@@ -77,7 +77,7 @@ def problem_options(command: Any) -> Any:
         click.option(
             "--changes",
             type=click.Choice(list(ARM_SETS)),
-            default="static",
+            default="fixed",
             show_default=True,
             help="Arms that stand still, change at every decision, or at every play.",
         ),

@@ -1,15 +1,15 @@
-"""`simulate` lets algorithms play a problem, `tune` searches the width for each of them."""
+"""`simulate` lets algorithms play a problem, `tune` searches the constant for each of them."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..experiments.common.roster import ROSTER, make_policy, setting
-from ..experiments.common.tuning import at_edge, grid
-from ..report.tables import to_text
-from ..results import Result
-from ..simulate import simulate as run_simulation
+from ..paper.roster import ROSTER, make_policy, setting
+from ..paper.tuning import at_edge, grid
+from ..reporting.tables import to_text
+from ..simulation.results import Result
+from ..simulation.run import simulate as run_simulation
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
@@ -17,14 +17,14 @@ _NAMES = click.Choice(list(ROSTER), case_sensitive=False)
 
 
 def run(
-    names: tuple[str, ...], width: float | None, problem: dict[str, Any], options: dict[str, Any]
+    names: tuple[str, ...], constant: float | None, problem: dict[str, Any], options: dict[str, Any]
 ) -> Result:
-    """Simulate the named algorithms at one width on the problem of the options."""
+    """Simulate the named algorithms at one constant on the problem of the options."""
     made = make_problem(**problem)
     epsilon = finite_moment(made.noise)
     sizes = (problem["dim"], options["horizon"], epsilon, made.link, problem["arms"])
     known = setting(made.noise, *sizes)
-    policies = {name: make_policy(name, known, width) for name in names}
+    policies = {name: make_policy(name, known, constant) for name in names}
     quiet = options["quiet"]
     return run_simulation(
         policies,
@@ -48,14 +48,16 @@ def split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 @click.argument("algorithms", nargs=-1, required=True, type=_NAMES)
 @problem_options
 @run_options
-@click.option("--width", type=float, help="c of the tuned radius; the theorem's radius without it.")
+@click.option(
+    "--constant", type=float, help="c of the tuned radius; the theorem's radius without it."
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="All rows, as Parquet."
 )
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="PNG, SVG or PDF.")
 def simulate(
     algorithms: tuple[str, ...],
-    width: float | None,
+    constant: float | None,
     out: Path | None,
     plot: Path | None,
     as_json: bool,
@@ -64,10 +66,10 @@ def simulate(
     """Let ALGORITHMS play one problem; final regret of each.
 
     \b
-    heavybandits simulate CRTM OL2M --horizon 100000 --width 0.001
+    heavybandits simulate CRTM OL2M --horizon 100000 --constant 0.001
     heavybandits simulate CRTM --noise pareto:1.5:1 --changes fresh --plot regret.png
     """
-    result = run(algorithms, width, *split(options))
+    result = run(algorithms, constant, *split(options))
     if out is not None:
         result.to_parquet(out)
     if plot is not None:
@@ -76,13 +78,15 @@ def simulate(
     print_json(rows) if as_json else click.echo(to_text(rows, SUMMARY))
 
 
-@click.command(short_help="Search the width c of ALGORITHMS.")
+@click.command(short_help="Search the constant c of ALGORITHMS.")
 @click.argument("algorithms", nargs=-1, required=True, type=_NAMES)
 @problem_options
 @run_options
-@click.option("--widths", default=9, show_default=True, help="Log-spaced widths in [1e-4, 1].")
-def tune(algorithms: tuple[str, ...], widths: int, as_json: bool, **options: Any) -> None:
-    """Search the width c of ALGORITHMS: mean final regret at every point of the grid.
+@click.option(
+    "--constants", default=9, show_default=True, help="Log-spaced constants in [1e-4, 1]."
+)
+def tune(algorithms: tuple[str, ...], constants: int, as_json: bool, **options: Any) -> None:
+    """Search the constant c of ALGORITHMS: mean final regret at every point of the grid.
 
     Report a tuned algorithm on another --seed than it was tuned on.
 
@@ -90,7 +94,7 @@ def tune(algorithms: tuple[str, ...], widths: int, as_json: bool, **options: Any
     heavybandits tune CRTM OL2M GLOC --horizon 100000 --seed 1
     """
     problem, rest = split(options)
-    points = grid(widths)
+    points = grid(constants)
     results = {c: run(algorithms, c, problem, rest) for c in points}
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(algorithms):

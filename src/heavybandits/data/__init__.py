@@ -6,9 +6,10 @@ by its metadata (the package itself is not imported) and checked against a SHA-2
 
 from collections.abc import Callable
 
+from ..support.errors import DataError
 from .cdnow import load_cdnow
 from .rand import load_rand
-from .sets import DataError, Dataset
+from .sets import Dataset
 from .stocks import load_nyse_new, load_nyse_old, load_sp500
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
@@ -27,7 +28,7 @@ def load_data(name: str) -> Dataset:
 
     >>> load_data("films")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    heavybandits.data.sets.DataError: name must be one of rand, cdnow, ...; got 'films'
+    heavybandits.support.errors.DataError: name must be one of rand, cdnow, ...; got 'films'
     """
     if name not in LOADERS:
         raise DataError(f"name must be one of {', '.join(LOADERS)}; got {name!r}")

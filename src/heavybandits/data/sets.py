@@ -5,9 +5,7 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-
-class DataError(ValueError):
-    """A data set that is not there, or not the one that was studied."""
+from ..support.errors import DataError
 
 
 class Source(NamedTuple):

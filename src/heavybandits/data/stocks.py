@@ -30,7 +30,7 @@ SP500 = Source(
     sha256="ee21cac28befb1d0a739a9ceb22184f995394726aa0cfde9a21941d1ac04ac0d",
 )
 WINDOWS = (1, 2, 3, 5, 10, 20, 60, 120, 250)  # days of past return that the nine scores look at
-FIFTHS = ("past_1", "past_20")  # whose fifths make the 25 static cells
+FIFTHS = ("past_1", "past_20")  # whose fifths make the 25 fixed cells
 
 
 def load_nyse_new() -> Dataset:

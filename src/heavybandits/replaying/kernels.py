@@ -4,9 +4,9 @@ the actions of a log of which one is known."""
 import math
 from typing import Any
 
-from ..compiling import Function, stamped
-from ..jitable import jitable
-from ..verbs import choose, learn
+from ..engine.compiling import Function, stamped
+from ..engine.jitable import jitable
+from ..engine.verbs import choose, learn
 
 
 @jitable

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arms import FreshArms, make_view
-from ..compiling import compiled
-from ..simulate import run_all
-from ..validation import InvalidInput, finite_array
-from ..verbs import tally
-from . import frames
+from ..arms import Fresh
+from ..data import frames
+from ..engine.compiling import compiled
+from ..engine.verbs import tally
+from ..engine.views import make_view
+from ..support.errors import InvalidInput
+from ..support.threads import run_all
+from ..support.validation import finite_array
 from .kernels import log_kernel
 from .protocols import scale_features
 from .results import ReplayResult
@@ -149,7 +151,7 @@ def _pass_log(name: str, policy: Any, log: Log, order: int, scale: float) -> dic
     arguments = (
         policy,
         state,
-        FreshArms(len(log.actions), log.dim, 0.0),
+        Fresh(len(log.actions), log.dim, 0.0),
         make_view(log.dim, len(log.actions)),
         log.contexts,
         log.actions,

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import InvalidInput, whole
+from ..support.errors import InvalidInput
+from ..support.validation import whole
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -25,7 +26,7 @@ class Rounds(Protocol):
     features: Floats
     rewards: Floats
     size: int
-    static: bool
+    fixed: bool
 
     def deal(self, order: int) -> Offer: ...
 
@@ -59,7 +60,7 @@ def fit_oracle(features: Floats, rewards: Floats) -> Floats:
 class RowRounds:
     """K rows a round, without replacement, in a random order; rows left over are not offered."""
 
-    static = False
+    fixed = False
 
     def __init__(self, features: Floats, rewards: Floats, size: int, seed: int) -> None:
         self.features, self.rewards, self.seed = features, rewards, seed
@@ -82,7 +83,7 @@ class RowRounds:
 class DayRounds:
     """The rows of a group are the arms of a round. Order 0 is the data's, others are random."""
 
-    static = False
+    fixed = False
 
     def __init__(self, features: Floats, rewards: Floats, groups: Any, seed: int) -> None:
         self.features, self.rewards, self.seed = features, rewards, seed
@@ -117,7 +118,7 @@ class CellRounds:
     at each play, in a random order that starts again when it is used up. So policies that play an
     arm many times a decision can play as well."""
 
-    static = True
+    fixed = True
 
     def __init__(
         self, features: Floats, rewards: Floats, groups: Any, horizon: int | None, seed: int

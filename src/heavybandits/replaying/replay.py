@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adaptive import AdaptiveClip
-from ..algorithms import linucb
-from ..arms import FreshArms, make_view
-from ..compiling import compiled
-from ..filters import Clip
-from ..simulate import check_policies, run_all
-from ..validation import InvalidInput, positive, whole
-from ..verbs import tally
-from . import frames
+from ..algorithms.linear import linucb
+from ..arms import Fresh
+from ..data import frames
+from ..engine.compiling import compiled
+from ..engine.verbs import tally
+from ..engine.views import make_view
+from ..filters import AdaptiveClip, Clip
+from ..policies.checks import check_policies
+from ..support.errors import InvalidInput
+from ..support.threads import run_all
+from ..support.validation import positive, whole
 from .kernels import rounds_kernel
 from .log import read_log, replay_log
 from .protocols import (
@@ -42,9 +44,9 @@ def default_policies(dim: int) -> dict[str, Any]:
     ['linucb', 'linucb clip', 'linucb adaptive']
     """
     return {
-        "linucb": linucb(dim=dim, width=1.0),
-        "linucb clip": linucb(dim=dim, width=1.0, filter=Clip(level=3.0)),
-        "linucb adaptive": linucb(dim=dim, width=1.0, filter=AdaptiveClip()),
+        "linucb": linucb(dim=dim, radius=1.0),
+        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(level=3.0)),
+        "linucb adaptive": linucb(dim=dim, radius=1.0, filter=AdaptiveClip()),
     }
 
 
@@ -80,7 +82,7 @@ def replay(
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
     protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
-        the rows of a `group` are. "cells": each `group` is one static arm that pays its own rows.
+        the rows of a `group` are. "cells": each `group` is one fixed arm that pays its own rows.
         "logged": one action a row was taken (columns `action`, `pscore`), uniformly at random; the
         rows on which the policy agrees are learned from, the rest is skipped.
     orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
@@ -163,7 +165,7 @@ def replay_rounds(
 ) -> ReplayResult:
     """Let policies play rounds whose rewards are all known."""
     for name, policy in policies.items():
-        if policy.plays > 1 and not rounds.static:
+        if policy.plays > 1 and not rounds.fixed:
             raise InvalidInput(
                 f"policies[{name!r}] plays an arm {policy.plays} times a decision, but the arms "
                 "change at every round: use protocol 'cells'"
@@ -191,7 +193,7 @@ def pass_once(policy: Any, rounds: Rounds, offer: Offer, scale: float) -> tuple[
     arguments = (
         policy,
         state,
-        FreshArms(rounds.size, dim, 0.0),
+        Fresh(rounds.size, dim, 0.0),
         make_view(dim, rounds.size),
         rounds.features,
         offer.offers,

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..results import Result, optional
+from ..simulation.results import Result
+from ..support.optional import optional
 
 RESAMPLES = 2000
 
@@ -69,7 +70,7 @@ class ReplayResult(Result):
     def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
         """The fraction of the oracle's gain (or the value) of every policy, a dot an order."""
         optional("matplotlib", "lab")
-        from ..tails.plots import plot_replay
+        from .plots import plot_replay
 
         return plot_replay(self, axes)
 

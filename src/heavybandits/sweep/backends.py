@@ -12,8 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from ..results import optional
-from ..validation import InvalidInput, whole
+from ..support.errors import InvalidInput
+from ..support.optional import optional
+from ..support.validation import whole
 from .worker import attach
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}

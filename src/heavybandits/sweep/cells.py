@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..validation import InvalidInput, positive
+from ..support.errors import InvalidInput
+from ..support.validation import positive
 
 
 def canonical(value: Any) -> str:
@@ -93,7 +94,7 @@ def check_json(name: str, value: Any) -> None:
 
     >>> check_json("settings", {"horizon": [1, {2}]})
     Traceback (most recent call last):
-    heavybandits.validation.InvalidInput: settings['horizon'][1] must be plain JSON, got {2}
+    heavybandits.support.errors.InvalidInput: settings['horizon'][1] must be plain JSON, got {2}
     """
     if isinstance(value, dict):
         for key, item in value.items():

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..files import replace_atomically
+from ..support.errors import SweepError
+from ..support.files import replace_atomically
 from .cells import Cell, canonical
-from .store import SweepError
 from .worker import refusal
 
 try:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..validation import whole
+from ..support.errors import CellError, SweepError
+from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
 from .cells import Cell, resolve, schedule
 from .display import Display
 from .folder import forget_failure, hold, note_failure
-from .store import CellError, SweepError, cell_path, check_room, load_cell
+from .store import cell_path, check_room, load_cell
 from .worker import CRASHED, DONE, RAISED, UNWRITABLE, Report, compute
 
 

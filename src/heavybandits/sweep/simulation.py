@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 
 from ..agents import state
-from ..simulate import (
-    check_match,
-    check_policies,
-    check_problem,
-    make_checkpoints,
-    run_cell,
-)
-from ..validation import InvalidInput, whole
+from ..engine.identity import build
+from ..policies.checks import check_match, check_policies
+from ..simulation.problem import check_problem
+from ..simulation.run import make_checkpoints, run_cell
+from ..support.errors import InvalidInput
+from ..support.validation import whole
 from .cells import resolve
 
 
@@ -38,15 +36,15 @@ def simulate_cell(
     parts : "module:Class" of parts of your own that they use.
 
     >>> import heavybandits as hb
-    >>> policy = state.describe(hb.linucb(dim=2, width=1.0))
-    >>> problem = hb.Problem(hb.FixedArms(3, 2), hb.Identity(), hb.Gaussian(1.0))
-    >>> result = simulate_cell(policy, state.describe(problem), 40, 1, 3, seed=0, checkpoints=4)
+    >>> policy = describe(hb.linucb(dim=2, radius=1.0))
+    >>> problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian(1.0))
+    >>> result = simulate_cell(policy, describe(problem), 40, 1, 3, seed=0, checkpoints=4)
     >>> result["play"].tolist(), result["regret"].shape
     ([10, 20, 30, 40], (2, 4))
     """
     ours = check_problem(build_parts(problem, parts))
     (player,) = check_policies(build_parts(policy, parts)).values()
-    check_match("policy", player, ours)
+    check_match("policy", player, ours.arms)
     first = whole("repetitions_from", repetitions_from, least=0)
     last = whole("repetitions_to", repetitions_to, least=first + 1)
     plays = make_checkpoints(whole("horizon", horizon), checkpoints)
@@ -69,7 +67,7 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
     >>> build_parts({"part": "StudentT", "fields": {"dof": 3.0, "scale": 2.0}})
     StudentT(dof=3.0, scale=2.0)
     """
-    return state.build(description, known_parts(parts or []))
+    return build(description, known_parts(parts or []))
 
 
 def known_parts(names: list[str]) -> dict[str, Any]:

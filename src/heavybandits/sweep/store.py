@@ -18,8 +18,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import replace_atomically
-from ..validation import InvalidInput
+from ..support.errors import CellError, InvalidInput, SweepError
+from ..support.files import replace_atomically
 from .cells import Cell, canonical
 
 FORMAT = 1
@@ -33,14 +33,6 @@ _EPOCH = (
     0,
     0,
 )  # the date of every entry: a file must not depend on when it was made
-
-
-class CellError(ValueError):
-    """The file of a cell is damaged, or is not that of this cell."""
-
-
-class SweepError(RuntimeError):
-    """A sweep cannot go on: its folder cannot be written, or its results are not there."""
 
 
 def cell_path(folder: str | Path, cell: Cell) -> Path:
@@ -98,8 +90,8 @@ def as_array(name: Any, value: Any) -> NDArray[Any]:
 
     >>> as_array("regret", {})
     Traceback (most recent call last):
-    heavybandits.validation.InvalidInput: result 'regret' must be an array, a number or a string,
-    got dict
+    heavybandits.support.errors.InvalidInput: result 'regret' must be an array, a number or a
+    string, got dict
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise InvalidInput(f"a result must have an identifier as its name, got {name!r}")

@@ -1,0 +1,23 @@
+"""The papers' names: each a citation, its assumptions and one expression over parts."""
+
+from .finite import bmm, btc, supbmm, supbtc
+from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
+from .linear import crt, linucb, menu, mom, tofu
+
+__all__ = [
+    "bmm",
+    "btc",
+    "crmm",
+    "crt",
+    "crtm",
+    "gloc",
+    "gloc_mom",
+    "linucb",
+    "menu",
+    "mom",
+    "ol2m",
+    "ol2m_mom",
+    "supbmm",
+    "supbtc",
+    "tofu",
+]

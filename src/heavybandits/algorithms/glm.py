@@ -1,0 +1,334 @@
+"""Generalised linear bandits, mean reward mu(x.theta)."""
+
+import math
+from typing import Any
+
+from .. import theory
+from ..engine.link_checks import check_link
+from ..engine.parts import cast, is_part
+from ..estimators import (
+    OnlineNewton,
+    OnlineToConfidence,
+)
+from ..filters import MeanOfMedians, Median, Raw, Truncate
+from ..filters.checks import check_filter
+from ..links import Logistic
+from ..policies import Optimism
+from ..radii import (
+    Constant,
+    GradientSum,
+    Growing,
+    LogisticRegion,
+    OnlineToConfidenceRegion,
+)
+from ..support.errors import InvalidInput
+from ..support.validation import epsilon as check_epsilon
+from ..support.validation import fraction, positive, whole
+from .finite import round_up
+from .projections import make_projection
+
+
+def _newton(dim: int, link: Any, norm: float, curvature: float, projection: str) -> OnlineNewton:
+    kappa = check_link(link, norm)
+    penalty = theory.regularisation(kappa)
+    return OnlineNewton(
+        whole("dim", dim), link, curvature, penalty, make_projection(projection, norm)
+    )
+
+
+def crtm(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    link: Any = Logistic(),
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    gamma_scale: float | None = None,
+    truncation: Any = None,
+    projection: str = "exact",
+    corrected: bool = False,
+) -> Optimism:
+    """CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
+
+    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the rest feed an online Newton step, and
+    the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
+
+    Assumes E|y|^{1+epsilon} <= `moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`. Arms
+    may change at every round. O(K d^2) a round, O(d^2) memory, regret
+    O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
+
+    Parameters
+    ----------
+    gamma_scale : None for Theorem 1's gamma (safe and enormous); a number c for the one the paper
+        tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
+        T^{(1-eps)/(1+eps)}.
+    truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
+        proof does not close); a number is that level, math.inf never truncates; a filter part is
+        used instead, e.g. `AdaptiveClip()`, whose level sets itself.
+    projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+    corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
+
+    >>> policy = crtm(dim=10, horizon=1_000_000, moment=3.534446647)
+    >>> round(policy.filter.level, 4), f"{policy.radius.squared:.4e}"
+    (18.269, '2.9342e+07')
+    """
+    kappa = check_link(link, positive("norm", norm))
+    moment = positive("moment", moment)
+    common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
+    keep: Any = Raw()
+    if truncation is None:
+        keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
+    elif is_part(truncation):
+        keep = check_filter(truncation)
+    elif truncation != math.inf:
+        keep = Truncate(positive("truncation", truncation))
+    if gamma_scale is None:
+        squared = theory.truncation_region(
+            **common,
+            moment=moment,
+            kappa=kappa,
+            bound=link.bound(norm),
+            norm=norm,
+            corrected=corrected,
+        )
+    else:
+        tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
+        squared = positive("gamma_scale", gamma_scale) * tuned
+    return cast(
+        Optimism(_newton(dim, link, norm, kappa / 2.0, projection), keep, Constant(squared))
+    )
+
+
+def crmm(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    link: Any = Logistic(),
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    gamma_scale: float | None = None,
+    plays: int | None = None,
+    projection: str = "exact",
+    corrected: bool = False,
+) -> Optimism:
+    """CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
+
+    Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
+    feeds one online Newton step. At T = 10^4 that is r = 244 and 40 updates in all.
+
+    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `moment` (the central moment
+    v), and arms that stand still for r plays. O(d^2 T / log T) in all; regret
+    O(d (log T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The
+    proof treats adaptive weights as fixed, so take the theorem's radius as a guide.
+
+    Parameters
+    ----------
+    gamma_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
+        c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, t counting updates.
+    plays : None for Algorithm 2's r.
+    projection, corrected : as in `crtm`.
+
+    >>> policy = crmm(dim=10, horizon=1_000_000, moment=3.0)
+    >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
+    (317, '6.46892e+06')
+    """
+    kappa = check_link(link, positive("norm", norm))
+    horizon, delta = whole("horizon", horizon), fraction("delta", delta)
+    moment = positive("moment", moment)
+    plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
+    newton = _newton(dim, link, norm, kappa / 2.0, projection)
+    power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
+    if gamma_scale is None:
+        radius: Any = theory.median_radius(
+            dim=dim,
+            horizon=horizon,
+            moment=moment,
+            kappa=kappa,
+            bound=link.bound(norm),
+            norm=norm,
+            epsilon=epsilon,
+            delta=delta,
+            plays=plays,
+            corrected=corrected,
+        )
+    else:
+        radius = Growing(positive("gamma_scale", gamma_scale) * dim, dim * newton.penalty, power)
+    return cast(Optimism(newton, Median(whole("plays", plays)), radius))
+
+
+def ol2m(
+    *,
+    dim: int,
+    link: Any = Logistic(),
+    delta: float = 0.01,
+    norm: float = 1.0,
+    gamma_scale: float | None = None,
+    curvature: str | float = "kappa",
+    projection: str = "exact",
+) -> Optimism:
+    """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
+
+    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) a
+    round; regret O~(d sqrt(T)).
+
+    Parameters
+    ----------
+    gamma_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
+    curvature : "kappa" adds kappa/2 x x^T a round, as Xue et al. describe it; "original" adds
+        beta/2, beta = 1/(2(1 + e^S)), as Zhang et al. do; or that number.
+    projection : "exact" as in the original; "none" is equation (2) of Xue et al.
+
+    >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
+    0.067235
+    """
+    kappa = check_link(link, positive("norm", norm))
+    beta = 1.0 / (2.0 * (1.0 + math.exp(norm)))
+    named = {"kappa": kappa / 2.0, "original": beta / 2.0}
+    if isinstance(curvature, str) and curvature not in named:
+        raise InvalidInput(f"curvature must be 'kappa', 'original' or a number, got {curvature!r}")
+    weight = named[curvature] if isinstance(curvature, str) else positive("curvature", curvature)
+    newton, delta = _newton(dim, link, norm, weight, projection), fraction("delta", delta)
+    if gamma_scale is None:
+        radius: Any = LogisticRegion(beta, norm, newton.penalty, delta)
+    else:
+        radius = Growing(positive("gamma_scale", gamma_scale) * dim, newton.penalty)
+    return cast(Optimism(newton, Raw(), radius))
+
+
+# ---- generalised linear
+
+
+def gloc(
+    *,
+    dim: int,
+    link: Any = Logistic(),
+    noise_scale: float | None = None,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    penalty: float = 1.0,
+    gamma_scale: float | None = None,
+    projection: str = "exact",
+) -> Optimism:
+    """GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
+
+    Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
+    noise that is sub-Gaussian at R = `noise_scale` (None for sqrt(L), that of a canonical model).
+    Anytime; O(K d^2) a round; regret O~((L(L + R)/kappa) d sqrt(T)).
+
+    Parameters
+    ----------
+    gamma_scale : None for their region; c for c sum g^2 ||x||^2_{V^-1}, as they and Xue et al.
+        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that
+        sum stops growing and GLOC may settle on a wrong arm: a property of this radius.
+    projection : "exact" as in the original; "none" is equation (2) of Xue et al. (2023).
+
+    >>> gloc(dim=2, gamma_scale=0.1).radius
+    GradientSum(scale=0.1)
+    """
+    norm = positive("norm", norm)
+    kappa, penalty = check_link(link, norm), positive("penalty", penalty)
+    part = make_projection(projection, norm)
+    estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
+    spread = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
+    spread = positive("noise_scale", spread)
+    region: Any = OnlineToConfidenceRegion(kappa, spread, norm, penalty, fraction("delta", delta))
+    if gamma_scale is not None:
+        region = GradientSum(positive("gamma_scale", gamma_scale))
+    return cast(Optimism(estimator, Raw(), region))
+
+
+def _mean_of_medians(
+    horizon: int, delta: float, plays: int | None, exponent: float, group: int | None
+) -> MeanOfMedians:
+    """n = ceil((16 ln(2T/delta))^{1/a}) plays in groups of ceil(n^a) (Zhong et al. 2021)."""
+    exponent = fraction("exponent", exponent)
+    if plays is None:
+        confidence = math.log(2.0 * whole("horizon", horizon) / fraction("delta", delta))
+        plays = round_up(math.pow(16.0 * confidence, 1.0 / exponent))
+    plays = whole("plays", plays)
+    size = round_up(math.pow(plays, exponent)) if group is None else whole("group", group)
+    return MeanOfMedians(plays, min(size, plays))
+
+
+def ol2m_mom(
+    *,
+    dim: int,
+    horizon: int,
+    link: Any = Logistic(),
+    delta: float = 0.01,
+    norm: float = 1.0,
+    gamma_scale: float | None = None,
+    plays: int | None = None,
+    exponent: float = 0.62,
+    group: int | None = None,
+    curvature: str | float = "kappa",
+    projection: str = "exact",
+) -> Optimism:
+    """OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+
+    Every arm is played n times; the n rewards are cut into groups, and the mean of the group
+    medians feeds OL2M. Radii count decisions. Assumes noise symmetric about zero, of any tail
+    index, and arms that stand still for n plays. At T = 10^6 the formula asks for n = 10206, which
+    leaves 97 decisions: `plays` is there to be used.
+
+    Parameters
+    ----------
+    plays : None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+    group : None for ceil(n^a). Leftovers are dropped.
+    gamma_scale, curvature, projection : as in `ol2m`.
+
+    >>> ol2m_mom(dim=10, horizon=10**6).filter
+    MeanOfMedians(plays=10206, group=306)
+    """
+    keep = _mean_of_medians(horizon, delta, plays, exponent, group)
+    single = ol2m(
+        dim=dim,
+        link=link,
+        delta=delta,
+        norm=norm,
+        gamma_scale=gamma_scale,
+        curvature=curvature,
+        projection=projection,
+    )
+    return cast(single._replace(filter=keep))
+
+
+def gloc_mom(
+    *,
+    dim: int,
+    horizon: int,
+    link: Any = Logistic(),
+    noise_scale: float | None = None,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    penalty: float = 1.0,
+    gamma_scale: float | None = None,
+    plays: int | None = None,
+    exponent: float = 0.62,
+    group: int | None = None,
+    projection: str = "exact",
+) -> Optimism:
+    """GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+
+    Assumptions, `plays`, `exponent` and `group` as in `ol2m_mom`, the rest as in `gloc`. Regret
+    O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as Xue et al. state it.
+
+    >>> gloc_mom(dim=10, horizon=10**4, plays=64, exponent=0.5).filter
+    MeanOfMedians(plays=64, group=8)
+    """
+    keep = _mean_of_medians(horizon, delta, plays, exponent, group)
+    single = gloc(
+        dim=dim,
+        link=link,
+        noise_scale=noise_scale,
+        delta=delta,
+        norm=norm,
+        penalty=penalty,
+        gamma_scale=gamma_scale,
+        projection=projection,
+    )
+    return cast(single._replace(filter=keep))

@@ -1,0 +1,197 @@
+"""What a diagnosis means: the recommendation, and every assumption in plain words."""
+
+import math
+from typing import Any, NamedTuple
+
+from .. import theory
+from .diagnose import Diagnosis, Estimate
+from .indices import Tail
+
+KAPPA = 1.0  # of the identity link, whose rewards are not bounded
+MILD = 2.5  # tail index above which clipping changed little in our replays of real data
+
+
+class Advice(NamedTuple):
+    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions`: name -> words."""
+
+    algorithm: str
+    code: str
+    reason: str
+    assumptions: dict[str, str]
+
+
+def advise(diagnosis: Diagnosis) -> Advice:
+    """What to use for rewards like these."""
+    dim = diagnosis.dim if diagnosis.dim is not None else "d"
+    assumptions = {
+        "linucb": _about_linucb(diagnosis),
+        "crtm": _about_crtm(diagnosis),
+        "crmm": _about_crmm(diagnosis),
+    }
+    if not diagnosis.heavy:
+        code = f"linucb(dim={dim}, noise_scale={_spread(diagnosis):.3g})"
+        reason = f"not heavy-tailed: use linucb (tail index {_shown(diagnosis.index)})"
+        return Advice("linucb", code, reason, assumptions)
+    if diagnosis.moments[1] == "no":
+        reason = (
+            "so heavy that the mean itself does not exist: no method that ranks arms by their mean "
+            "reward can work. Use a bounded version of the reward (its rank, its logarithm, a cap)"
+        )
+        return Advice("none", "", reason, assumptions)
+    code = f"linucb(dim={dim}, radius=1.0, filter=AdaptiveClip())"
+    return Advice("linucb with AdaptiveClip", code, _reason(diagnosis), assumptions)
+
+
+def _reason(diagnosis: Diagnosis) -> str:
+    """Why to clip, how much to expect of it, and what to mind."""
+    shown = _shown(diagnosis.index)
+    if diagnosis.index.value > MILD:
+        words = (
+            f"mildly heavy-tailed (tail index {shown}): the variance exists, and clipping changes "
+            "little either way"
+        )
+    else:
+        words = f"heavy-tailed (tail index {shown}): clip rewards at a level that sets itself"
+    if not diagnosis.symmetry.symmetric:
+        words += (
+            ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
+            "the features"
+        )
+    return f"{words}. Check by replaying your data with and without it"
+
+
+def _spread(diagnosis: Diagnosis) -> float:
+    return float(diagnosis.noise.std()) / diagnosis.scale
+
+
+def _about_linucb(diagnosis: Diagnosis) -> str:
+    ten = diagnosis.shares.get("10", 1.0)
+    carried = f"the 10 largest of {diagnosis.rows} rows carry {ten:.0%} of the sum of squares"
+    if diagnosis.heavy:
+        return f"needs sub-Gaussian noise, which this is not: {carried}"
+    return f"needs sub-Gaussian noise; nothing here speaks against it: {carried}"
+
+
+def _about_crtm(diagnosis: Diagnosis) -> str:
+    epsilon, moment = diagnosis.epsilon.value, diagnosis.raw_moment
+    words = (
+        f"needs E|y|^{1 + epsilon:.2f} <= u: for rewards divided by {diagnosis.scale:.4g}, "
+        f"u = {moment.value:.3g} (90%: {moment.low:.3g} to {moment.high:.3g}), so epsilon = "
+        f"{epsilon:.2f} and moment = {moment.high:.3g}"
+    )
+    if diagnosis.dim is None:
+        return words
+    level = theory.truncation_level(
+        dim=diagnosis.dim,
+        horizon=diagnosis.horizon,
+        moment=moment.high,
+        kappa=KAPPA,
+        epsilon=epsilon,
+        delta=diagnosis.delta,
+    )
+    beyond = int((abs(diagnosis.rewards) > level * diagnosis.scale).sum())
+    return (
+        f"{words}. Its level Gamma = {level:.3g} cuts {beyond} of {diagnosis.rows} rewards in the "
+        "first rounds (||x||_{V^-1} = 1) and fewer later"
+    )
+
+
+def _about_crmm(diagnosis: Diagnosis) -> str:
+    plays = theory.median_plays(horizon=diagnosis.horizon, delta=diagnosis.delta)
+    updates = diagnosis.horizon // plays
+    symmetry = diagnosis.symmetry
+    if symmetry.symmetric:
+        words = (
+            f"needs symmetric noise, and this is (distance of both sides {symmetry.distance:.2f})"
+        )
+    else:
+        words = (
+            f"needs symmetric noise, which this is not (distance of both sides "
+            f"{symmetry.distance:.2f}, trimmed mean {symmetry.shift:+.2f} scales off the median)"
+        )
+    left = f"{updates} updates" if updates != 1 else "1 update"
+    return (
+        f"{words}, and r plays of one arm per decision, here {plays}, which leaves {left} in "
+        f"{diagnosis.horizon} plays; v = {diagnosis.central_moment.value:.3g}"
+    )
+
+
+def _shown(estimate: Estimate) -> str:
+    """A number with its interval, infinity in words."""
+    if math.isinf(estimate.value) or estimate.value > 20.0:
+        return "above 20"
+    high = "above 20" if estimate.high > 20.0 else f"{estimate.high:.2f}"
+    return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {high}"
+
+
+def _describe_tail(name: str, tail: Tail | None) -> str:
+    if tail is None:
+        return f"  {name:<6} no tail to speak of (too few different values)"
+    ladder = tail.ladder
+    rungs = range(0, ladder.count.size, max(1, ladder.count.size // 6))
+    shown = "  ".join(f"{ladder.count[i]}:{ladder.index[i]:.2f}" for i in rungs)
+    return (
+        f"  {name:<6} Hill {tail.index:.2f} ({tail.low:.2f} to {tail.high:.2f}) from the "
+        f"{tail.count} rows beyond {tail.threshold:.4g}; generalised Pareto xi "
+        f"{tail.pareto:+.2f} +- {tail.error:.2f}\n         k:Hill  {shown}"
+    )
+
+
+def write_text(diagnosis: Diagnosis) -> str:
+    """The diagnosis as a page of text."""
+    advice, symmetry = advise(diagnosis), diagnosis.symmetry
+    moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
+    shares = ", ".join(f"{k}: {v:.1%}" for k, v in diagnosis.shares.items() if k != "per_mille")
+    kind = (
+        "noise left by a linear fit" if diagnosis.dim is not None else "rewards about their median"
+    )
+    lines = [
+        f"{diagnosis.rows} rewards, {diagnosis.zeros:.1%} of them zero; mean |reward| "
+        f"{diagnosis.scale:.4g}",
+        f"tails of the {kind}",
+        _describe_tail("upper", diagnosis.upper),
+        _describe_tail("lower", diagnosis.lower),
+        f"tail index      {_shown(diagnosis.index)}",
+        f"moments exist   {moments}",
+        f"sum of squares  carried by the largest rows: {shares}",
+        f"symmetric       {'yes' if symmetry.symmetric else 'no'} (distance of both sides "
+        f"{symmetry.distance:.3f}, chance at 1%: {symmetry.error:.3f})",
+        f"epsilon         {diagnosis.epsilon.value:.2f} ({diagnosis.epsilon.low:.2f} to "
+        f"{diagnosis.epsilon.high:.2f})",
+        f"u, raw          {diagnosis.raw_moment.value:.4g} ({diagnosis.raw_moment.low:.4g} to "
+        f"{diagnosis.raw_moment.high:.4g}) for rewards / {diagnosis.scale:.4g}",
+        f"v, central      {diagnosis.central_moment.value:.4g} "
+        f"({diagnosis.central_moment.low:.4g} to {diagnosis.central_moment.high:.4g})",
+        "",
+        f"Verdict: {advice.reason}.",
+        *([f"  {advice.code}"] if advice.code else []),
+        *(f"  {name}: {words}." for name, words in advice.assumptions.items()),
+    ]
+    return "\n".join(lines)
+
+
+def write_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The diagnosis as plain values; what is infinite is None."""
+    advice = advise(diagnosis)
+    plain = {
+        name: getattr(diagnosis, name)
+        for name in ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares")
+    }
+    for name in ("index", "epsilon", "raw_moment", "central_moment", "symmetry"):
+        plain[name] = {k: _plain(v) for k, v in getattr(diagnosis, name)._asdict().items()}
+    for name in ("upper", "lower"):
+        tail = getattr(diagnosis, name)
+        plain[name] = None if tail is None else _describe_fields(tail)
+    moments = {str(order): word for order, word in diagnosis.moments.items()}
+    return {**plain, "moments": moments, "advice": advice._asdict()}
+
+
+def _describe_fields(tail: Tail) -> dict[str, Any]:
+    fields = {name: _plain(value) for name, value in vars(tail).items() if name != "ladder"}
+    ladder = {name: [_plain(v) for v in column] for name, column in vars(tail.ladder).items()}
+    return {**fields, "ladder": ladder}
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if hasattr(value, "item") else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

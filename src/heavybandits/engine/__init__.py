@@ -1,0 +1,1 @@
+"""How parts become one compiled loop."""

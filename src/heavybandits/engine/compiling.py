@@ -1,0 +1,108 @@
+"""Compiling, in one guarded place.
+
+numba's disk cache does not see an edit in another file, so a compiled entry closes over a stamp: a
+hash of its own sources and of those of its parts (sources.py). A cache that cannot
+be read or written must never stop a user, so any failure of it falls back to compiling in memory.
+"""
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from numba import config, njit, typeof
+
+from .sources import digest, source_file
+
+Function = Callable[..., Any]
+
+
+def parts_of(value: Any) -> set[type]:
+    """The classes of a part and of all the parts inside it."""
+    if not isinstance(value, tuple):
+        return set()
+    return {type(value)}.union(*(parts_of(field) for field in value))
+
+
+def is_cacheable(part: type) -> bool:
+    """Whether another process finds this class by its name, and the stamp sees its source.
+
+    False for a class typed at a prompt, in a notebook or inside a function: to keep compiled code
+    of it on disk would be to meet it again after the class has changed.
+    """
+    if part is tuple:
+        return True
+    module = sys.modules.get(part.__module__)
+    found = getattr(module, part.__qualname__, None) is part
+    return found and source_file(part.__module__) is not None
+
+
+def stamp_of(factory: Any, *values: Any) -> str:
+    """A hash of all the sources that can change what this kernel computes with these parts."""
+    parts = frozenset().union(*(parts_of(value) for value in values))
+    modules = {base.__module__ for part in parts for base in part.__mro__}
+    return digest(modules | {factory.__module__})
+
+
+Factory = Callable[[str], Function]
+
+
+def stamped(function: Function, stamp: str) -> Function:
+    """A jitable function under a name of its own: a wrapper would be optimised all over again."""
+    return FunctionType(
+        function.__code__, function.__globals__, f"{function.__name__}_{stamp[:16]}"
+    )
+
+
+# No reference counting: kernels allocate nothing, and counting every array that is taken out of a
+# NamedTuple costs as much as the arithmetic. No ZeroDivisionError: its branches stop vectorising.
+_OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+
+
+def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
+    """`function` compiled for this signature, through the disk cache if that works."""
+    # The stamp in the name gives each a cache index of its own: numba cannot open an index
+    # that mentions a class of a module that this process does not have.
+    function.__qualname__ = f"{function.__qualname__}.{stamp[:16]}"
+    try:
+        dispatcher = njit(cache=True, **_OPTIONS)(function)
+        dispatcher.compile(signature)
+    except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
+        return _in_memory(function, signature)
+    return dispatcher
+
+
+def _compile(function: Function, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
+    if all(is_cacheable(part) for argument in arguments for part in parts_of(argument)):
+        return _guarded(function, signature, stamp)
+    return _in_memory(function, signature)
+
+
+def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
+    dispatcher = njit(**_OPTIONS)(function)
+    dispatcher.compile(signature)
+    return dispatcher
+
+
+_dispatchers: dict[tuple[Factory, str, tuple[Any, ...]], Any] = {}
+_lock = threading.Lock()
+
+
+def compiled(factory: Factory, *arguments: Any) -> Function:
+    """The function that factory(stamp) makes, compiled for arguments of these types and no others.
+
+    The function holds the stamp: it is `stamped`, or it names the stamp, which then is a closure
+    cell and part of numba's cache key. What is returned is numba's bare entry: it does not look at
+    the types of its arguments again, which saves most of the cost of a call. With numba switched
+    off (NUMBA_DISABLE_JIT=1) it is the function as it is.
+    """
+    stamp = stamp_of(factory, *arguments)
+    if config.DISABLE_JIT:
+        return factory(stamp)
+    signature = tuple(typeof(argument) for argument in arguments)
+    key = (factory, stamp, signature)
+    with _lock:
+        if key not in _dispatchers:
+            _dispatchers[key] = _compile(factory(stamp), signature, stamp, arguments)
+        return _dispatchers[key].overloads[signature].entry_point

@@ -1,0 +1,111 @@
+"""What is on offer at a play, and the exact optimistic arm among finitely many."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .blocked import combine, largest, squares
+from .jitable import jitable, outlined
+from .layout import aligned_zeros
+from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES
+
+LANES = 8  # columns of a view come in multiples of this: loops over arms leave no scalar rest
+
+
+class View(NamedTuple):
+    """What is on offer now, and scratch for the choice. Arms are the columns of `features`.
+
+    There are a few columns more than arms, up to a multiple of LANES; like masked arms, they carry
+    an infinite penalty, so whoever takes a maximum over arms subtracts the penalty first.
+    """
+
+    features: Any
+    scores: Any
+    squares: Any
+    widths: Any
+    penalty: Any  # 0 for an arm on offer, infinite for a masked one
+    chosen: Any
+    synced: Any  # the number of updates `scores` and `squares` are right for, -1 for none
+
+
+def make_view(dim: int, size: int) -> View:
+    """An empty view of `size` arms.
+
+    >>> make_view(10, 20).features.shape, int(np.isinf(make_view(10, 20).penalty).sum())
+    ((10, 24), 4)
+    """
+    columns = -(-size // LANES) * LANES
+    row = (columns,)
+    features, scores, squares, widths, penalty, chosen = aligned_zeros(
+        (dim, columns), row, row, row, row, (dim,)
+    )
+    penalty[size:] = np.inf
+    synced = np.full(1, -1, np.int64)
+    return View(features, scores, squares, widths, penalty, chosen, synced)
+
+
+@jitable
+def take(view: Any, arm: int) -> None:
+    """Copy the features of an arm into view.chosen."""
+    for i in range(view.chosen.size):
+        view.chosen[i] = view.features[i, arm]
+
+
+@jitable
+def best_score(view: Any, theta: Any) -> float:
+    """The largest x.theta of the arms on offer."""
+    combine(view.features, theta, view.widths)
+    for k in range(view.widths.size):
+        view.widths[k] -= view.penalty[k]
+    return largest(view.widths)
+
+
+@jitable
+def measure_all(view: Any, region: Any) -> None:
+    """x.centre and ||x||^2_{V^-1} of every arm, from scratch: O(K d^2)."""
+    squares(view.features, region.inverse, view.squares, view.scores, view.widths)
+    combine(view.features, region.centre, view.scores)
+
+
+@outlined
+def measure_anew(view: Any, region: Any) -> None:
+    """`measure_all` for the few rounds in which fixed arms need it."""
+    measure_all(view, region)
+
+
+@jitable
+def follow(view: Any, region: Any) -> None:
+    """The same for arms that were there before: O(K d) after one update.
+
+    V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x; so one
+    product with V^-1 x brings all widths and scores up to date.
+    """
+    updates = region.counts[UPDATES]
+    if view.synced[0] == updates:
+        return
+    if view.synced[0] == updates - 1 and updates % REPAIR_EVERY != 0:
+        combine(view.features, region.direction, view.widths)
+        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
+        for k in range(view.squares.size):
+            view.squares[k] -= shrink * view.widths[k] * view.widths[k]
+            view.scores[k] -= step * view.widths[k]
+        if region.numbers[STRAYED] != 0.0:
+            combine(view.features, region.centre, view.scores)
+    else:
+        measure_anew(view, region)
+    view.synced[0] = updates
+
+
+@jitable
+def pick(view: Any, width: float) -> int:
+    """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
+    for k in range(view.scores.size):
+        bonus = width * math.sqrt(max(view.squares[k], 0.0))
+        view.widths[k] = view.scores[k] + bonus - view.penalty[k]
+    best = largest(view.widths)
+    arm = 0
+    while view.widths[arm] < best:
+        arm += 1
+    take(view, arm)
+    return arm

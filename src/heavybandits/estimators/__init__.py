@@ -1,0 +1,21 @@
+"""Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
+
+from .many_ridges import ManyRidges
+from .one_pass import OnlineNewton, Ridge
+from .online_to_confidence import OnlineToConfidence
+from .per_arm import MedianRegression, TruncatedRegression
+from .projections import BallProjection, NoProjection, Rescaling
+from .truncated_history import TruncatedHistory
+
+__all__ = [
+    "BallProjection",
+    "ManyRidges",
+    "MedianRegression",
+    "NoProjection",
+    "OnlineNewton",
+    "OnlineToConfidence",
+    "Rescaling",
+    "Ridge",
+    "TruncatedHistory",
+    "TruncatedRegression",
+]

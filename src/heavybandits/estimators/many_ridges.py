@@ -1,0 +1,100 @@
+"""Many ridge regressions at once, and the one in their midst: the estimator of MENU."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.blocked import combine
+from ..engine.jitable import jitable
+from ..engine.regions import Region, add_observation, make_region
+from ..engine.selection import median
+
+
+class ManyRidgesEstimate(NamedTuple):
+    """State of `ManyRidges`: column j of `thetas` is regression j; `gaps` are squared distances."""
+
+    region: Region
+    thetas: Any
+    gaps: Any
+    errors: Any
+    buffer: Any
+
+
+@jitable
+def regress(region: Any, thetas: Any, errors: Any, x: Any, rewards: Any, growth: float) -> None:
+    """Every theta_j += V^-1 x (y_j - x.theta_j) for the V just widened by x; keeps the errors."""
+    combine(thetas, x, errors)
+    for j in range(errors.size):
+        errors[j] = rewards[j] - errors[j]
+    for i in range(x.size):
+        step = region.direction[i] / growth
+        for j in range(errors.size):
+            thetas[i, j] += step * errors[j]
+
+
+@jitable
+def spread_out(gaps: Any, errors: Any, rewards: Any, growth: float) -> None:
+    """gaps_js = ||theta_j - theta_s||_V^2 after `regress`, from what they were before.
+
+    With a = x.(theta_j - theta_s) and e = y_j - y_s - a, both V and the thetas move by rank one:
+    the square grows by a^2 + 2ae + e^2 ||x||^2 = (y_j - y_s)^2 - e^2 / growth. No sum over d.
+    """
+    for j in range(errors.size):
+        for s in range(errors.size):
+            reward, error = rewards[j] - rewards[s], errors[j] - errors[s]
+            gaps[j, s] += reward * reward - error * error / growth
+
+
+@jitable
+def medoid(gaps: Any, buffer: Any, include_self: bool) -> int:
+    """The j whose median distance to the others (and to itself, if `include_self`) is least."""
+    size = gaps.shape[0]
+    best, least = 0, math.inf
+    for j in range(size):
+        count = 0
+        for s in range(size):
+            if include_self or s != j:
+                buffer[count] = math.sqrt(max(gaps[j, s], 0.0))
+                count += 1
+        middle = median(buffer, 0, count) if count > 0 else 0.0
+        if middle < least:
+            best, least = j, middle
+    return best
+
+
+class ManyRidges(NamedTuple):
+    """k ridge regressions, the j-th on the j-th play of every decision; the centre is the medoid.
+
+    centre = theta_{k*}, k* = argmin_j median_{s != j} ||theta_j - theta_s||_V. All rewards of a
+    decision are used, so it goes with the filter `Raw`. O(dk + k^2) a decision, whatever d^2 is.
+
+    >>> ManyRidges(dim=3, plays=5, penalty=1.0).init().thetas.shape
+    (3, 5)
+    """
+
+    dim: int
+    plays: int
+    penalty: float
+    include_self: bool = False
+
+    def init(self) -> ManyRidgesEstimate:
+        return ManyRidgesEstimate(
+            region=make_region(self.dim, self.penalty),
+            thetas=np.zeros((self.dim, self.plays)),
+            gaps=np.zeros((self.plays, self.plays)),
+            errors=np.zeros(self.plays),
+            buffer=np.zeros(self.plays),
+        )
+
+    def predict(self, estimate: Any, z: float) -> float:
+        return z
+
+    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+        region, thetas, gaps, errors, buffer = estimate
+        growth = add_observation(region, x, 1.0)
+        regress(region, thetas, errors, x, rewards, growth)
+        spread_out(gaps, errors, rewards, growth)
+        best = medoid(gaps, buffer, self.include_self)
+        for i in range(x.size):
+            region.centre[i] = thetas[i, best]

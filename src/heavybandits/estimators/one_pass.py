@@ -1,0 +1,77 @@
+"""Estimators that see each cleaned reward once and keep nothing but a region."""
+
+from typing import Any, NamedTuple
+
+from ..engine.regions import (
+    EXPECTED,
+    PROJECTIONS,
+    STRAYED,
+    Region,
+    add_observation,
+    make_region,
+    move_centre,
+)
+from ..engine.verbs import mean, project
+
+
+class RegionEstimate(NamedTuple):
+    """State of `OnlineNewton`."""
+
+    region: Region
+
+
+class OnlineNewton(NamedTuple):
+    """The online Newton step: one pass, O(d^2) a reward, nothing stored (Algorithm 1, lines 7-9).
+
+    g = (mu(x.theta) - y) x;  V += curvature x x^T;
+    theta = argmin_{||theta'|| <= S} ||theta' - theta||_V^2 / 2 + theta'.g, which is the V-norm
+    projection of theta - V^-1 g. `curvature` is kappa / 2 in the paper, `penalty` its lambda.
+
+    >>> from heavybandits.links import Logistic
+    >>> OnlineNewton(10, Logistic(), 0.098, 1.0, BallProjection(1.0)).init().region.centre.shape
+    (10,)
+    """
+
+    dim: int
+    link: Any
+    curvature: float
+    penalty: float
+    projection: Any
+
+    def init(self) -> RegionEstimate:
+        return RegionEstimate(make_region(self.dim, self.penalty))
+
+    def predict(self, estimate: Any, z: float) -> float:
+        return mean(self.link, z)
+
+    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+        region = estimate.region
+        gradient = region.numbers[EXPECTED] - reward
+        move_centre(region, gradient / add_observation(region, x, self.curvature))
+        if project(self.projection, region):
+            region.counts[PROJECTIONS] += 1
+            region.numbers[STRAYED] = 1.0
+
+
+class Ridge(NamedTuple):
+    """Ridge regression, the estimator of linear bandits: theta = (penalty I + X^T X)^-1 X^T y.
+
+    Kept in recursive form, theta += V^-1 x (y - x.theta), the same point without X^T y.
+
+    >>> float(Ridge(3, 1.0).init().region.design.trace())
+    3.0
+    """
+
+    dim: int
+    penalty: float
+
+    def init(self) -> RegionEstimate:
+        return RegionEstimate(make_region(self.dim, self.penalty))
+
+    def predict(self, estimate: Any, z: float) -> float:
+        return z
+
+    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+        region = estimate.region
+        gradient = region.numbers[EXPECTED] - reward
+        move_centre(region, gradient / add_observation(region, x, 1.0))

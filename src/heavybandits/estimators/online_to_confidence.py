@@ -1,0 +1,75 @@
+"""GLOC's estimator: an online learner's predictions, regressed on (Jun et al. 2017)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.linalg import dot
+from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region, move_centre
+from ..engine.verbs import mean, project
+
+GRADIENTS, RESIDUALS = 0, 1  # places in OnlineToConfidenceEstimate.sums
+
+
+class OnlineToConfidenceEstimate(NamedTuple):
+    """State of `OnlineToConfidence`: its region, the online iterate and two running sums."""
+
+    region: Region
+    iterate: Any
+    sums: Any
+
+
+class OnlineToConfidence(NamedTuple):
+    """An online Newton step predicts; ridge regression on the PREDICTIONS is the estimate.
+
+    z = x.iterate, g = mu(z) - y; V += x x^T;
+    iterate = V-norm projection of iterate - (g/kappa) V^-1 x;  centre = V^-1 sum z x.
+
+    The sums are G = sum g^2 ||x||^2_{V^-1} with the V that includes x, and the least value of the
+    ridge objective, sum z^2 - centre.sum z x, which a round raises by the squared error of the old
+    centre over 1 + ||x||^2_{V^-1}. The two matrices of the paper are one, since both start from
+    `penalty` I.
+
+    >>> from heavybandits.links import Logistic
+    >>> from heavybandits.estimators import NoProjection
+    >>> OnlineToConfidence(3, Logistic(), 0.2, 1.0, NoProjection()).init().iterate.shape
+    (3,)
+    """
+
+    dim: int
+    link: Any
+    kappa: float
+    penalty: float
+    projection: Any
+
+    def init(self) -> OnlineToConfidenceEstimate:
+        region = make_region(self.dim, self.penalty)
+        return OnlineToConfidenceEstimate(region, np.zeros(self.dim), np.zeros(2))
+
+    def predict(self, estimate: Any, z: float) -> float:
+        return mean(self.link, z)
+
+    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+        region, iterate, sums = estimate
+        z = dot(x, iterate)
+        gradient = mean(self.link, z) - reward
+        residual = z - dot(x, region.centre)
+        growth = add_observation(region, x, 1.0)
+        sums[GRADIENTS] += gradient * gradient * region.numbers[SQUARE] / growth
+        sums[RESIDUALS] += residual * residual / growth
+        move_centre(region, -residual / growth)
+        step = gradient / (self.kappa * growth)
+        for i in range(x.size):
+            iterate[i] -= step * region.direction[i]
+        online = Region(
+            iterate,
+            region.inverse,
+            region.design,
+            region.direction,
+            region.numbers,
+            region.counts,
+            region.scratch,
+            region.recent,
+        )
+        if project(self.projection, online):
+            region.counts[PROJECTIONS] += 1

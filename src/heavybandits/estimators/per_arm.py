@@ -1,0 +1,251 @@
+"""Base routines: mean and width of every arm on offer, each arm by an estimate of its own.
+
+BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data lie in stages, which never mix: a master
+(`Elimination`) uses one stage after the other, `BaseUCB` the first alone.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.blocked import combine
+from ..engine.jitable import jitable
+from ..engine.linalg import dot
+from ..engine.regions import UPDATES, Region, add_observation, make_region, measure
+from ..engine.selection import median
+from ..engine.verbs import radius
+from .blocks import (
+    BLOCK,
+    BLOCKS,
+    STORED,
+    History,
+    count_cut,
+    make_history,
+    store,
+    truncated_sum,
+    weigh,
+)
+
+
+class Stages(NamedTuple):
+    """Confidence regions, a stage each: the fields of `Region` with a leading axis."""
+
+    centre: Any
+    inverse: Any
+    design: Any
+    direction: Any
+    numbers: Any
+    counts: Any
+    scratch: Any
+    recent: Any
+
+
+def make_stages(dim: int, stages: int) -> Stages:
+    """A = I in every stage."""
+    return Stages(*(np.repeat(array[None], stages, axis=0) for array in make_region(dim, 1.0)))
+
+
+@jitable
+def region_of(stages: Any, stage: int) -> Region:
+    """The region of one stage: views, nothing is copied."""
+    return Region(
+        stages.centre[stage],
+        stages.inverse[stage],
+        stages.design[stage],
+        stages.direction[stage],
+        stages.numbers[stage],
+        stages.counts[stage],
+        stages.scratch[stage],
+        stages.recent[stage],
+    )
+
+
+@jitable
+def image_of(inverse: Any, features: Any, arm: int, x: Any, image: Any) -> float:
+    """image = A^-1 x for one column; returns ||x||_{A^-1}."""
+    for i in range(x.size):
+        x[i] = features[i, arm]
+    combine(inverse, x, image)
+    return math.sqrt(max(dot(x, image), 0.0))
+
+
+class TruncatedMemory(NamedTuple):
+    """State of `TruncatedRegression`."""
+
+    stages: Stages
+    history: History
+    images: Any
+    batch: Any  # the arms that the images belong to
+    x: Any
+    sums: Any
+    cuts: Any  # rewards cut in the estimate of the arm last stored
+    scratch: Any  # the weight of every stored play, a row an arm
+
+
+class TruncatedRegression(NamedTuple):
+    """BTC: every arm truncates the history for itself (Xue et al. 2020).
+
+    b_tau = x.A^-1 x_tau, h = (sum |b_tau|^{1+eps})^{1/(1+eps)};
+    mean = sum b_tau y_tau 1{|b_tau y_tau| <= h}, width = radius ||x||_{A^-1}, A = I + sum x x^T.
+
+    `order` is 1 + epsilon; `arms` is how many arms are weighed at once. O(K d n) for n plays in the
+    stage, memory O(T(d + K)); `capacity` is T.
+
+    >>> from heavybandits.radii import Powered
+    >>> base = TruncatedRegression(2, 100, 4, 2.0, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> memory = base.init()
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5]))
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([1e9]))
+    >>> estimates, widths = np.zeros(1), np.zeros(1)
+    >>> base.estimate_arms(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
+    >>> round(float(estimates[0]), 6), round(float(widths[0]), 6)
+    (0.166667, 0.57735)
+    """
+
+    dim: int
+    capacity: int
+    arms: int
+    order: float
+    radius: Any
+    stages: int = 1
+
+    @property
+    def plays(self) -> int:
+        return 1
+
+    def init(self) -> TruncatedMemory:
+        return TruncatedMemory(
+            stages=make_stages(self.dim, self.stages),
+            history=make_history(self.dim, self.capacity, self.stages),
+            images=np.zeros((self.arms, self.dim)),
+            batch=np.zeros(self.arms, np.int64),
+            x=np.zeros(self.dim),
+            sums=np.zeros(BLOCK),
+            cuts=np.zeros(1, np.int64),
+            scratch=np.zeros((self.arms, self.capacity)),
+        )
+
+    def sound(self, memory: TruncatedMemory) -> bool:
+        """Whether the history of a state file can be one."""
+        history = memory.history
+        links = [-(-int(size) // BLOCK) for size in history.sizes]
+        blocks = [int(b) for row, n in zip(history.chain, links, strict=True) for b in row[:n]]
+        stored = int(history.sizes.sum())
+        return (
+            stored == history.counts[STORED] <= self.capacity
+            and max(links) <= history.chain.shape[1]
+            and sorted(blocks) == list(range(int(history.counts[BLOCKS])))
+        )
+
+    def arm_width(self, memory: Any, stage: int, x: Any) -> float:
+        reach = radius(self.radius, memory, memory.history.sizes[stage])
+        return reach * measure(region_of(memory.stages, stage), x)
+
+    def remember(self, memory: Any, stage: int, x: Any, rewards: Any) -> None:
+        if memory.history.counts[STORED] >= self.capacity:
+            return  # refused at the door
+        region = region_of(memory.stages, stage)
+        measure(region, x)
+        add_observation(region, x, 1.0)
+        store(memory.history, stage, x, rewards[0])
+        combine(region.inverse, x, memory.images[0])
+        weigh(memory.history, stage, memory.images, memory.scratch, 1)
+        weights, sums = memory.scratch[0], memory.sums
+        memory.cuts[0] = count_cut(memory.history, stage, weights, self.order, sums)
+
+    def estimate_arms(
+        self, memory: Any, stage: int, features: Any, alive: Any, estimates: Any, widths: Any
+    ) -> None:
+        history, inverse = memory.history, memory.stages.inverse[stage]
+        reach = radius(self.radius, memory, history.sizes[stage])
+        count = 0
+        for k in range(estimates.size):
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                norm = image_of(inverse, features, k, memory.x, memory.images[count])
+                widths[k] = reach * norm
+                memory.batch[count] = k
+                count += 1
+            if count == self.arms or k == estimates.size - 1:
+                weigh(history, stage, memory.images, memory.scratch, count)
+                for j in range(count):
+                    weights, sums = memory.scratch[j], memory.sums
+                    total = truncated_sum(history, stage, weights, self.order, sums)
+                    estimates[memory.batch[j]] = total
+                count = 0
+
+    def tally(self, state: Any) -> tuple[int, int, int]:
+        """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
+        return state.history.counts[STORED], 0, state.cuts[0]
+
+
+class MedianMemory(NamedTuple):
+    """State of `MedianRegression`: for every stage sum x y_j, a column for each of the r plays."""
+
+    stages: Stages
+    sums: Any
+    image: Any
+    buffer: Any
+    x: Any
+
+
+class MedianRegression(NamedTuple):
+    """BMM: r ridge regressions, every arm takes the median of their predictions (Xue et al. 2020).
+
+    mean = median_j x.A^-1 sum_tau y^j_tau x_tau, width = radius ||x||_{A^-1}. O(K d r) a decision,
+    memory O(stages d (d + r)): the published form stores all rewards, their sums are enough.
+
+    >>> from heavybandits.radii import Powered
+    >>> base = MedianRegression(2, 3, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> memory = base.init()
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5, 1e9, 0.7]))
+    >>> estimates, widths = np.zeros(1), np.zeros(1)
+    >>> base.estimate_arms(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
+    >>> float(estimates[0])
+    0.35
+    """
+
+    dim: int
+    plays: int
+    radius: Any
+    stages: int = 1
+
+    def init(self) -> MedianMemory:
+        return MedianMemory(
+            stages=make_stages(self.dim, self.stages),
+            sums=np.zeros((self.stages, self.dim, self.plays)),
+            image=np.zeros(self.dim),
+            buffer=np.zeros(self.plays),
+            x=np.zeros(self.dim),
+        )
+
+    def arm_width(self, memory: Any, stage: int, x: Any) -> float:
+        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        return reach * measure(region_of(memory.stages, stage), x)
+
+    def remember(self, memory: Any, stage: int, x: Any, rewards: Any) -> None:
+        region = region_of(memory.stages, stage)
+        measure(region, x)
+        add_observation(region, x, 1.0)
+        for i in range(x.size):
+            for j in range(rewards.size):
+                memory.sums[stage, i, j] += x[i] * rewards[j]
+
+    def estimate_arms(
+        self, memory: Any, stage: int, features: Any, alive: Any, estimates: Any, widths: Any
+    ) -> None:
+        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        inverse = memory.stages.inverse[stage]
+        for k in range(estimates.size):
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                widths[k] = reach * image_of(inverse, features, k, memory.x, memory.image)
+                combine(memory.sums[stage], memory.image, memory.buffer)
+                estimates[k] = median(memory.buffer, 0, self.plays)
+
+    def tally(self, state: Any) -> tuple[int, int, int]:
+        stored = 0
+        for stage in range(state.stages.counts.shape[0]):
+            stored += state.stages.counts[stage, UPDATES]
+        return stored, 0, 0

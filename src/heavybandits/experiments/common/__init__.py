@@ -1,1 +1,0 @@
-"""What the experiments share: statistics, verdicts, tuning, cells, figures and tables as data."""

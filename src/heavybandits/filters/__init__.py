@@ -1,0 +1,22 @@
+"""Filters: the rewards of one decision (one play or several) made into one number.
+
+`norm` is ||x||_{V^-1} and `predicted` is the mean reward the estimator expects of x. Memory counts
+the plays seen and the rewards cut.
+"""
+
+from .adaptive import AdaptiveClip, AdaptiveTruncate
+from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
+from .truncation import Clip, Raw, Truncate, TruncateByTime
+
+__all__ = [
+    "AdaptiveClip",
+    "AdaptiveTruncate",
+    "Clip",
+    "MeanOfMedians",
+    "Median",
+    "MedianOfMeans",
+    "Raw",
+    "TrimmedMean",
+    "Truncate",
+    "TruncateByTime",
+]

@@ -1,0 +1,155 @@
+"""Filters that set their own level from the rewards seen so far, in O(1) a reward.
+
+The level is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
+moved up when a reward lies beyond it and down when not, so that no reward, however large, moves it
+by more than a fifth. No moment, scale or horizon has to be known.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.jitable import jitable
+from ..engine.selection import select_rank
+from .memory import CUT, SEEN
+
+KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
+WARM = 32  # rewards whose quantile starts the level
+SILENT = 4  # first rewards, which tell the scale and nothing else
+BEYOND = 5.0  # rewards that must lie beyond the level, so that fewer monsters cannot set it
+LOOSEST = 0.25  # largest share beyond it
+
+
+class AdaptiveMemory(NamedTuple):
+    """counts: rewards seen, cut, and different from what was expected; first: the logarithms of
+    the first `WARM` of the latter; level: the logarithm of the level."""
+
+    counts: Any
+    first: Any
+    level: Any
+
+
+def make_adaptive() -> AdaptiveMemory:
+    return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+
+
+@jitable
+def follow_level(memory: Any, size: float, share: float) -> float:
+    """The level that this size > 0 is judged by; the level for the next one takes it into account.
+
+    Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
+    p = max(share, 5 / n). The first four sizes are judged by a level of zero.
+    """
+    memory.counts[KNOWN] += 1
+    count = memory.counts[KNOWN]
+    log = math.log(size)
+    if count <= WARM:
+        memory.first[count - 1] = log
+        beyond = max(int(LOOSEST * count), 1)
+        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.level[0]) if count > SILENT else 0.0
+    level = memory.level[0]
+    part = max(share, min(BEYOND / count, LOOSEST))
+    memory.level[0] = level + ((1.0 / part if log > level else 0.0) - 1.0) / count
+    return math.exp(level)
+
+
+@jitable
+def clean_adaptively(
+    memory: Any,
+    rewards: Any,
+    weight: float,
+    centre: float,
+    share: float,
+    keep: float,
+) -> float:
+    """The mean of the rewards; of one beyond the level, `keep` of the way from centre to level."""
+    total = 0.0
+    for i in range(rewards.size):
+        memory.counts[SEEN] += 1
+        error = rewards[i] - centre
+        size = weight * abs(error)
+        level = follow_level(memory, size, share) if size > 0.0 else 0.0
+        if size <= level:
+            total += rewards[i]
+        else:
+            memory.counts[CUT] += 1
+            limit = keep * level / weight
+            total += centre + (limit if error > 0.0 else -limit)
+    return total / rewards.size
+
+
+class AdaptiveClip(NamedTuple):
+    """Rewards clipped to a level that sets itself: y moved to predicted +- the running quantile.
+
+    The first four rewards only tell the scale and count as predicted, then 1 in 4 and later
+    1 - `quantile` of the rewards are clipped. Rewards equal to what was expected, such as zeros,
+    tell nothing about the scale and are left alone.
+
+    Parameters
+    ----------
+    quantile : of |y - predicted|, the level. Under symmetric noise 0.95 learns faster; under skewed
+        noise clipping shifts all rewards by nearly the same amount, which an intercept among the
+        features absorbs and a quantile near 1 keeps small.
+    residual : False measures and clips y itself about zero, as CRTM does.
+    weighted : True takes the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: arms that were
+        seldom played are clipped harder.
+
+    >>> clip = AdaptiveClip(quantile=0.9)
+    >>> memory = clip.init()
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.0, 1.0] * 50)]
+    >>> cleaned[:2], float(cleaned[-1]), memory.counts.tolist()
+    ([0.5, 0.5], 1.0, [101, 11, 101])
+    """
+
+    quantile: float = 0.99
+    residual: bool = True
+    weighted: bool = False
+    plays: int = 1
+
+    def init(self) -> AdaptiveMemory:
+        return make_adaptive()
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        weight = norm if self.weighted else 1.0
+        centre = predicted if self.residual else 0.0
+        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, 1.0)
+
+
+class AdaptiveTruncate(NamedTuple):
+    """Rewards beyond a level that sets itself are replaced by what was expected.
+
+    The level and the fields are those of `AdaptiveClip`. With residual=False such rewards count as
+    zero, which is CRTM's truncation with a level learned from the data.
+
+    >>> truncate = AdaptiveTruncate(residual=False)
+    >>> memory = truncate.init()
+    >>> cleaned = [truncate.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
+    >>> float(cleaned[5]), float(cleaned[-1])
+    (1.0, 0.0)
+    """
+
+    quantile: float = 0.99
+    residual: bool = True
+    weighted: bool = False
+    plays: int = 1
+
+    def init(self) -> AdaptiveMemory:
+        return make_adaptive()
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        weight = norm if self.weighted else 1.0
+        centre = predicted if self.residual else 0.0
+        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, 0.0)
+
+
+def current_level(memory: AdaptiveMemory) -> float:
+    """The level that the next reward will be judged by; 0 before there is one.
+
+    >>> current_level(AdaptiveClip().init())
+    0.0
+    """
+    if memory.counts[KNOWN] < SILENT:
+        return 0.0
+    return math.exp(float(memory.level[0]))

@@ -1,0 +1,110 @@
+"""Filters that look at each reward by itself: keep, truncate or clip."""
+
+import math
+from typing import Any, NamedTuple
+
+from .memory import CUT, SEEN, Memory, make_memory
+
+
+class Raw(NamedTuple):
+    """No filter: the mean of the plays.
+
+    >>> raw = Raw()
+    >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
+    3.0
+    """
+
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            total += rewards[i]
+        return total / rewards.size
+
+
+class Truncate(NamedTuple):
+    """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
+
+    >>> truncate = Truncate(level=2.0)
+    >>> memory = truncate.init()
+    >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
+    [3.9, 0.0]
+    """
+
+    level: float
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            if norm * abs(rewards[i]) <= self.level:
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+        return total / rewards.size
+
+
+class TruncateByTime(NamedTuple):
+    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+
+    CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    >>> truncate = TruncateByTime(power=0.25)
+    >>> memory = truncate.init()
+    >>> [float(truncate.clean(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
+    [0.0, 1.1]
+    """
+
+    power: float
+    scale: float = 1.0
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            memory.counts[SEEN] += 1
+            if abs(rewards[i]) <= self.scale * math.pow(memory.counts[SEEN], self.power):
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+        return total / rewards.size
+
+
+class Clip(NamedTuple):
+    """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
+
+    >>> clip = Clip(level=2.0)
+    >>> memory = clip.init()
+    >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
+    [3.9, -4.0]
+    """
+
+    level: float
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            if norm * abs(rewards[i]) <= self.level:
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+                limit = self.level / norm
+                total += limit if rewards[i] > 0.0 else -limit
+        return total / rewards.size

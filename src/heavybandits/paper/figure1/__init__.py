@@ -1,0 +1,62 @@
+"""Figure 1 of the paper: the regret of six algorithms under two heavy-tailed noises."""
+
+import math
+from itertools import product
+from typing import Any
+
+from ...arms import Fixed, Frozen
+from ...reporting.outputs import Row
+from ...simulation.problem import Problem
+from ...simulation.run import make_checkpoints
+from ...sweep import Cell
+from ..cells import Compute, simulation_cells
+from ..roster import LINK, RANDOM, make_policy, setting
+from ..rows import simulated_rows
+from ..tuning import best_constant, grid
+from . import settings
+from .analysis import analyse
+
+__all__ = ["analyse", "collect", "settings"]
+
+ARM_SETS = {"fixed": Fixed, "frozen": Frozen}
+TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+
+
+def make_problem(reading: str, noise: str) -> Problem:
+    """The problem of one panel under one reading."""
+    arms = ARM_SETS[settings.READINGS[reading]["arms"]](settings.ARMS, settings.DIM)
+    return Problem(arms, LINK, settings.NOISES[noise][1])
+
+
+def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
+    """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
+    trios = list(product(given["readings"], given["noises"], given["algorithms"]))
+    grid_points = [(*trio, constant) for trio in trios for constant in grid(given["constants"])]
+    tuning = simulated_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
+    chosen = [(*trio, best_constant(row for row in tuning if _trio(row) == trio)) for trio in trios]
+    chosen += [(*pair, RANDOM, math.nan) for pair in product(given["readings"], given["noises"])]
+    report = simulated_rows([make_group(given, "report", *point) for point in chosen], compute)
+    return tuning + report
+
+
+def _trio(row: Row) -> tuple[str, str, str]:
+    return row["reading"], row["noise"], row["algorithm"]
+
+
+def make_group(
+    given: dict[str, Any], phase: str, reading: str, noise: str, algorithm: str, constant: float
+) -> tuple[Row, list[Cell]]:
+    """The cells of one algorithm at one constant, and what names them."""
+    tuning, horizon = phase == "tuning", given["horizon"]
+    known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
+    cells = simulation_cells(
+        make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
+        make_problem(reading, noise),
+        horizon=horizon,
+        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
+        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
+        checkpoints=make_checkpoints(horizon, 1 if tuning else given["checkpoints"]).tolist(),
+        label=f"{algorithm}, {noise}, {reading}, c = {constant:g}, {phase}",
+    )
+    names = {"phase": phase, "reading": reading, "noise": noise, "algorithm": algorithm}
+    return names | {"constant": constant}, cells

@@ -1,0 +1,226 @@
+"""Rows of Figure 1 to figures, tables and verdicts: pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
+from ...reporting.verdicts import Verdict, judge
+from ...support.statistics import Array, Estimate, bootstrap, margin, summary
+from ..tuning import at_edge, grid_table
+from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    """All that Figure 1 says."""
+    return Findings(
+        tables=[regret_table(rows), published_grid(rows)],
+        figures=[figure := regret_figure(rows), logarithmic(figure), constant_figure(rows)],
+        verdicts=verdicts(rows),
+        notes=notes(rows),
+    )
+
+
+def curves(rows: Sequence[Row]) -> tuple[Array, Array]:
+    """Checkpoints, and regret with one row a repetition, of the rows of one algorithm."""
+    plays = np.array(values(rows, "play"), dtype=np.float64)
+    regret = np.array([row["regret"] for row in rows], dtype=np.float64)
+    return plays, regret.reshape(-1, plays.size)
+
+
+def finals(rows: Sequence[Row]) -> dict[str, Array]:
+    """Final regret by algorithm, one number a repetition, of the rows of one reading and noise."""
+    return {
+        name: curves(select(rows, algorithm=name))[1][:, -1] for name in values(rows, "algorithm")
+    }
+
+
+def split(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """The reported rows by reading and noise."""
+    reported = select(rows, phase="report")
+    pairs = dict.fromkeys((row["reading"], row["noise"]) for row in reported)
+    return [(r, n, select(reported, reading=r, noise=n)) for r, n in pairs]
+
+
+def band(regret: Array) -> tuple[Array, Array]:
+    """Bootstrap intervals of the mean at every checkpoint."""
+    made = [
+        bootstrap(regret[:, [i]], lambda m: m[:, 0], draws=2000) for i in range(regret.shape[1])
+    ]
+    return np.array([e.low for e in made]), np.array([e.high for e in made])
+
+
+def curve_series(name: str, rows: Sequence[Row]) -> Series:
+    """The mean curve of an algorithm with its band, from zero."""
+    plays, regret = curves(rows)
+    low, high = band(regret)
+    x, y, below, above = ([0.0, *a.tolist()] for a in (plays, regret.mean(axis=0), low, high))
+    return Series(name, x, y, below, above)
+
+
+def regret_figure(rows: Sequence[Row]) -> Figure:
+    """The paper's figure: mean regret over time."""
+    views: dict[str, list[Panel]] = {}
+    for reading, noise, mine in split(rows):
+        series = [curve_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
+        panel = Panel(NOISES[noise][0], "plays", "cumulative regret", series)
+        views.setdefault(reading, []).append(panel)
+    return Figure(
+        "figure1",
+        "Figure 1: cumulative regret",
+        "Mean over the repetitions, the constant tuned per algorithm and noise on other seeds; "
+        "the bands are 95% bootstrap intervals of the mean.",
+        [View(reading, panels) for reading, panels in views.items()],
+    )
+
+
+def positive(series: Series) -> Series:
+    """What of it a logarithmic axis can show."""
+    points = zip(series.x, series.y, series.low, series.high, strict=True)
+    shown = [point for point in points if point[0] > 0.0 and point[2] > 0.0]
+    return Series(series.name, *(list(column) for column in zip(*shown, strict=True)))
+
+
+def logarithmic(figure: Figure) -> Figure:
+    """The same curves on logarithmic axes, where the low ones do not hide each other."""
+
+    def redraw(panel: Panel) -> Panel:
+        series = [positive(s) for s in panel.series if s.low[-1] > 0.0]
+        return replace(panel, series=series, x_scale="log", y_scale="log")
+
+    return Figure(
+        "figure1_log",
+        "Figure 1 on logarithmic axes",
+        "The same curves: the low ones apart, and a slope of 1/2 where regret grows as the root of "
+        "the plays.",
+        [View(view.label, [redraw(panel) for panel in view.panels]) for view in figure.views],
+    )
+
+
+def constant_figure(rows: Sequence[Row]) -> Figure:
+    """The whole grid: final regret over the constant c, on the tuning seeds."""
+    views: dict[str, list[Panel]] = {}
+    tuning = select(rows, phase="tuning")
+    for reading, noise in dict.fromkeys((row["reading"], row["noise"]) for row in tuning):
+        mine = select(tuning, reading=reading, noise=noise)
+        series = [constant_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
+        panel = Panel(NOISES[noise][0], "constant c", "final regret", series, "log", "log")
+        views.setdefault(reading, []).append(panel)
+    return Figure(
+        "figure1_constants",
+        "The grid of constants",
+        "Mean final regret on the tuning seeds; the bands are the smallest and the largest run. "
+        "The same c means different radii in different algorithms.",
+        [View(reading, panels) for reading, panels in views.items()],
+    )
+
+
+def constant_series(name: str, rows: Sequence[Row]) -> Series:
+    """Final regret of an algorithm over its constants."""
+    constants = sorted(values(rows, "constant"))
+    regrets = [np.array([row["regret"] for row in select(rows, constant=c)]) for c in constants]
+    means, lows, highs = ([float(f(r)) for r in regrets] for f in (np.mean, np.min, np.max))
+    return Series(name, constants, means, lows, highs)
+
+
+def regret_table(rows: Sequence[Row]) -> Table:
+    """Final regret of every algorithm, and its paired difference to CRTM."""
+    table: list[dict[str, Any]] = []
+    tuning = select(rows, phase="tuning")
+    for reading, noise, mine in split(rows):
+        ends = finals(mine)
+        for name, regret in ends.items():
+            last = [row for row in select(mine, algorithm=name) if row["play"] == mine[-1]["play"]]
+            constant = last[0]["constant"]
+            table.append(
+                {"reading": reading, "noise": noise, "algorithm": name, "c": constant}
+                | {"c at": at_edge(constant, values(tuning, "constant"))}
+                | summary(regret)
+                | _difference(ends, name)
+                | {k: float(np.mean([r[k] for r in last])) for k in _COUNTS}
+            )
+    return Table(
+        "figure1_regret",
+        "Figure 1: final regret",
+        "Mean with its 95% interval, median, quartiles and extremes over the repetitions; minus "
+        "CRTM: mean paired difference; updates, projections and truncated: means a run.",
+        table,
+    )
+
+
+_COUNTS = ("updates", "projections", "truncated")
+
+
+def _difference(ends: dict[str, Array], name: str) -> dict[str, float]:
+    if "CRTM" not in ends:
+        return {}
+    pairs = np.column_stack([ends[name], ends["CRTM"]])
+    made = bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    return {"minus CRTM": made.value, "minus CRTM low": made.low, "minus CRTM high": made.high}
+
+
+def published_grid(rows: Sequence[Row]) -> Table:
+    """The whole tuning grid."""
+    return Table(
+        "figure1_grid",
+        "Figure 1: the whole tuning grid",
+        "Mean final regret on the tuning seeds for every constant; the smallest is the one chosen.",
+        grid_table(select(rows, phase="tuning"), ("reading", "noise", "algorithm")),
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """The paper's claims about the figure, for every reading and noise that was run."""
+    made: list[Verdict] = []
+    for reading, noise, mine in split(rows):
+        ends, where = finals(mine), f"{NOISES[noise][0]}; {reading}"
+        made += [
+            judge(
+                claim,
+                where,
+                "regret: best of the rest minus worst of these",
+                lead(ends, ours, rest),
+            )
+            for claim, panel, ours, rest in CLAIMS
+            if noise in panel and set(ours + rest) <= set(ends)
+        ]
+        made += updates_verdict(mine, where) if noise == "t3" else []
+    return made
+
+
+def lead(ends: dict[str, Array], ours: list[str], rest: list[str]) -> Estimate:
+    """How far the worst of `ours` stays below the best of `rest`, repetitions resampled jointly."""
+    names = [*ours, *rest]
+    table = np.column_stack([ends[name] for name in names])
+    first, second = list(range(len(ours))), list(range(len(ours), len(names)))
+    return bootstrap(table, lambda means: margin(means, first, second))
+
+
+def updates_verdict(rows: Sequence[Row], where: str) -> list[Verdict]:
+    """How often the mean-of-medians versions update, at the horizon the claim is about."""
+    claim, low, high = UPDATES_CLAIM
+    play = rows[-1]["play"]
+    counts = [
+        row["updates"] for row in rows if row["algorithm"].endswith("_mom") and row["play"] == play
+    ]
+    if not counts or play != HORIZON:
+        return []
+    made = bootstrap(np.array(counts, dtype=np.float64)[:, None], lambda means: means[:, 0])
+    return [judge(claim, where, "updates a run", made, low, high)]
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """What a reader of the figure must know."""
+    last = select(rows, phase="report", algorithm="CRTM")
+    if not last:
+        return []
+    play = last[-1]["play"]
+    ends = [row for row in last if row["play"] == play]
+    cut = {
+        n: float(np.mean([r["truncated"] for r in ends if r["noise"] == n]))
+        for n in values(ends, "noise")
+    }
+    shown = ", ".join(f"{count:.3g} ({noise})" for noise, count in cut.items())
+    return [f"CRTM truncated, in the mean of a run of {play} rewards: {shown}."]

@@ -1,0 +1,217 @@
+"""Rows of the real-data experiment to tables, a figure and verdicts: pure functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
+from ...reporting.verdicts import Verdict, judge
+from ...support.statistics import Array, Estimate, bootstrap
+from .settings import PLAIN, POLICIES, SETS
+
+Z = 1.96  # standard errors of a 95% interval
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    """All that the real data says."""
+    if not rows:
+        return Findings(notes=['No data set is installed: pip install "heavybandits[data]".'])
+    report = tuned_rows(rows)
+    return Findings(
+        tables=[
+            learnable_table(report),
+            tuned_table(report),
+            twin_table(select(rows, phase="report")),
+        ],
+        figures=[fraction_figure(report)],
+        verdicts=verdicts(report),
+        notes=[
+            "Widths were chosen on other orders of the same rows; the intervals speak of other "
+            "orders of these rows, not of other data.",
+            "The oracle is the linear score that least squares fits to all rows and rewards. "
+            "A policy can beat it where one monstrous reward bends that fit.",
+            *missing_notes(rows),
+        ],
+    )
+
+
+def missing_notes(rows: Sequence[Row]) -> list[str]:
+    """Which sets were not there."""
+    missing = [name for name in SETS if name not in values(rows, "set")]
+    return [
+        f"Not run (package not installed, or not in this profile): {', '.join(missing)}."
+    ] * bool(missing)
+
+
+def tuned_rows(rows: Sequence[Row]) -> list[Row]:
+    """The reported rows of each policy at the constant that was best on the tuning orders."""
+    kept: list[Row] = []
+    for name in values(rows, "set"):
+        for policy in values(select(rows, set=name), "policy"):
+            mine = select(rows, set=name, policy=policy)
+            constant = best_constant(select(mine, phase="tuning"))
+            kept += select(mine, phase="report", constant=constant)
+    return kept
+
+
+def best_constant(rows: Sequence[Row]) -> float:
+    """The constant of the largest mean value.
+
+    >>> best_constant([{"constant": 1.0, "value": 2.0}, {"constant": 3.0, "value": 5.0}])
+    3.0
+    """
+    return float(
+        max(values(rows, "constant"), key=lambda constant: column(rows, "value", constant).mean())
+    )
+
+
+def column(rows: Sequence[Row], name: str, constant: float | None = None) -> Array:
+    """A column, one number an order."""
+    return np.array([row[name] for row in rows if constant is None or row["constant"] == constant])
+
+
+def fractions(rows: Sequence[Row]) -> Array:
+    """(value - random) / (oracle - random), one number an order."""
+    value, random, oracle = (column(rows, name) for name in ("value", "random", "oracle"))
+    return np.asarray((value - random) / (oracle - random))
+
+
+def difference(rows: Sequence[Row], others: Sequence[Row]) -> Estimate:
+    """By how much the fraction of one policy exceeds that of another, order by order."""
+    pairs = np.column_stack([fractions(rows), fractions(others)])
+    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+
+
+def learnable_table(rows: Sequence[Row]) -> Table:
+    """Is there anything to learn at all?"""
+    table = []
+    for name in values(rows, "set"):
+        first = select(rows, set=name)[0]
+        gain, error = first["holdout"], first["holdout_error"]
+        table.append(
+            {
+                "set": name,
+                "rounds": first["rounds"],
+                "random": first["random"],
+                "in-sample oracle": first["oracle"],
+                "held-out gain": gain,
+                "low": gain - Z * error,
+                "high": gain + Z * error,
+                "to learn": "something" if gain - Z * error > 0.0 else "next to nothing",
+            }
+        )
+    return Table(
+        "realdata_learnable",
+        "Is there anything to learn?",
+        "Mean reward a round of random play and of the in-sample oracle, and what a linear score "
+        "fitted on one half of the rounds makes above random play on the other half.",
+        table,
+    )
+
+
+def tuned_table(rows: Sequence[Row]) -> Table:
+    """Every policy at its tuned constant."""
+    table: list[dict[str, Any]] = []
+    for name in values(rows, "set"):
+        mine = select(rows, set=name)
+        plain = select(mine, policy="LinUCB")
+        for policy in values(mine, "policy"):
+            part = select(mine, policy=policy)
+            share = bootstrap(fractions(part)[:, None], lambda means: means[:, 0])
+            beyond = difference(part, plain)
+            table.append(
+                {"set": name, "policy": policy, "constant": part[0]["constant"]}
+                | {"value": float(column(part, "value").mean())}
+                | {"fraction": share.value, "low": share.low, "high": share.high}
+                | {"against LinUCB": beyond.value, "from": beyond.low, "to": beyond.high}
+                | {"truncated": float(column(part, "truncated").mean())}
+                | {"in data order": fractions(part)[0]}
+            )
+    return Table(
+        "realdata",
+        "Policies on real data",
+        "fraction: of the in-sample oracle's gain over random play, mean over the orders with its "
+        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards a pass; "
+        "in data order: the pass in the order of the calendar (days) or the first order (rows).",
+        table,
+    )
+
+
+def twin_table(rows: Sequence[Row]) -> Table:
+    """Each robust policy beside its untruncated twin at one constant, and LinUCB with a clip."""
+    table: list[dict[str, Any]] = []
+    for name in values(rows, "set"):
+        for policy in values(select(rows, set=name), "policy"):
+            twin = PLAIN.get(POLICIES[policy][0])
+            mine = select(rows, set=name, policy=policy)
+            if twin is None or twin == policy:
+                continue
+            for constant in values(mine, "constant"):
+                part = select(mine, constant=constant)
+                plain = select(rows, set=name, policy=twin, constant=constant)
+                if not plain:
+                    continue
+                beyond = difference(part, plain)
+                table.append(
+                    {"set": name, "policy": policy, "constant": constant}
+                    | {"fraction": float(fractions(part).mean())}
+                    | {"untruncated twin": float(fractions(plain).mean())}
+                    | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
+                    | {"truncated": float(column(part, "truncated").mean())}
+                )
+    return Table(
+        "realdata_twins",
+        "The same estimator at the same constant, with and without truncation",
+        "Fractions of the oracle's gain, and their paired difference with its 95% interval.",
+        table,
+    )
+
+
+def fraction_figure(rows: Sequence[Row]) -> Figure:
+    """The fraction of the oracle's gain of every policy, a panel a set."""
+    panels = []
+    for name in values(rows, "set"):
+        mine = select(rows, set=name)
+        names = values(mine, "policy")
+        made = [
+            bootstrap(fractions(select(mine, policy=p))[:, None], lambda means: means[:, 0])
+            for p in names
+        ]
+        x = [float(i) for i in range(len(names))]
+        y, low, high = ([m[i] for m in made] for i in range(3))
+        series = [Series("fraction", x, y, low, high)]
+        panels.append(
+            Panel(SETS[name][2], "policy", "share of the oracle's gain", series, categories=names)
+        )
+    return Figure(
+        "realdata",
+        "Policies on real data",
+        "Share of the in-sample oracle's gain over random play, with 95% intervals over orders.",
+        [View("tuned", panels)],
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Whether robustness pays on each set, constants tuned; and whether CRTM's own level does."""
+    claims = (
+        ("clipping at a level that sets itself pays for LinUCB", "LinUCB, adaptive clip", "LinUCB"),
+        ("clipping at a fixed level pays for LinUCB", "LinUCB, clip", "LinUCB"),
+        ("CRTM's truncation pays", "CRTM", "Newton"),
+        ("CRTM beats LinUCB with a clip", "CRTM", "LinUCB, clip"),
+    )
+    made = []
+    for name in values(rows, "set"):
+        mine = select(rows, set=name)
+        for claim, robust, plain in claims:
+            pair = [select(mine, policy=policy) for policy in (robust, plain)]
+            if all(pair):
+                made.append(
+                    judge(
+                        claim,
+                        SETS[name][2],
+                        f"fraction of {robust} minus that of {plain}",
+                        difference(*pair),
+                    )
+                )
+    return made

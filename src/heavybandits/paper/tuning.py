@@ -1,0 +1,62 @@
+"""The constant c: the same grid and budget for every algorithm, chosen on seeds of its own."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..reporting.outputs import Row, select, values
+
+
+def grid(size: int, low: float = 1e-4, high: float = 1.0) -> list[float]:
+    """`size` log-spaced constants, both ends included, rounded to four digits.
+
+    >>> grid(5)
+    [0.0001, 0.001, 0.01, 0.1, 1.0]
+    """
+    return [float(f"{c:.4g}") for c in np.geomspace(low, high, size)]
+
+
+def best_constant(rows: Iterable[Row]) -> float:
+    """The constant of the smallest mean final regret; the smaller one of equals.
+
+    >>> best_constant([{"constant": c, "regret": abs(c - 0.1)} for c in (0.01, 0.1, 1.0)])
+    0.1
+    """
+    rows = list(rows)
+    means = {
+        c: float(np.mean([row["regret"] for row in select(rows, constant=c)]))
+        for c in sorted(values(rows, "constant"))
+    }
+    return min(means, key=lambda c: means[c])
+
+
+def at_edge(constant: float, constants: Iterable[float]) -> str:
+    """Whether the chosen constant is an end of the grid, so that a wider grid might do better.
+
+    >>> at_edge(1.0, [0.1, 1.0])
+    'upper end'
+    """
+    ordered = sorted(constants)
+    if constant == ordered[-1]:
+        return "upper end"
+    return "lower end" if constant == ordered[0] else ""
+
+
+def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The whole grid, one row for each value of the keys and one column a constant.
+
+    >>> grid_table([{"algorithm": "A", "constant": 0.1, "regret": 2.0}], ("algorithm",))
+    [{'algorithm': 'A', 'c = 0.1': 2.0}]
+    """
+    rows = list(rows)
+    table: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for key in dict.fromkeys(tuple(row[k] for k in keys) for row in rows):
+        chosen = dict(zip(keys, key, strict=True))
+        mine = select(rows, **chosen)
+        means = {
+            f"c = {c:g}": float(np.mean([row["regret"] for row in select(mine, constant=c)]))
+            for c in sorted(values(mine, "constant"))
+        }
+        table[key] = chosen | means
+    return list(table.values())

@@ -1,0 +1,55 @@
+"""Policies at the door: what is no policy, or cannot play what is asked, is refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..arms.finite import FRESH
+from ..engine.parts import cast
+from ..support.errors import InvalidInput
+
+
+def check_policies(policies: Any) -> dict[str, Any]:
+    """Policies by name, their fields cast."""
+    named = dict(policies) if isinstance(policies, Mapping) else {"policy": policies}
+    if not named:
+        raise InvalidInput("policies must hold at least one policy, got none")
+    for name, policy in named.items():
+        lacking = [
+            verb for verb in ("init", "choose", "learn", "plays") if not hasattr(policy, verb)
+        ]
+        if lacking:
+            raise InvalidInput(f"policies[{name!r}] must be a policy, got {type(policy).__name__}")
+    return {str(name): cast(policy) for name, policy in named.items()}
+
+
+def check_match(name: str, policy: Any, arms: Any) -> None:
+    """Whether this policy can play these arms at all."""
+    if policy.dim != arms.dim:
+        raise InvalidInput(f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}")
+    if policy.plays > 1 and arms.changes == FRESH:
+        raise InvalidInput(
+            f"policies[{name!r}] plays an arm {policy.plays} times a decision, but "
+            f"{type(arms).__name__} changes at every play: use Fixed, or Frozen, "
+            "which stand still for a decision"
+        )
+    check_finite(f"policies[{name!r}]", policy, arms)
+
+
+def check_finite(name: str, policy: Any, arms: Any) -> None:
+    """Refuse a set without end to a policy that looks at every arm apart."""
+    if getattr(policy, "finite_only", False) and arms.size == 0:
+        raise InvalidInput(
+            f"{name} judges every arm on offer by itself, so it needs a finite set: "
+            f"{type(arms).__name__} has infinitely many arms. Offer rows of features, or use a "
+            "policy with a confidence region, such as crtm"
+        )
+
+
+def check_room(name: str, policy: Any, decisions: int) -> None:
+    """Refuse more decisions than a policy that keeps its history has room for."""
+    capacity = getattr(policy, "capacity", None)
+    if capacity is not None and decisions > capacity:
+        raise InvalidInput(
+            f"{name} keeps its history and has room for {capacity} decisions, "
+            f"but {decisions} are asked for: build it with a larger horizon"
+        )

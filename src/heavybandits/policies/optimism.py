@@ -1,0 +1,77 @@
+"""Optimism: the arm that is best under the most favourable theta of a region."""
+
+import math
+from typing import Any, NamedTuple
+
+from ..engine.blocked import combine
+from ..engine.linalg import dot
+from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
+from ..engine.verbs import clean, maximise, predict, radius, update
+from ..filters.memory import CUT, Memory
+from .rewards import clamp
+
+
+class OptimismState(NamedTuple):
+    """State of `Optimism`: that of the estimator and that of the filter."""
+
+    estimate: Any
+    memory: Memory
+
+
+class Optimism(NamedTuple):
+    """Play the arm that is best under the most favourable theta of the confidence region.
+
+    x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
+
+    >>> from heavybandits import crtm
+    >>> type(crtm(dim=10, horizon=1000, moment=3.5)).__name__
+    'Optimism'
+    """
+
+    estimator: Any
+    filter: Any
+    radius: Any
+
+    @property
+    def plays(self) -> int:
+        """Plays of one arm a decision."""
+        return int(self.filter.plays)
+
+    @property
+    def dim(self) -> int:
+        return int(self.estimator.dim)
+
+    @property
+    def capacity(self) -> int | None:
+        """Decisions there is room for, if the estimator keeps them; None for no limit."""
+        return getattr(self.estimator, "capacity", None)
+
+    def init(self) -> OptimismState:
+        return OptimismState(self.estimator.init(), self.filter.init())
+
+    def choose(self, state: Any, arms: Any, view: Any) -> int:
+        region = state.estimate.region
+        width = radius(self.radius, state.estimate, region.counts[UPDATES])
+        return maximise(arms, view, region, width)
+
+    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+        region = state.estimate.region
+        clamp(rewards)
+        norm = measure(region, x)
+        expected = predict(self.estimator, state.estimate, dot(x, region.centre))
+        region.numbers[EXPECTED] = expected
+        reward = clean(self.filter, state.memory, rewards, norm, expected)
+        update(self.estimator, state.estimate, x, reward, rewards)
+
+    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+        region = state.estimate.region
+        width = radius(self.radius, state.estimate, region.counts[UPDATES])
+        image = region.scratch[0]
+        combine(region.inverse, x, image)
+        expected = predict(self.estimator, state.estimate, dot(x, region.centre))
+        return expected, width * math.sqrt(max(dot(x, image), 0.0))
+
+    def tally(self, state: Any) -> tuple[int, int, int]:
+        counts = state.estimate.region.counts
+        cut = state.memory.counts[CUT] + counts[CUTS]
+        return counts[UPDATES], counts[PROJECTIONS], cut

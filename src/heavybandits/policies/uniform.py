@@ -1,0 +1,68 @@
+"""Uniformly random play, the reference of every comparison."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.streams import uniform
+from ..engine.views import take
+from .rewards import clamp
+
+
+class UniformState(NamedTuple):
+    """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards."""
+
+    counts: Any
+    total: Any
+
+
+class Uniform(NamedTuple):
+    """An arm at random, each as likely as the other: what every algorithm has to beat.
+
+    Decision n takes number n of the stream of the seed, so a run can be repeated.
+
+    >>> Uniform(dim=3, seed=1).plays
+    1
+    """
+
+    dim: int
+    seed: int = 0
+
+    @property
+    def plays(self) -> int:
+        return 1
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    def init(self) -> UniformState:
+        return UniformState(np.zeros(2, np.int64), np.zeros(1))
+
+    def choose(self, state: Any, arms: Any, view: Any) -> int:
+        offered = 0
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0:
+                offered += 1
+        left = int(uniform(np.uint64(self.seed), state.counts[0]) * offered)
+        state.counts[0] += 1
+        arm = 0
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0:
+                if left == 0:
+                    arm = k
+                left -= 1
+        take(view, arm)
+        return arm
+
+    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+        clamp(rewards)
+        state.counts[1] += 1
+        state.total[0] += rewards[0]
+
+    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+        """The mean of all rewards so far, whatever the arm."""
+        return state.total[0] / max(state.counts[1], 1), 0.0
+
+    def tally(self, state: Any) -> tuple[int, int, int]:
+        return state.counts[1], 0, 0

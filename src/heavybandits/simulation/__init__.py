@@ -1,0 +1,1 @@
+"""Policies that play problems, and what came of it."""

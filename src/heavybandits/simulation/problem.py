@@ -1,0 +1,40 @@
+"""Problems: arms, link, noise and the true parameter."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arms.checks import check_arms
+from ..engine.link_checks import check_link
+from ..engine.parts import cast
+from ..noises.checks import check_noise
+from ..support.errors import InvalidInput
+from ..support.validation import finite_array, whole
+
+
+class Problem(NamedTuple):
+    """y = mu(x.theta*) + noise, x from the arm set. `theta` is ones / sqrt(d) unless given.
+
+    >>> import heavybandits as hb
+    >>> hb.Problem(hb.arms.Fresh(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0)).arms.dim
+    10
+    """
+
+    arms: Any
+    link: Any
+    noise: Any
+    theta: Any = None
+
+
+def check_problem(problem: Any) -> Problem:
+    """The problem with its parts cast and theta* filled in."""
+    if not isinstance(problem, Problem):
+        raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
+    arms = check_arms(problem.arms)
+    dim = whole("arms.dim", arms.dim)
+    given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta
+    theta = finite_array("theta", given, (dim,))
+    noise = cast(problem.noise)
+    check_noise(noise)
+    check_link(problem.link, float(np.linalg.norm(theta)))
+    return Problem(arms, cast(problem.link), noise, theta)

@@ -1,0 +1,131 @@
+"""What `simulate` returns: tidy rows."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.optional import optional
+
+COLUMNS = (
+    "policy",
+    "repetition",
+    "play",
+    "regret",
+    "updates",
+    "projections",
+    "truncated",
+    "truncated_share",
+    "cpu_seconds",
+)
+
+
+class Result:
+    """A row for every policy, repetition and checkpoint, held by column.
+
+    `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
+    `truncated_share` that over the plays; `cpu_seconds` is of the whole run.
+
+    >>> Result({"policy": ["a"], "play": [3], "regret": [0.5]}).rows()
+    [{'policy': 'a', 'play': 3, 'regret': 0.5}]
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = {name: np.asarray(column) for name, column in data.items()}
+
+    @classmethod
+    def from_cells(
+        cls,
+        cells: Sequence[tuple[str, int]],
+        plays: NDArray[np.int64],
+        outcomes: Sequence[tuple[NDArray[np.float64], float]],
+    ) -> "Result":
+        """Rows from the (policy, repetition) cells and what each of them gave."""
+        size, table = plays.size, np.concatenate([out for out, _ in outcomes])
+        play = np.tile(plays, len(cells))
+        cut = table[:, 3].astype(np.int64)
+        return cls(
+            {
+                "policy": np.repeat([name for name, _ in cells], size),
+                "repetition": np.repeat([repetition for _, repetition in cells], size),
+                "play": play,
+                "regret": table[:, 0],
+                "updates": table[:, 1].astype(np.int64),
+                "projections": table[:, 2].astype(np.int64),
+                "truncated": cut,
+                "truncated_share": cut / play,
+                "cpu_seconds": np.repeat([seconds for _, seconds in outcomes], size),
+            }
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.data)
+
+    @property
+    def policies(self) -> list[str]:
+        """The names of the policies, in the order they were given."""
+        return list(dict.fromkeys(self.data["policy"].tolist()))
+
+    def __len__(self) -> int:
+        return len(self.data["policy"])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows())
+
+    def __repr__(self) -> str:
+        return f"Result({len(self)} rows: {', '.join(self.policies)})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries of plain Python values."""
+        columns = [column.tolist() for column in self.data.values()]
+        return [dict(zip(self.data, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def curves(self, policy: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The checkpoints, and the regret of a policy: a row a repetition."""
+        mine = self.data["policy"] == policy
+        if not mine.any():
+            raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
+        plays = np.unique(self.data["play"][mine])
+        return plays, self.data["regret"][mine].reshape(-1, plays.size)
+
+    def final(self, policy: str) -> NDArray[np.float64]:
+        """The regret of a policy at the last checkpoint, one number a repetition."""
+        return self.curves(policy)[1][:, -1]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Mean, standard error, median and quartiles of the final regret of each policy."""
+        return [{"policy": name, **_spread(self.final(name))} for name in self.policies]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        pandas = optional("pandas", "lab")
+        return pandas.DataFrame(dict(self.data))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the rows to a Parquet file, at once or not at all."""
+        optional("pyarrow", "lab")
+        from ..support.files import replace_atomically
+
+        replace_atomically(Path(path), lambda target: self.to_pandas().to_parquet(target))
+
+    def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
+        """Mean regret against plays, with a band between two quantiles of the repetitions."""
+        optional("matplotlib", "lab")
+        from .figures import plot_regret
+
+        return plot_regret(self, axes, band)
+
+
+def _spread(values: NDArray[np.float64]) -> dict[str, float]:
+    error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    return {
+        "mean": float(values.mean()),
+        "standard_error": error,
+        "median": float(middle),
+        "lower_quartile": float(low),
+        "upper_quartile": float(high),
+    }

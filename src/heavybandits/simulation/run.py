@@ -1,0 +1,132 @@
+"""Policies that play problems."""
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.compiling import compiled
+from ..engine.kernels import noise_kernel, play_kernel
+from ..engine.loop import make_episode
+from ..engine.streams import ARMS, NOISE, stream_key
+from ..policies.checks import check_match, check_policies, check_room
+from ..support.errors import InvalidInput
+from ..support.progress import Progress
+from ..support.threads import run_all
+from ..support.validation import whole
+from .problem import Problem, check_problem
+from .results import Result
+
+CHUNK = 16_384  # plays between two looks at the progress bar; small enough for the cache
+
+
+def simulate(
+    policies: Mapping[str, Any] | Any,
+    problem: Problem,
+    *,
+    horizon: int,
+    repetitions: int = 10,
+    seed: int = 0,
+    jobs: int | None = 1,
+    checkpoints: int | Iterable[int] = 100,
+    spacing: str = "even",
+    progress: bool | None = None,
+) -> Result:
+    """Let policies play a problem; pseudo-regret at checkpoints, for every policy and repetition.
+
+    All policies of a repetition meet the same arms and the same noise, and the numbers do not
+    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times a decision
+    makes T // r decisions it learns from, and the tail is played and not learned from.
+
+    Parameters
+    ----------
+    policies : one policy, or a mapping from names to policies.
+    problem : arms, link, noise and theta*.
+    horizon, repetitions, seed : plays a run, runs a policy, and the seed of everything random.
+    jobs : threads (the loop is compiled and holds no lock); None for all cores.
+    checkpoints : how many plays to report at, or which.
+    spacing : "even" or "log", when `checkpoints` is a number.
+    progress : a bar on stderr; None shows it on a terminal.
+
+    >>> import heavybandits as hb
+    >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
+    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, gamma_scale=1e-3)
+    >>> result = hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, checkpoints=4)
+    >>> len(result), result.columns[:4]
+    (8, ('policy', 'repetition', 'play', 'regret'))
+    """
+    named = check_policies(policies)
+    problem = check_problem(problem)
+    for name, policy in named.items():
+        check_match(name, policy, problem.arms)
+    horizon = whole("horizon", horizon)
+    for name, policy in named.items():
+        check_room(f"policies[{name!r}]", policy, horizon // policy.plays)
+    plays = make_checkpoints(horizon, checkpoints, spacing)
+    repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
+    cells = [(name, r) for name in named for r in range(repetitions)]
+    workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    with Progress(len(cells) * horizon, progress) as bar:
+
+        def run(cell: tuple[str, int]) -> tuple[NDArray[np.float64], float]:
+            name, repetition = cell
+            return run_cell(named[name], problem, horizon, plays, seed, repetition, bar)
+
+        outcomes = run_all(run, cells, workers)
+    return Result.from_cells(cells, plays, outcomes)
+
+
+def run_cell(
+    policy: Any,
+    problem: Problem,
+    horizon: int,
+    checkpoints: NDArray[np.int64],
+    seed: int,
+    repetition: int,
+    bar: Progress | None = None,
+) -> tuple[NDArray[np.float64], float]:
+    """One policy, one repetition: a row a checkpoint, and the CPU seconds of this thread."""
+    check_room("policy", policy, horizon // policy.plays)
+    arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
+    noise = np.empty(min(CHUNK, horizon))
+    out = np.full((checkpoints.size, 4), np.nan)
+    state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
+    setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
+    record = (episode, checkpoints, out)
+    draw = compiled(noise_kernel, problem.noise, noise_key, 0, noise)
+    play = compiled(play_kernel, *setting, noise, *record)
+    started = time.thread_time()
+    with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly
+        for start in range(0, horizon, noise.size):
+            piece = noise[: min(noise.size, horizon - start)]
+            draw(problem.noise, noise_key, start, piece)
+            play(*setting, piece, *record)
+            if bar is not None:
+                bar.advance(piece.size)
+    return out, time.thread_time() - started
+
+
+def make_checkpoints(
+    horizon: int, checkpoints: int | Iterable[int], spacing: str = "even"
+) -> NDArray[np.int64]:
+    """The plays to report at, the last one included.
+
+    >>> make_checkpoints(1000, 4).tolist(), make_checkpoints(1000, 4, "log").tolist()
+    ([250, 500, 750, 1000], [1, 10, 100, 1000])
+    """
+    if isinstance(checkpoints, Iterable):
+        given = sorted({whole("checkpoints", play) for play in checkpoints})
+        if not given or given[-1] > horizon:
+            raise InvalidInput(f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}")
+        return np.array(given, np.int64)
+    size = min(whole("checkpoints", checkpoints), horizon)
+    if spacing == "even":
+        points = np.linspace(horizon / size, horizon, size)
+    elif spacing == "log":
+        points = np.geomspace(horizon, 1, size)
+    else:
+        raise InvalidInput(f"spacing must be 'even' or 'log', got {spacing!r}")
+    return np.unique(np.round(points).astype(np.int64))

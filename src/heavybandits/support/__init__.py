@@ -1,0 +1,1 @@
+"""What everything stands on: checks, files, progress. It knows nothing of bandits."""

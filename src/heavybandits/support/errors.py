@@ -1,0 +1,29 @@
+"""Every error that the library raises on purpose."""
+
+
+class InvalidInput(ValueError):
+    """An argument is of the wrong kind, size or range."""
+
+
+class StateError(ValueError):
+    """A state file that is damaged, foreign, too new or not to be trusted."""
+
+
+class LedgerError(RuntimeError):
+    """A ledger that cannot be opened, written or believed. Nothing was acknowledged."""
+
+
+class PolicyError(AssertionError):
+    """A policy that does not keep its promises; the message has one line per broken promise."""
+
+
+class CellError(ValueError):
+    """The file of a cell is damaged, or is not that of this cell."""
+
+
+class SweepError(RuntimeError):
+    """A sweep cannot go on: its folder cannot be written, or its results are not there."""
+
+
+class DataError(ValueError):
+    """A data set that is not there, or not the one that was studied."""

@@ -1,0 +1,141 @@
+"""Checks at the door: what a user hands in is tested and cast once, kernels never look again.
+
+Every refusal is an InvalidInput whose message names the argument, what is allowed and what was
+given.
+"""
+
+import math
+import operator
+import reprlib
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.errors import InvalidInput
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A real number that is neither infinite nor nan, as a float.
+
+    >>> finite_number("reward", -3)
+    -3.0
+    >>> finite_number("reward", float("nan"))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: reward must be a finite number, got nan
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    number = math.nan
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (OverflowError, ValueError):  # an int beyond a double, Decimal's signalling nan
+            pass
+    if not math.isfinite(number):
+        raise InvalidInput(f"{name} must be a finite number, got {_shown(value)}")
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero.
+
+    >>> positive("moment", 3)
+    3.0
+    >>> positive("moment", 0)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: moment must be positive, got 0
+    """
+    number = finite_number(name, value)
+    if number <= 0.0:
+        raise InvalidInput(f"{name} must be positive, got {_shown(value)}")
+    return number
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between zero and one, such as a probability of failure.
+
+    >>> fraction("delta", 1.0)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: delta must lie in (0, 1), got 1.0
+    """
+    number = finite_number(name, value)
+    if not 0.0 < number < 1.0:
+        raise InvalidInput(f"{name} must lie in (0, 1), got {_shown(value)}")
+    return number
+
+
+def epsilon(value: Any) -> float:
+    """The order of the moment: E|.|^(1 + epsilon) is finite, epsilon = 1 being finite variance.
+
+    >>> epsilon(1.5)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: epsilon must lie in (0, 1], got 1.5
+    """
+    number = finite_number("epsilon", value)
+    if not 0.0 < number <= 1.0:
+        raise InvalidInput(f"epsilon must lie in (0, 1], got {_shown(value)}")
+    return number
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """A Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
+
+    >>> whole("horizon", 1e6)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: horizon must be a whole number >= 1, got 1000000.0
+    """
+    number = least - 1
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)
+        except TypeError:
+            pass
+    if number < least:
+        raise InvalidInput(f"{name} must be a whole number >= {least}, got {_shown(value)}")
+    return number
+
+
+def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """A C-contiguous float64 copy; None in `shape` allows any length of at least one.
+
+    >>> finite_array("arms", [[1, 2], [3, 4]], (None, 2))
+    array([[1., 2.],
+           [3., 4.]])
+    >>> finite_array("arms", [[1, 2, 3]], (None, 2))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: arms must have shape (any, 2), got (1, 3)
+    """
+    array = _as_floats(name, value)
+    fits = len(array.shape) == len(shape) and all(
+        have == want if want is not None else have >= 1
+        for have, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        raise InvalidInput(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InvalidInput(f"{name} must be finite, got {array[place]} at {_size(place)}")
+    return array
+
+
+def _as_floats(name: str, value: Any) -> NDArray[np.float64]:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        return np.array(given, dtype=np.float64, order="C", copy=True)
+    except (TypeError, ValueError, OverflowError):
+        shown = _shown(value)
+        raise InvalidInput(f"{name} must be an array of numbers, got {shown}") from None
+
+
+def _shown(value: Any) -> str:
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _size(shape: tuple[int | None, ...]) -> str:
+    inner = ", ".join("any" if length is None else str(length) for length in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
