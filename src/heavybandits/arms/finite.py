@@ -5,7 +5,16 @@ from typing import Any, NamedTuple
 
 from ..engine.jitable import jitable
 from ..engine.streams import uniform
-from ..engine.views import View, best_score, follow, make_view, measure_all, pick
+from ..engine.views import (
+    View,
+    best_score,
+    entries,
+    follow,
+    load_rows,
+    make_view,
+    measure_all,
+    pick,
+)
 
 FIXED, FROZEN, FRESH = "fixed", "frozen", "fresh"
 
@@ -51,7 +60,7 @@ class Fresh(NamedTuple):
         return make_view(self.dim, self.size)
 
     def refresh(self, view: Any, key: Any, play: int) -> bool:
-        draw_features(view, key, play * view.features.size, self.low)
+        draw_features(view, key, play * entries(view), self.low)
         return True
 
     def top(self, view: Any, theta: Any) -> float:
@@ -129,10 +138,7 @@ class Given(NamedTuple):
 
     def refresh(self, view: Any, key: Any, play: int) -> bool:
         if play == 0:
-            for k in range(self.features.shape[0]):
-                for i in range(self.features.shape[1]):
-                    view.features[i, k] = self.features[k, i]
-            view.synced[0] = -1
+            load_rows(view, self.features)
         return play == 0
 
     def top(self, view: Any, theta: Any) -> float:

@@ -34,6 +34,20 @@ def norm(a: Any) -> float:
 
 
 @jitable
+def subtract(a: Any, scale: float, b: Any) -> None:
+    """a -= scale b"""
+    for i in range(a.size):
+        a[i] -= scale * b[i]
+
+
+@jitable
+def stretch(a: Any, factor: float) -> None:
+    """a *= factor"""
+    for i in range(a.size):
+        a[i] *= factor
+
+
+@jitable
 def add_outer(matrix: Any, scale: float, x: Any) -> None:
     """M += scale x x^T"""
     for i in range(x.size):

@@ -8,7 +8,7 @@ import numpy as np
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .linalg import add_outer, dot, invert
+from .linalg import add_outer, dot, invert, subtract
 from .projections import ROWS
 
 SQUARE, SHRINK, LOGDET, GROWTH, STEP, STRAYED, EXPECTED = range(7)  # places in Region.numbers
@@ -103,5 +103,4 @@ def move_centre(region: Any, step: float) -> None:
     """centre -= step V^-1 x, for the x last measured and V before it was widened."""
     region.numbers[STEP] = step
     region.numbers[STRAYED] = 0.0
-    for i in range(region.centre.size):
-        region.centre[i] -= step * region.direction[i]
+    subtract(region.centre, step, region.direction)

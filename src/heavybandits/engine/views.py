@@ -46,6 +46,21 @@ def make_view(dim: int, size: int) -> View:
 
 
 @jitable
+def entries(view: Any) -> int:
+    """How many numbers the features of all arms are: what a new set takes from its stream."""
+    return view.features.size
+
+
+@jitable
+def load_rows(view: Any, rows: Any) -> None:
+    """Put the rows of an array on offer."""
+    for k in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            view.features[i, k] = rows[k, i]
+    view.synced[0] = -1
+
+
+@jitable
 def take(view: Any, arm: int) -> None:
     """Copy the features of an arm into view.chosen."""
     for i in range(view.chosen.size):

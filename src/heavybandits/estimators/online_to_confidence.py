@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.linalg import dot
+from ..engine.linalg import dot, subtract
 from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region, move_centre
 from ..engine.verbs import mean, project
 
@@ -59,8 +59,7 @@ class OnlineToConfidence(NamedTuple):
         sums[RESIDUALS] += residual * residual / growth
         move_centre(region, -residual / growth)
         step = gradient / (self.kappa * growth)
-        for i in range(x.size):
-            iterate[i] -= step * region.direction[i]
+        subtract(iterate, step, region.direction)
         online = Region(
             iterate,
             region.inverse,

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..engine.linalg import norm
+from ..engine.linalg import norm, stretch
 from ..engine.projections import project_ball
 
 
@@ -35,8 +35,7 @@ class Rescaling(NamedTuple):
         length = norm(region.centre)
         if length <= self.norm:
             return False
-        for i in range(region.centre.size):
-            region.centre[i] *= self.norm / length
+        stretch(region.centre, self.norm / length)
         return True
 
 
