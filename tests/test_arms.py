@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.arms.checks import check_arms
+from heavybandits.engine.contracts import ArmSet
+from heavybandits.engine.parts import check_part
 from heavybandits.engine.regions import add_observation, make_region, measure
 from heavybandits.engine.streams import ARMS, stream_key
 
@@ -295,7 +296,7 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
 )
 def test_impossible_arm_sets_are_refused(arms, words):
     with pytest.raises(hb.InvalidInput, match=words):
-        check_arms(arms)
+        check_part("arms", arms, ArmSet)
     with pytest.raises(hb.InvalidInput, match=words):
         hb.simulate(
             hb.linucb(dim=3),

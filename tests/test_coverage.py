@@ -10,7 +10,7 @@ import heavybandits as hb
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import noise_kernel
 from heavybandits.engine.streams import ARMS, NOISE, stream_key
-from heavybandits.noises.checks import reward_moment
+from heavybandits.noises import reward_moment
 
 DIM, SIZE, REPETITIONS, DELTA = 2, 4, 40, 0.1
 THETA = np.array([0.6, -0.8])  # on the sphere, where the projection meets it

@@ -21,8 +21,8 @@ TWINS = {
     "Truncate": (lambda n: hb.filters.Truncate(5.0, n), naive.truncate(5.0)),
     "Clip": (lambda n: hb.filters.Clip(5.0, n), naive.clip(5.0)),
     "Median": (lambda n: hb.filters.Median(n), naive.median),
-    "MeanOfMedians": (lambda n: hb.filters.MeanOfMedians(n, 3), naive.mean_of_medians(3)),
-    "MedianOfMeans": (lambda n: hb.filters.MedianOfMeans(n, 4), naive.median_of_means(4)),
+    "MeanOfMedians": (lambda n: hb.filters.MeanOfMedians(n, min(n, 3)), naive.mean_of_medians(3)),
+    "MedianOfMeans": (lambda n: hb.filters.MedianOfMeans(n, min(n, 4)), naive.median_of_means(4)),
     "TrimmedMean": (lambda n: hb.filters.TrimmedMean(n, 0.2), naive.trimmed_mean(0.2)),
 }
 
@@ -91,11 +91,17 @@ def test_truncation_keeps_the_level_itself():
     assert cleaned(hb.filters.Clip(2.0), [-1e308]) == -2.0
 
 
-def test_a_filter_with_a_group_larger_than_the_sample_takes_all_of_it():
+def test_a_filter_of_a_single_group_takes_all_of_the_sample():
     rewards = [1.0, 5.0, 9.0, 2.0]
-    assert cleaned(hb.filters.MeanOfMedians(4, 9), rewards) == np.median(rewards)
-    assert cleaned(hb.filters.MedianOfMeans(4, 9), rewards) == np.median(rewards)
+    assert cleaned(hb.filters.MeanOfMedians(4, 4), rewards) == np.median(rewards)
+    assert cleaned(hb.filters.MedianOfMeans(4, 4), rewards) == np.median(rewards)
     assert cleaned(hb.filters.TrimmedMean(4, 0.49), rewards) == np.median(rewards)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_equal_rewards_are_left_alone(name):
+    for value in (0.0, 0.5, -1.5):
+        assert cleaned(TWINS[name][0](3), [value] * 3) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,9 @@ def test_a_filter_with_a_group_larger_than_the_sample_takes_all_of_it():
         (hb.filters.Median(0), "plays"),
         (hb.filters.Median(2.5), "plays"),
         (hb.filters.MeanOfMedians(5, 0), "group"),
+        (hb.filters.MeanOfMedians(5, 6), "group"),
         (hb.filters.MedianOfMeans(5, 0), "blocks"),
+        (hb.filters.MedianOfMeans(5, 6), "blocks"),
         (hb.filters.TrimmedMean(5, -0.1), "trim"),
         (hb.filters.TrimmedMean(5, 0.5), "trim"),
     ],

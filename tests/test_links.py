@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 import naive
-from heavybandits.engine.link_checks import check_link
+from heavybandits.links import check_link
 
 LINKS = [hb.links.Identity(), hb.links.Logistic(), hb.links.Probit(), hb.links.Exponential()]
 ids = [type(link).__name__ for link in LINKS]
@@ -68,5 +68,5 @@ def test_a_link_whose_slope_underflows_is_refused():
 
 @pytest.mark.parametrize("link", [None, "logistic", 3, object(), hb.filters.Raw()])
 def test_what_is_no_link_is_refused(link):
-    with pytest.raises(hb.InvalidInput, match="link must have a method"):
+    with pytest.raises(hb.InvalidInput, match="link must be a link"):
         hb.crtm(dim=2, horizon=10, moment=1.0, link=link)

@@ -249,7 +249,7 @@ def test_given_checkpoints_are_sorted_and_unique():
         ({"problem": None}, "problem must be a Problem, got NoneType"),
         ({"problem": FIXED._replace(theta=[1.0])}, r"theta must have shape \(4,\), got \(1,\)"),
         ({"problem": FIXED._replace(theta=[np.nan] * 4)}, "theta must be finite"),
-        ({"problem": FIXED._replace(link=None)}, "link must have a method"),
+        ({"problem": FIXED._replace(link=None)}, "link must be a link"),
         ({"problem": FIXED._replace(theta=np.full(4, 1e4))}, "link must have a positive slope"),
         ({"problem": FIXED._replace(noise=hb.noises.StudentT(-1.0))}, "must be"),
         ({"problem": FIXED._replace(noise=None)}, "noise"),

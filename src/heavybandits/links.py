@@ -7,6 +7,15 @@ Each knows, on [-S, S], its smallest slope kappa, its Lipschitz constant L and i
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from .engine.contracts import Link
+from .engine.parts import check_part
+from .support.errors import InvalidInput
+from .support.validation import positive
+
+__all__ = ["Exponential", "Identity", "Logistic", "Probit", "check_link"]
+
 
 class Identity(NamedTuple):
     """mu(z) = z, the linear bandit.
@@ -102,3 +111,20 @@ class Exponential(NamedTuple):
 
     def bound(self, norm: float) -> float:
         return math.exp(norm)
+
+
+def check_link(link: Link, norm: float) -> float:
+    """kappa of the link on [-norm, norm], after a look at its slope there.
+
+    >>> round(check_link(Logistic(), 1.0), 6)
+    0.196612
+    """
+    check_part("link", link, Link)
+    for z in np.linspace(-norm, norm, 65):
+        slope = link.slope(float(z))
+        if not slope > 0.0:
+            raise InvalidInput(
+                f"link must have a positive slope on [-{norm}, {norm}]; "
+                f"{type(link).__name__}.slope({z:.4g}) is {slope}"
+            )
+    return positive(f"{type(link).__name__}.kappa({norm})", link.kappa(norm))

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
-from ..arms.checks import check_arms, finite_features
-from ..engine.parts import is_part
+from ..engine.bounds import bounded_array
+from ..engine.contracts import ArmSet
+from ..engine.parts import check_part, is_part
 from ..engine.views import View, make_view
 from ..support.errors import InvalidInput
 
@@ -30,11 +31,11 @@ class Offers:
     def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
         """The arms as an arm set or (K, d) floats, and the mask as K booleans or None."""
         if not is_part(arms):
-            offered = finite_features("arms", arms, (None, self._dim))
+            offered = bounded_array("arms", arms, (None, self._dim))
             return offered, None if mask is None else _check_mask(mask, offered.shape[0])
         if mask is not None:
             raise InvalidInput("mask must be None for an arm set without rows")
-        part = check_arms(arms)
+        part = check_part("arms", arms, ArmSet)
         if part.dim != self._dim:
             raise InvalidInput(f"arms must have dim {self._dim}, got {part.dim}")
         return part, None

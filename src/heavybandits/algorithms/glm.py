@@ -4,15 +4,14 @@ import math
 from typing import Any
 
 from .. import theory
-from ..engine.link_checks import check_link
-from ..engine.parts import cast, is_part
+from ..engine.contracts import Filter
+from ..engine.parts import cast, check_part, is_part
 from ..estimators import (
     OnlineNewton,
     OnlineToConfidence,
 )
 from ..filters import MeanOfMedians, Median, Raw, Truncate
-from ..filters.checks import check_filter
-from ..links import Logistic
+from ..links import Logistic, check_link
 from ..policies import Optimism
 from ..radii import (
     Constant,
@@ -81,7 +80,7 @@ def crtm(
     if truncation is None:
         keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
     elif is_part(truncation):
-        keep = check_filter(truncation)
+        keep = check_part("truncation", truncation, Filter)
     elif truncation != math.inf:
         keep = Truncate(positive("truncation", truncation))
     if gamma_scale is None:

@@ -3,14 +3,14 @@
 import math
 from typing import Any
 
-from ..engine.parts import cast
+from ..engine.contracts import Filter
+from ..engine.parts import cast, check_part
 from ..estimators import (
     ManyRidges,
     Ridge,
     TruncatedHistory,
 )
 from ..filters import MedianOfMeans, Raw, TruncateByTime
-from ..filters.checks import check_filter
 from ..policies import Optimism
 from ..radii import (
     Constant,
@@ -57,7 +57,7 @@ def linucb(
         region: Any = SelfNormalised(spread, norm, ridge.penalty, delta)
     else:
         region = Constant(positive("radius", radius) ** 2)
-    return cast(Optimism(ridge, check_filter(filter), region))
+    return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:

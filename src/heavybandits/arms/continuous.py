@@ -1,15 +1,20 @@
-"""Arm sets without end: the ball, the sphere and the box."""
+"""Continuous arm sets: the ball, the sphere and the box."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Key
 from ..engine.blocked import combine
+from ..engine.bounds import Count, Point
 from ..engine.jitable import jitable
 from ..engine.linalg import dot, eigen, norm
+from ..engine.regions import Region
 from ..engine.views import View
-from .finite import FIXED
+from ..support.errors import InvalidInput
+from ..support.validation import finite_array
+from .finite import Changes
 
 
 def scratch_view(dim: int) -> View:
@@ -20,7 +25,7 @@ def scratch_view(dim: int) -> View:
 
 
 @jitable
-def longest(view: Any, region: Any, width: float) -> None:
+def longest(view: View, region: Region, width: float) -> None:
     """Into view.chosen, the longest theta of {||theta - c||_V <= width}.
 
     In the eigenbasis of W = V^-1 (eigenvalues w) it is c_i nu / (nu - w_i), where nu > max w solves
@@ -57,7 +62,7 @@ def longest(view: Any, region: Any, width: float) -> None:
 
 
 @jitable
-def secular_root(values: Any, centre: Any, largest: float, width: float) -> float:
+def secular_root(values: Floats, centre: Floats, largest: float, width: float) -> float:
     """nu > largest with sum_i c_i^2 w_i / (nu - w_i)^2 = width^2 (`largest` if none)."""
     low, total = 0.0, 0.0
     for i in range(values.size):
@@ -89,11 +94,11 @@ class UnitBall(NamedTuple):
     1.0
     """
 
-    dim: int
+    dim: Count
 
     @property
-    def changes(self) -> str:
-        return FIXED
+    def changes(self) -> Changes:
+        return "fixed"
 
     @property
     def size(self) -> int:
@@ -102,13 +107,13 @@ class UnitBall(NamedTuple):
     def view(self) -> View:
         return scratch_view(self.dim)
 
-    def refresh(self, view: Any, key: Any, play: int) -> bool:
+    def refresh(self, view: View, key: Key, play: int) -> bool:
         return play == 0
 
-    def top(self, view: Any, theta: Any) -> float:
+    def top(self, view: View, theta: Floats) -> float:
         return norm(theta)
 
-    def maximise(self, view: Any, region: Any, width: float) -> int:
+    def maximise(self, view: View, region: Region, width: float) -> int:
         longest(view, region, width)
         length = norm(view.chosen)
         if length == 0.0:
@@ -130,7 +135,7 @@ class UnitSphere(UnitBall):
 
 
 @jitable
-def climb(view: Any, region: Any, width: float, low: Any, high: Any) -> float:
+def climb(view: View, region: Region, width: float, low: Floats, high: Floats) -> float:
     """Flip single coordinates of view.chosen between low and high while the index grows."""
     x, image = view.chosen, view.scores
     combine(region.inverse, x, image)
@@ -166,12 +171,18 @@ class Box(NamedTuple):
     1.0
     """
 
-    low: Any
-    high: Any
+    low: Point
+    high: Point
+
+    def check(self) -> None:
+        finite_array("Box.high", self.high, self.low.shape)
+        if (self.low > self.high).any():
+            place = int((self.low > self.high).argmax())
+            raise InvalidInput(f"Box.low must not exceed Box.high, but does at {place}")
 
     @property
-    def changes(self) -> str:
-        return FIXED
+    def changes(self) -> Changes:
+        return "fixed"
 
     @property
     def dim(self) -> int:
@@ -184,16 +195,16 @@ class Box(NamedTuple):
     def view(self) -> View:
         return scratch_view(self.dim)
 
-    def refresh(self, view: Any, key: Any, play: int) -> bool:
+    def refresh(self, view: View, key: Key, play: int) -> bool:
         return play == 0
 
-    def top(self, view: Any, theta: Any) -> float:
+    def top(self, view: View, theta: Floats) -> float:
         best = 0.0
         for i in range(theta.size):
             best += max(self.low[i] * theta[i], self.high[i] * theta[i])
         return best
 
-    def maximise(self, view: Any, region: Any, width: float) -> int:
+    def maximise(self, view: View, region: Region, width: float) -> int:
         dim = view.chosen.size
         best = -math.inf
         for start in range(2 * dim + 1):

@@ -1,9 +1,12 @@
 """Finite arm sets: drawn at random, or given."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from ..engine.arrays import Floats, Key
+from ..engine.bounds import LARGEST_FEATURE, Count, Features, Interval
 from ..engine.jitable import jitable
+from ..engine.regions import Region
 from ..engine.streams import uniform
 from ..engine.views import (
     View,
@@ -16,11 +19,11 @@ from ..engine.views import (
     pick,
 )
 
-FIXED, FROZEN, FRESH = "fixed", "frozen", "fresh"
+Changes = Literal["fixed", "frozen", "fresh"]  # never, with every decision, with every play
 
 
 @jitable
-def draw_features(view: Any, key: Any, start: int, low: float) -> None:
+def draw_features(view: View, key: Key, start: int, low: float) -> None:
     """Components uniform on [low, 1], each arm scaled to length one."""
     dim, columns = view.features.shape
     flat = view.features.reshape(dim * columns)
@@ -48,25 +51,25 @@ class Fresh(NamedTuple):
     'fresh'
     """
 
-    size: int
-    dim: int
-    low: float = 0.0
+    size: Count
+    dim: Count
+    low: Annotated[float, Interval(-LARGEST_FEATURE, 1.0)] = 0.0
 
     @property
-    def changes(self) -> str:
-        return FRESH
+    def changes(self) -> Changes:
+        return "fresh"
 
     def view(self) -> View:
         return make_view(self.dim, self.size)
 
-    def refresh(self, view: Any, key: Any, play: int) -> bool:
+    def refresh(self, view: View, key: Key, play: int) -> bool:
         draw_features(view, key, play * entries(view), self.low)
         return True
 
-    def top(self, view: Any, theta: Any) -> float:
+    def top(self, view: View, theta: Floats) -> float:
         return best_score(view, theta)
 
-    def maximise(self, view: Any, region: Any, width: float) -> int:
+    def maximise(self, view: View, region: Region, width: float) -> int:
         measure_all(view, region)
         return pick(view, width)
 
@@ -83,8 +86,8 @@ class Frozen(Fresh):
     __slots__ = ()
 
     @property
-    def changes(self) -> str:
-        return FROZEN
+    def changes(self) -> Changes:
+        return "frozen"
 
 
 class Fixed(Fresh):
@@ -99,15 +102,15 @@ class Fixed(Fresh):
     __slots__ = ()
 
     @property
-    def changes(self) -> str:
-        return FIXED
+    def changes(self) -> Changes:
+        return "fixed"
 
-    def refresh(self, view: Any, key: Any, play: int) -> bool:
+    def refresh(self, view: View, key: Key, play: int) -> bool:
         if play == 0:
             draw_features(view, key, 0, self.low)
         return play == 0
 
-    def maximise(self, view: Any, region: Any, width: float) -> int:
+    def maximise(self, view: View, region: Region, width: float) -> int:
         follow(view, region)
         return pick(view, width)
 
@@ -115,15 +118,16 @@ class Fixed(Fresh):
 class Given(NamedTuple):
     """A fixed set that you name: the rows of `features`, shape (K, d).
 
+    >>> import numpy as np
     >>> Given(np.eye(3)).size, Given(np.eye(3)).changes
     (3, 'fixed')
     """
 
-    features: Any
+    features: Features
 
     @property
-    def changes(self) -> str:
-        return FIXED
+    def changes(self) -> Changes:
+        return "fixed"
 
     @property
     def dim(self) -> int:
@@ -136,14 +140,14 @@ class Given(NamedTuple):
     def view(self) -> View:
         return make_view(self.dim, self.size)
 
-    def refresh(self, view: Any, key: Any, play: int) -> bool:
+    def refresh(self, view: View, key: Key, play: int) -> bool:
         if play == 0:
             load_rows(view, self.features)
         return play == 0
 
-    def top(self, view: Any, theta: Any) -> float:
+    def top(self, view: View, theta: Floats) -> float:
         return best_score(view, theta)
 
-    def maximise(self, view: Any, region: Any, width: float) -> int:
+    def maximise(self, view: View, region: Region, width: float) -> int:
         follow(view, region)
         return pick(view, width)

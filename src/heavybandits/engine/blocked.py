@@ -3,13 +3,12 @@
 The docstring of each is its plain formula, and the tests compute that.
 """
 
-from typing import Any
-
+from .arrays import Floats
 from .jitable import jitable
 
 
 @jitable
-def largest(values: Any) -> float:
+def largest(values: Floats) -> float:
     """max_k values_k, for a number of values that is a multiple of four."""
     first, second, third, fourth = values[0], values[1], values[2], values[3]
     for k in range(4, values.size, 4):
@@ -21,7 +20,7 @@ def largest(values: Any) -> float:
 
 
 @jitable
-def combine(rows: Any, weights: Any, out: Any) -> None:
+def combine(rows: Floats, weights: Floats, out: Floats) -> None:
     """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`."""
     i = 2 - weights.size % 2
     first, second = weights[0], weights[1] if i == 2 else 0.0
@@ -35,7 +34,7 @@ def combine(rows: Any, weights: Any, out: Any) -> None:
 
 
 @jitable
-def squares(features: Any, matrix: Any, out: Any, above: Any, below: Any) -> None:
+def squares(features: Floats, matrix: Floats, out: Floats, above: Floats, below: Floats) -> None:
     """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
 
     Only the lower triangle of M is used, d(d+1)/2 products an arm, in blocks of two rows by four

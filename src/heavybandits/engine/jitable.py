@@ -1,11 +1,21 @@
 """How a function that compiled code calls is marked."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from numba.extending import register_jitable
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # Numba would make a C entry of every function too, which nothing calls and every cold start pays.
 OPTIONS = {"no_cfunc_wrapper": True}
 
-jitable = register_jitable(**OPTIONS)
 
-# Not inlined by force where its caller is: for what runs seldom and would be compiled often.
-outlined = register_jitable(forceinline=False, **OPTIONS)
+def jitable(function: F) -> F:
+    """Let compiled code call this function; in Python it stays what it is."""
+    return register_jitable(**OPTIONS)(function)
+
+
+def outlined(function: F) -> F:
+    """The same, not inlined by force where its caller is: for what runs seldom."""
+    return register_jitable(forceinline=False, **OPTIONS)(function)

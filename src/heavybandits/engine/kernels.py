@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from .arrays import Floats
 from .compiling import Function, stamped
+from .contracts import ArmSet, Policy
 from .loop import draw_noise, play
 from .verbs import choose, estimate_arm, learn
+from .views import View
 
 
 def play_kernel(stamp: str) -> Function:
@@ -16,7 +19,7 @@ def noise_kernel(stamp: str) -> Function:
 
 
 def choose_kernel(stamp: str) -> Function:
-    def kernel(policy: Any, state: Any, arms: Any, view: Any) -> tuple[int, float, float]:
+    def kernel(policy: Policy, state: Any, arms: ArmSet, view: View) -> tuple[int, float, float]:
         stamp  # noqa: B018
         view.synced[0] = -1  # the widths of other arms, or of an older state, must not linger
         arm = choose(policy, state, arms, view)
@@ -27,7 +30,7 @@ def choose_kernel(stamp: str) -> Function:
 
 
 def learn_kernel(stamp: str) -> Function:
-    def kernel(policy: Any, state: Any, x: Any, rewards: Any) -> None:
+    def kernel(policy: Policy, state: Any, x: Floats, rewards: Floats) -> None:
         stamp  # noqa: B018
         learn(policy, state, x, rewards)
 
@@ -35,7 +38,7 @@ def learn_kernel(stamp: str) -> Function:
 
 
 def predict_kernel(stamp: str) -> Function:
-    def kernel(policy: Any, state: Any, arms: Any, out: Any) -> None:
+    def kernel(policy: Policy, state: Any, arms: Floats, out: Floats) -> None:
         stamp  # noqa: B018
         for k in range(arms.shape[0]):
             out[0, k], out[1, k] = estimate_arm(policy, state, arms[k])

@@ -1,15 +1,57 @@
-"""Arrays of one state side by side: where they lie decides how fast a round is."""
+"""The arrays of a state: where they lie, which decides how fast a round is, and what they take."""
 
 import math
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+
+from .arrays import Floats
 
 LINE, PAGE = 64, 4096  # bytes
 
 
-def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[NDArray[np.float64]]:
+class _Counter(threading.local):
+    """While a state is only counted: a stand-in for each of its arrays, and the bytes of those."""
+
+    sizes: dict[int, tuple[NDArray[Any], int]] | None = None
+
+
+_counter = _Counter()
+
+
+def _stand_in(axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
+    array = np.zeros((1,) * axes, dtype)
+    assert _counter.sizes is not None
+    _counter.sizes[id(array)] = array, size
+    return array
+
+
+def zeros(*shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Zeros for a state. While `state_bytes` counts, a single one stands for them all.
+
+    >>> zeros(2, 3).shape, zeros(4, dtype=np.int64).tolist()
+    ((2, 3), [0, 0, 0, 0])
+    """
+    if _counter.sizes is None:
+        return np.zeros(shape, dtype)
+    return _stand_in(len(shape), dtype, math.prod(shape) * np.dtype(dtype).itemsize)
+
+
+def repeated(array: NDArray[Any], times: int) -> NDArray[Any]:
+    """An array of a state `times` times, along a new first axis.
+
+    >>> repeated(zeros(3), 5).shape
+    (5, 3)
+    """
+    if _counter.sizes is None:
+        return np.repeat(array[None], times, axis=0)
+    return _stand_in(array.ndim + 1, array.dtype, times * _size_of(array))
+
+
+def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
     """Zeros of these shapes in one block that begins a page, each at the start of a cache line.
 
     NumPy places every small array by chance. Loads that cross a line, and a store to the same place
@@ -20,6 +62,9 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[NDArray[np.float64]]:
     >>> first.shape, second.shape, second.ctypes.data - first.ctypes.data
     ((2, 3), (4,), 64)
     """
+    if _counter.sizes is not None:
+        yield from (zeros(*shape) for shape in shapes)
+        return
     sizes = [math.prod(shape) for shape in shapes]
     rooms = [-(-8 * size // LINE) * LINE // 8 for size in sizes]
     buffer = np.zeros(sum(rooms) + PAGE // 8)
@@ -27,3 +72,33 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[NDArray[np.float64]]:
     for shape, size, room in zip(shapes, sizes, rooms, strict=True):
         yield buffer[start : start + size].reshape(shape)
         start += room
+
+
+def state_bytes(part: Any) -> int:
+    """The bytes that the arrays of part.init() take, known before any of them is made.
+
+    Exact for the parts of the library and for all that make their arrays by `zeros`,
+    `aligned_zeros` and `repeated`; other arrays are made in order to be counted.
+
+    >>> from heavybandits.estimators import Ridge
+    >>> state_bytes(Ridge(dim=10, penalty=1.0)), state_bytes(Ridge(dim=10**9, penalty=1.0)) > 2**60
+    (3920, True)
+    """
+    _counter.sizes = {}
+    try:
+        return sum(_size_of(array) for array in _arrays(part.init()))
+    finally:
+        _counter.sizes = None
+
+
+def _size_of(array: NDArray[Any]) -> int:
+    known = (_counter.sizes or {}).get(id(array))
+    return array.nbytes if known is None else known[1]
+
+
+def _arrays(state: Any) -> Iterator[NDArray[Any]]:
+    if isinstance(state, tuple):
+        for field in state:
+            yield from _arrays(field)
+    else:
+        yield state

@@ -5,13 +5,13 @@ uncompiled runs give the same bits.
 """
 
 import math
-from typing import Any
 
+from .arrays import Floats
 from .jitable import jitable
 
 
 @jitable
-def dot(a: Any, b: Any) -> float:
+def dot(a: Floats, b: Floats) -> float:
     """a.b, in four sums side by side: one alone waits for every addition to end."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     i = 0
@@ -28,27 +28,27 @@ def dot(a: Any, b: Any) -> float:
 
 
 @jitable
-def norm(a: Any) -> float:
+def norm(a: Floats) -> float:
     """||a||_2"""
     return math.sqrt(dot(a, a))
 
 
 @jitable
-def subtract(a: Any, scale: float, b: Any) -> None:
+def subtract(a: Floats, scale: float, b: Floats) -> None:
     """a -= scale b"""
     for i in range(a.size):
         a[i] -= scale * b[i]
 
 
 @jitable
-def stretch(a: Any, factor: float) -> None:
+def stretch(a: Floats, factor: float) -> None:
     """a *= factor"""
     for i in range(a.size):
         a[i] *= factor
 
 
 @jitable
-def add_outer(matrix: Any, scale: float, x: Any) -> None:
+def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
     """M += scale x x^T"""
     for i in range(x.size):
         factor = scale * x[i]
@@ -57,7 +57,7 @@ def add_outer(matrix: Any, scale: float, x: Any) -> None:
 
 
 @jitable
-def invert(matrix: Any, out: Any, factor: Any) -> None:
+def invert(matrix: Floats, out: Floats, factor: Floats) -> None:
     """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch."""
     dim = matrix.shape[0]
     cholesky(matrix, factor)
@@ -78,7 +78,7 @@ def invert(matrix: Any, out: Any, factor: Any) -> None:
 
 
 @jitable
-def cholesky(matrix: Any, out: Any) -> None:
+def cholesky(matrix: Floats, out: Floats) -> None:
     """The lower triangle L of M = L L^T."""
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
@@ -89,7 +89,7 @@ def cholesky(matrix: Any, out: Any) -> None:
 
 
 @jitable
-def eigen(matrix: Any, values: Any, vectors: Any) -> None:
+def eigen(matrix: Floats, values: Floats, vectors: Floats) -> None:
     """Eigenvalues and eigenvectors (columns) of a symmetric matrix, destroyed, by Jacobi."""
     dim = values.size
     for i in range(dim):
@@ -109,7 +109,7 @@ def eigen(matrix: Any, values: Any, vectors: Any) -> None:
 
 
 @jitable
-def rotate(matrix: Any, vectors: Any, p: int, q: int, dim: int) -> None:
+def rotate(matrix: Floats, vectors: Floats, p: int, q: int, dim: int) -> None:
     """One Jacobi rotation: make matrix[p, q] zero."""
     ratio = (matrix[q, q] - matrix[p, p]) / (2.0 * matrix[p, q])
     tangent = 1.0 / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))

@@ -1,27 +1,18 @@
 """Parts at the door: cast once, so that one kind of part compiles once; checked once."""
 
-from typing import Any, TypeVar, get_type_hints
+import functools
+import inspect
+import reprlib
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ..support.errors import InvalidInput
-from ..support.validation import finite_array, finite_number, fraction, positive, whole
+from .bounds import Array, bounded_array, bounded_number, bounded_whole
+from .members import attributes, fault, kind_name, members, written
 
 T = TypeVar("T")
-
-
-def cast(part: T) -> T:
-    """The part with every field cast to its annotation: 1 to 1.0, arrays to float64 in C order.
-
-    >>> from heavybandits.filters import Truncate
-    >>> cast(Truncate(level=2))
-    Truncate(level=2.0, plays=1)
-    """
-    if not is_part(part):
-        return part
-    hints = get_type_hints(type(part))
-    values = zip(part._fields, part, strict=True)  # type: ignore[attr-defined, call-overload]
-    return type(part)(*(_cast_field(part, name, hints.get(name), value) for name, value in values))
 
 
 def is_part(value: Any) -> bool:
@@ -29,49 +20,119 @@ def is_part(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def _cast_field(part: Any, name: str, hint: Any, value: Any) -> Any:
-    label = f"{type(part).__name__}.{name}"
+def walk(part: Any) -> Iterator[Any]:
+    """A part and all the parts inside it.
+
+    >>> from heavybandits.radii import Constant, Scaled
+    >>> [type(part).__name__ for part in walk(Scaled(Constant(4.0), 0.1))]
+    ['Scaled', 'Constant']
+    """
+    if is_part(part):
+        yield part
+        for field in part:
+            yield from walk(field)
+
+
+def check_part(name: str, value: Any, contract: type[T]) -> T:
+    """The part, cast, if it is of this kind; else InvalidInput, before anything is compiled.
+
+    >>> from heavybandits.engine.contracts import Filter
+    >>> from heavybandits.links import Probit
+    >>> check_part("filter", Probit(), Filter)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: filter must be a filter: Probit has no attribute plays
+    """
+    kind: type = type(value)
+    wanted: Any = contract
+    if not is_part(value):
+        listed = ", ".join(written(*member) for member in members(wanted).items())
+        wrong: str | None = f"a NamedTuple with {listed}; got {reprlib.repr(value)}"
+    else:
+        wrong = fault(kind, wanted)
+    if wrong:
+        raise InvalidInput(f"{name} must be {kind_name(wanted)}: {wrong}")
+    part: T = cast(value)
+    for attribute, hint in attributes(wanted).items():
+        _cast_field(f"{kind.__name__}.{attribute}", hint, getattr(part, attribute))
+    return part
+
+
+def cast(part: T) -> T:
+    """The part with every field cast to its annotation: 1 to 1.0, arrays to float64 in C order.
+
+    A number must keep to the bounds of its annotation, a part in a field to the contract of it, and
+    the fields together to what the part's own `check` says, if it has one.
+
+    >>> from heavybandits.filters import Truncate
+    >>> cast(Truncate(level=2))
+    Truncate(level=2.0, plays=1)
+    """
+    if not is_part(part):
+        return part
+    kind: type = type(part)
+    hints = _hints(kind)
+    values = zip(part._fields, part, strict=True)  # type: ignore[attr-defined, call-overload]
+    made: T = kind(*(_cast_field(f"{kind.__name__}.{n}", hints.get(n), v) for n, v in values))
+    if hasattr(made, "check"):
+        made.check()
+    return made
+
+
+def check_reads(radius: Any, estimator: Any) -> None:
+    """Refuse a radius that reads what the state of this estimator does not hold.
+
+    Both say it in their types: the radius by that of its `estimate`, the estimator by what its
+    `init` returns.
+
+    >>> from heavybandits.estimators import Ridge
+    >>> from heavybandits.radii import GradientSum
+    >>> check_reads(GradientSum(1.0), Ridge(2, 1.0))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: GradientSum reads OnlineToConfidenceEstimate,
+    but Ridge keeps RegionEstimate
+    """
+    held = inspect.get_annotations(type(estimator).init).get("return", Any)
+    for part in walk(radius):
+        read = inspect.get_annotations(getattr(part, "radius", check_reads)).get("estimate", Any)
+        if not _holds(held, read):
+            raise InvalidInput(
+                f"{type(part).__name__} reads {read.__name__}, "
+                f"but {type(estimator).__name__} keeps {held.__name__}"
+            )
+
+
+def _holds(held: Any, read: Any) -> bool:
+    if not isinstance(held, type) or not isinstance(read, type) or read is object:
+        return True  # nobody has said what it is
+    if getattr(read, "_is_protocol", False):
+        return all(hasattr(held, name) for name in members(read))
+    return issubclass(held, read)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _cast_field(label: str, hint: Any, value: Any) -> Any:
+    hint, *bounds = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if hint is float:
-        return _check_range(label, name, value) if _is_ours(part) else finite_number(label, value)
+        return bounded_number(label, value, *bounds)
     if hint is int:
-        if _is_ours(part) and name in _COUNTS:
-            return whole(label, value)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise InvalidInput(f"{label} must be a whole number, got {value!r}")
-        return int(value)
-    if hint is bool:
-        return bool(value)
-    if isinstance(value, np.ndarray | list):
-        return finite_array(label, value, (None,) * np.ndim(value))
-    if _is_ours(part) and not hasattr(value, _METHODS.get(name, "__class__")):
-        raise InvalidInput(f"{label} must have a method {_METHODS[name]}(), got {value!r}")
+        return bounded_whole(label, value, *bounds)
+    if hint is bool or get_origin(hint) is Literal:
+        return _check_choice(label, value, get_args(hint) or (True, False))
+    if getattr(hint, "_is_protocol", False):
+        return check_part(label, value, hint)
+    if isinstance(value, np.ndarray | list) or get_origin(hint) is np.ndarray:
+        bound = bounds[0] if bounds else Array(np.ndim(value))
+        return bounded_array(label, value, (None,) * bound.axes, bound.largest)
     return cast(value)
 
 
-_METHODS = {
-    "link": "mean",
-    "estimator": "update",
-    "projection": "project",
-    "filter": "clean",
-    "radius": "radius",
-}
-
-
-_COUNTS = {"dim", "size", "plays", "group", "blocks"}
-
-
-_POSITIVE = {"level", "curvature", "penalty", "norm", "time_scale"}
-
-
-def _is_ours(part: Any) -> bool:
-    return type(part).__module__.partition(".")[0] == __package__.partition(".")[0]
-
-
-def _check_range(label: str, name: str, value: Any) -> float:
-    """A number in the range that a field of this name has in every part of the library."""
-    number = positive(label, value) if name in _POSITIVE else finite_number(label, value)
-    if name == "trim" and not 0.0 <= number < 0.5:
-        raise InvalidInput(f"{label} must lie in [0, 0.5), got {value!r}")
-    if name == "quantile":
-        return fraction(label, value)
-    return number
+def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    plain = value.item() if isinstance(value, np.bool_) else value
+    if type(plain) is not type(allowed[0]) or plain not in allowed:
+        names = ", ".join(map(str, allowed))
+        raise InvalidInput(f"{label} must be one of {names}, got {reprlib.repr(value)}")
+    return plain

@@ -6,8 +6,9 @@ Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, an
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from .arrays import Floats
 from .blocked import combine
 from .jitable import jitable, outlined
 from .linalg import dot, norm
@@ -22,14 +23,16 @@ class Tridiagonal(NamedTuple):
     With no positive entry beside the diagonal, y of (I + nu T) y = e_1 is positive.
     """
 
-    diagonal: Any
-    beside: Any
-    reciprocal: Any
-    y: Any
+    diagonal: Floats
+    beside: Floats
+    reciprocal: Floats
+    y: Floats
 
 
 @jitable
-def eliminate(small: Any, i: int, shift: float, pivot: float, tail: float) -> tuple[float, float]:
+def eliminate(
+    small: Tridiagonal, i: int, shift: float, pivot: float, tail: float
+) -> tuple[float, float]:
     """Row i of Gauss' elimination in (I + shift T) y = e_1, the rows divided by 1 + shift.
 
     Takes the pivot of the row above and its y, were it the last row; returns those of this row.
@@ -45,7 +48,7 @@ def eliminate(small: Any, i: int, shift: float, pivot: float, tail: float) -> tu
 
 
 @jitable
-def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
+def shortening(small: Tridiagonal, size: int, shift: float) -> tuple[float, float]:
     """1 / ||y|| of y = (I + shift T)^-1 e_1, by how much this shift shortens x; and the end of y.
 
     From the last row up, in units of its y: each row gives the y of the one above, with no division
@@ -63,7 +66,7 @@ def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
 
 
 @jitable
-def solve_secular(small: Any, size: int, shift: float, goal: float) -> tuple[float, float]:
+def solve_secular(small: Tridiagonal, size: int, shift: float, goal: float) -> tuple[float, float]:
     """The shift that makes x `goal` times shorter, by secants from the shift given and from 0.
 
     The shortening is increasing and concave in the shift, and nearly straight.
@@ -88,7 +91,7 @@ def negligible(shift: float, rest: float, tail: float) -> bool:
 
 
 @jitable
-def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
+def span_further(inverse: Floats, scratch: Floats, size: int, beside: float) -> float:
     """image = V^-1 times the last row of the basis, less all rows; returns its part in the last.
 
     In exact arithmetic it has a part in the last row and one, `beside`, in the row before. What
@@ -112,7 +115,7 @@ def span_further(inverse: Any, scratch: Any, size: int, beside: float) -> float:
 
 
 @outlined
-def project_ball(inverse: Any, x: Any, limit: float, scratch: Any) -> None:
+def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> None:
     """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
 
     Only V^-1 = `inverse` is needed; `scratch` has ROWS + d rows.

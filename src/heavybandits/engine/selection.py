@@ -1,12 +1,11 @@
 """Medians and order statistics by quickselect."""
 
-from typing import Any
-
+from .arrays import Floats
 from .jitable import jitable
 
 
 @jitable
-def gather(values: Any, low: int, high: int, pivot: float, ties: bool) -> int:
+def gather(values: Floats, low: int, high: int, pivot: float, ties: bool) -> int:
     """Bring what is below the pivot, or with `ties` not above it, to the front of values[low:high].
 
     Returns where it ends. Every element is swapped, needed or not: so there is no branch whose
@@ -29,7 +28,7 @@ def middle(a: float, b: float, c: float) -> float:
 
 
 @jitable
-def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
+def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
     low, high, wanted = start, stop, start + rank
     while high - low > 1:
@@ -47,7 +46,7 @@ def select_rank(values: Any, start: int, stop: int, rank: int) -> float:
 
 
 @jitable
-def median(values: Any, start: int, stop: int) -> float:
+def median(values: Floats, start: int, stop: int) -> float:
     """The median of values[start:stop] (which is reordered); of an even number, the mean of two."""
     size = stop - start
     upper = select_rank(values, start, stop, size // 2)

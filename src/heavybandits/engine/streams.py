@@ -5,10 +5,9 @@ arms and the same noise whatever it consumes, any part of a run can be computed 
 loop that fills an array vectorises.
 """
 
-from typing import Any
-
 import numpy as np
 
+from .arrays import Key
 from .jitable import jitable
 
 ARMS, NOISE = 0, 1  # the streams of a repetition
@@ -19,7 +18,7 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 
-def stream_key(seed: int, repetition: int, stream: int) -> Any:
+def stream_key(seed: int, repetition: int, stream: int) -> Key:
     """The key of one stream of one repetition: a function of these three numbers and nothing else.
 
     >>> hex(stream_key(0, 0, NOISE))
@@ -30,7 +29,7 @@ def stream_key(seed: int, repetition: int, stream: int) -> Any:
 
 
 @jitable
-def uniform(key: Any, index: int) -> float:
+def uniform(key: Key, index: int) -> float:
     """Number `index` of the stream, in the open interval (0, 1): 52 bits and never 0 or 1."""
     z = key + np.uint64(index) * _WEYL
     z = (z ^ (z >> _30)) * _MIX1

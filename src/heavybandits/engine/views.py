@@ -1,14 +1,15 @@
 """What is on offer at a play, and the exact optimistic arm among finitely many."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from .arrays import Floats, Integers
 from .blocked import combine, largest, squares
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES
+from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES, Region
 
 LANES = 8  # columns of a view come in multiples of this: loops over arms leave no scalar rest
 
@@ -20,13 +21,13 @@ class View(NamedTuple):
     an infinite penalty, so whoever takes a maximum over arms subtracts the penalty first.
     """
 
-    features: Any
-    scores: Any
-    squares: Any
-    widths: Any
-    penalty: Any  # 0 for an arm on offer, infinite for a masked one
-    chosen: Any
-    synced: Any  # the number of updates `scores` and `squares` are right for, -1 for none
+    features: Floats
+    scores: Floats
+    squares: Floats
+    widths: Floats
+    penalty: Floats  # 0 for an arm on offer, infinite for a masked one
+    chosen: Floats
+    synced: Integers  # the number of updates `scores` and `squares` are right for, -1 for none
 
 
 def make_view(dim: int, size: int) -> View:
@@ -46,13 +47,13 @@ def make_view(dim: int, size: int) -> View:
 
 
 @jitable
-def entries(view: Any) -> int:
+def entries(view: View) -> int:
     """How many numbers the features of all arms are: what a new set takes from its stream."""
     return view.features.size
 
 
 @jitable
-def load_rows(view: Any, rows: Any) -> None:
+def load_rows(view: View, rows: Floats) -> None:
     """Put the rows of an array on offer."""
     for k in range(rows.shape[0]):
         for i in range(rows.shape[1]):
@@ -61,14 +62,14 @@ def load_rows(view: Any, rows: Any) -> None:
 
 
 @jitable
-def take(view: Any, arm: int) -> None:
+def take(view: View, arm: int) -> None:
     """Copy the features of an arm into view.chosen."""
     for i in range(view.chosen.size):
         view.chosen[i] = view.features[i, arm]
 
 
 @jitable
-def best_score(view: Any, theta: Any) -> float:
+def best_score(view: View, theta: Floats) -> float:
     """The largest x.theta of the arms on offer."""
     combine(view.features, theta, view.widths)
     for k in range(view.widths.size):
@@ -77,20 +78,20 @@ def best_score(view: Any, theta: Any) -> float:
 
 
 @jitable
-def measure_all(view: Any, region: Any) -> None:
+def measure_all(view: View, region: Region) -> None:
     """x.centre and ||x||^2_{V^-1} of every arm, from scratch: O(K d^2)."""
     squares(view.features, region.inverse, view.squares, view.scores, view.widths)
     combine(view.features, region.centre, view.scores)
 
 
 @outlined
-def measure_anew(view: Any, region: Any) -> None:
+def measure_anew(view: View, region: Region) -> None:
     """`measure_all` for the few rounds in which fixed arms need it."""
     measure_all(view, region)
 
 
 @jitable
-def follow(view: Any, region: Any) -> None:
+def follow(view: View, region: Region) -> None:
     """The same for arms that were there before: O(K d) after one update.
 
     V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x; so one
@@ -113,7 +114,7 @@ def follow(view: Any, region: Any) -> None:
 
 
 @jitable
-def pick(view: Any, width: float) -> int:
+def pick(view: View, width: float) -> int:
     """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
     for k in range(view.scores.size):
         bonus = width * math.sqrt(max(view.squares[k], 0.0))

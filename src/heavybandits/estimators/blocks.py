@@ -1,12 +1,14 @@
 """Plays kept in blocks, so that sums over them vectorise, and the truncated sums of BTC."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
 
 BLOCK = 256  # plays stored together, one row a feature
 BLOCKS, STORED = 0, 1  # places in History.counts
@@ -16,27 +18,27 @@ ROUNDING = 1.0 + 1e-12  # a reward of exactly the level is kept
 class History(NamedTuple):
     """Plays in blocks, each owned by one stage: T d + stages x 256 d numbers suffice."""
 
-    features: Any  # block, feature, play
-    rewards: Any  # block, play
-    chain: Any  # the blocks of a stage, in order
-    sizes: Any  # plays in a stage
-    counts: Any
+    features: Floats  # block, feature, play
+    rewards: Floats  # block, play
+    chain: Integers  # the blocks of a stage, in order
+    sizes: Integers  # plays in a stage
+    counts: Integers
 
 
 def make_history(dim: int, capacity: int, stages: int) -> History:
     """Room for `capacity` plays."""
     full = -(-capacity // BLOCK)
     return History(
-        features=np.zeros((full + stages, dim, BLOCK)),
-        rewards=np.zeros((full + stages, BLOCK)),
-        chain=np.zeros((stages, full), np.int64),
-        sizes=np.zeros(stages, np.int64),
-        counts=np.zeros(2, np.int64),
+        features=zeros(full + stages, dim, BLOCK),
+        rewards=zeros(full + stages, BLOCK),
+        chain=zeros(stages, full, dtype=np.int64),
+        sizes=zeros(stages, dtype=np.int64),
+        counts=zeros(2, dtype=np.int64),
     )
 
 
 @jitable
-def store(history: Any, stage: int, x: Any, reward: float) -> None:
+def store(history: History, stage: int, x: Floats, reward: float) -> None:
     """Append one play to a stage."""
     place, link = history.sizes[stage] % BLOCK, history.sizes[stage] // BLOCK
     if place == 0:
@@ -51,7 +53,7 @@ def store(history: Any, stage: int, x: Any, reward: float) -> None:
 
 
 @jitable
-def weigh(history: Any, stage: int, images: Any, weights: Any, count: int) -> None:
+def weigh(history: History, stage: int, images: Floats, weights: Floats, count: int) -> None:
     """weights[k, tau] = images[k].x_tau for `count` arms and every play of a stage.
 
     Arms inside, blocks outside: a block is fetched once and serves all arms.
@@ -68,7 +70,7 @@ def weigh(history: Any, stage: int, images: Any, weights: Any, count: int) -> No
 
 
 @jitable
-def combine_two(rows: Any, first: Any, second: Any, upper: Any, lower: Any) -> None:
+def combine_two(rows: Floats, first: Floats, second: Floats, upper: Floats, lower: Floats) -> None:
     """Two sums of the same rows at once, four rows at a time: a row that is loaded serves both."""
     for k in range(upper.size):
         upper[k], lower[k] = 0.0, 0.0
@@ -90,7 +92,7 @@ def combine_two(rows: Any, first: Any, second: Any, upper: Any, lower: Any) -> N
 
 
 @jitable
-def length(values: Any, size: int, order: float, sums: Any) -> float:
+def length(values: Floats, size: int, order: float, sums: Floats) -> float:
     """(sum |v|^order)^(1/order) over the first `size` values; `sums` is scratch.
 
     A sum for every place in a block, added up at the end: it vectorises, whatever the order.
@@ -110,7 +112,7 @@ def length(values: Any, size: int, order: float, sums: Any) -> float:
 
 
 @jitable
-def add_up(sums: Any) -> float:
+def add_up(sums: Floats) -> float:
     total = 0.0
     for j in range(sums.size):
         total += sums[j]
@@ -118,7 +120,9 @@ def add_up(sums: Any) -> float:
 
 
 @jitable
-def truncated_sum(history: Any, stage: int, weights: Any, order: float, sums: Any) -> float:
+def truncated_sum(
+    history: History, stage: int, weights: Floats, order: float, sums: Floats
+) -> float:
     """sum b y 1{|b y| <= ||b||_order} over a stage; `sums` is scratch."""
     size = history.sizes[stage]
     limit = length(weights, size, order, sums) * ROUNDING
@@ -133,7 +137,7 @@ def truncated_sum(history: Any, stage: int, weights: Any, order: float, sums: An
 
 
 @jitable
-def count_cut(history: Any, stage: int, weights: Any, order: float, sums: Any) -> int:
+def count_cut(history: History, stage: int, weights: Floats, order: float, sums: Floats) -> int:
     """How many terms `truncated_sum` leaves out."""
     size, cut = history.sizes[stage], 0
     limit = length(weights, size, order, sums) * ROUNDING

@@ -1,12 +1,13 @@
 """Many ridge regressions at once, and the one in their midst: the estimator of MENU."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from ..engine.arrays import Floats
 from ..engine.blocked import combine
+from ..engine.bounds import Count, Positive
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
 from ..engine.selection import median
 
@@ -15,14 +16,16 @@ class ManyRidgesEstimate(NamedTuple):
     """State of `ManyRidges`: column j of `thetas` is regression j; `gaps` are squared distances."""
 
     region: Region
-    thetas: Any
-    gaps: Any
-    errors: Any
-    buffer: Any
+    thetas: Floats
+    gaps: Floats
+    errors: Floats
+    buffer: Floats
 
 
 @jitable
-def regress(region: Any, thetas: Any, errors: Any, x: Any, rewards: Any, growth: float) -> None:
+def regress(
+    region: Region, thetas: Floats, errors: Floats, x: Floats, rewards: Floats, growth: float
+) -> None:
     """Every theta_j += V^-1 x (y_j - x.theta_j) for the V just widened by x; keeps the errors."""
     combine(thetas, x, errors)
     for j in range(errors.size):
@@ -34,7 +37,7 @@ def regress(region: Any, thetas: Any, errors: Any, x: Any, rewards: Any, growth:
 
 
 @jitable
-def spread_out(gaps: Any, errors: Any, rewards: Any, growth: float) -> None:
+def spread_out(gaps: Floats, errors: Floats, rewards: Floats, growth: float) -> None:
     """gaps_js = ||theta_j - theta_s||_V^2 after `regress`, from what they were before.
 
     With a = x.(theta_j - theta_s) and e = y_j - y_s - a, both V and the thetas move by rank one:
@@ -47,7 +50,7 @@ def spread_out(gaps: Any, errors: Any, rewards: Any, growth: float) -> None:
 
 
 @jitable
-def medoid(gaps: Any, buffer: Any, include_self: bool) -> int:
+def medoid(gaps: Floats, buffer: Floats, include_self: bool) -> int:
     """The j whose median distance to the others (and to itself, if `include_self`) is least."""
     size = gaps.shape[0]
     best, least = 0, math.inf
@@ -73,24 +76,26 @@ class ManyRidges(NamedTuple):
     (3, 5)
     """
 
-    dim: int
-    plays: int
-    penalty: float
+    dim: Count
+    plays: Count
+    penalty: Positive
     include_self: bool = False
 
     def init(self) -> ManyRidgesEstimate:
         return ManyRidgesEstimate(
             region=make_region(self.dim, self.penalty),
-            thetas=np.zeros((self.dim, self.plays)),
-            gaps=np.zeros((self.plays, self.plays)),
-            errors=np.zeros(self.plays),
-            buffer=np.zeros(self.plays),
+            thetas=zeros(self.dim, self.plays),
+            gaps=zeros(self.plays, self.plays),
+            errors=zeros(self.plays),
+            buffer=zeros(self.plays),
         )
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: ManyRidgesEstimate, z: float) -> float:
         return z
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(
+        self, estimate: ManyRidgesEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
         region, thetas, gaps, errors, buffer = estimate
         growth = add_observation(region, x, 1.0)
         regress(region, thetas, errors, x, rewards, growth)

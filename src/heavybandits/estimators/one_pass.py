@@ -1,7 +1,10 @@
 """Estimators that see each cleaned reward once and keep nothing but a region."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, Positive
+from ..engine.contracts import Link, Projection
 from ..engine.regions import (
     EXPECTED,
     PROJECTIONS,
@@ -15,7 +18,7 @@ from ..engine.verbs import mean, project
 
 
 class RegionEstimate(NamedTuple):
-    """State of `OnlineNewton`."""
+    """State of `OnlineNewton` and of `Ridge`."""
 
     region: Region
 
@@ -27,24 +30,25 @@ class OnlineNewton(NamedTuple):
     theta = argmin_{||theta'|| <= S} ||theta' - theta||_V^2 / 2 + theta'.g, which is the V-norm
     projection of theta - V^-1 g. `curvature` is kappa / 2 in the paper, `penalty` its lambda.
 
+    >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
     >>> OnlineNewton(10, Logistic(), 0.098, 1.0, BallProjection(1.0)).init().region.centre.shape
     (10,)
     """
 
-    dim: int
-    link: Any
-    curvature: float
-    penalty: float
-    projection: Any
+    dim: Count
+    link: Link
+    curvature: Positive
+    penalty: Positive
+    projection: Projection
 
     def init(self) -> RegionEstimate:
         return RegionEstimate(make_region(self.dim, self.penalty))
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: RegionEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
         region = estimate.region
         gradient = region.numbers[EXPECTED] - reward
         move_centre(region, gradient / add_observation(region, x, self.curvature))
@@ -62,16 +66,16 @@ class Ridge(NamedTuple):
     3.0
     """
 
-    dim: int
-    penalty: float
+    dim: Count
+    penalty: Positive
 
     def init(self) -> RegionEstimate:
         return RegionEstimate(make_region(self.dim, self.penalty))
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: RegionEstimate, z: float) -> float:
         return z
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
         region = estimate.region
         gradient = region.numbers[EXPECTED] - reward
         move_centre(region, gradient / add_observation(region, x, 1.0))

@@ -1,9 +1,11 @@
 """GLOC's estimator: an online learner's predictions, regressed on (Jun et al. 2017)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, Positive
+from ..engine.contracts import Link, Projection
+from ..engine.layout import zeros
 from ..engine.linalg import dot, subtract
 from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region, move_centre
 from ..engine.verbs import mean, project
@@ -15,8 +17,8 @@ class OnlineToConfidenceEstimate(NamedTuple):
     """State of `OnlineToConfidence`: its region, the online iterate and two running sums."""
 
     region: Region
-    iterate: Any
-    sums: Any
+    iterate: Floats
+    sums: Floats
 
 
 class OnlineToConfidence(NamedTuple):
@@ -36,20 +38,22 @@ class OnlineToConfidence(NamedTuple):
     (3,)
     """
 
-    dim: int
-    link: Any
-    kappa: float
-    penalty: float
-    projection: Any
+    dim: Count
+    link: Link
+    kappa: Positive
+    penalty: Positive
+    projection: Projection
 
     def init(self) -> OnlineToConfidenceEstimate:
         region = make_region(self.dim, self.penalty)
-        return OnlineToConfidenceEstimate(region, np.zeros(self.dim), np.zeros(2))
+        return OnlineToConfidenceEstimate(region, zeros(self.dim), zeros(2))
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: OnlineToConfidenceEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(
+        self, estimate: OnlineToConfidenceEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
         region, iterate, sums = estimate
         z = dot(x, iterate)
         gradient = mean(self.link, z) - reward

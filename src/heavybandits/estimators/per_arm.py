@@ -5,13 +5,18 @@ BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data lie in stages, which ne
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
+from ..engine.bounds import Count, Interval
+from ..engine.contracts import Radius
 from ..engine.jitable import jitable
+from ..engine.layout import repeated, zeros
 from ..engine.linalg import dot
+from ..engine.parts import check_reads
 from ..engine.regions import UPDATES, Region, add_observation, make_region, measure
 from ..engine.selection import median
 from ..engine.verbs import radius
@@ -29,25 +34,25 @@ from .blocks import (
 
 
 class Stages(NamedTuple):
-    """Confidence regions, a stage each: the fields of `Region` with a leading axis."""
+    """Confidence regions, one per stage: the fields of `Region` with a leading axis."""
 
-    centre: Any
-    inverse: Any
-    design: Any
-    direction: Any
-    numbers: Any
-    counts: Any
-    scratch: Any
-    recent: Any
+    centre: Floats
+    inverse: Floats
+    design: Floats
+    direction: Floats
+    numbers: Floats
+    counts: Integers
+    scratch: Floats
+    recent: Floats
 
 
 def make_stages(dim: int, stages: int) -> Stages:
     """A = I in every stage."""
-    return Stages(*(np.repeat(array[None], stages, axis=0) for array in make_region(dim, 1.0)))
+    return Stages(*(repeated(array, stages) for array in make_region(dim, 1.0)))
 
 
 @jitable
-def region_of(stages: Any, stage: int) -> Region:
+def region_of(stages: Stages, stage: int) -> Region:
     """The region of one stage: views, nothing is copied."""
     return Region(
         stages.centre[stage],
@@ -62,7 +67,7 @@ def region_of(stages: Any, stage: int) -> Region:
 
 
 @jitable
-def image_of(inverse: Any, features: Any, arm: int, x: Any, image: Any) -> float:
+def image_of(inverse: Floats, features: Floats, arm: int, x: Floats, image: Floats) -> float:
     """image = A^-1 x for one column; returns ||x||_{A^-1}."""
     for i in range(x.size):
         x[i] = features[i, arm]
@@ -75,12 +80,12 @@ class TruncatedMemory(NamedTuple):
 
     stages: Stages
     history: History
-    images: Any
-    batch: Any  # the arms that the images belong to
-    x: Any
-    sums: Any
-    cuts: Any  # rewards cut in the estimate of the arm last stored
-    scratch: Any  # the weight of every stored play, a row an arm
+    images: Floats
+    batch: Integers  # the arms that the images belong to
+    x: Floats
+    sums: Floats
+    cuts: Integers  # rewards cut in the estimate of the arm last stored
+    scratch: Floats  # the weight of every stored play, one row per arm
 
 
 class TruncatedRegression(NamedTuple):
@@ -103,12 +108,15 @@ class TruncatedRegression(NamedTuple):
     (0.166667, 0.57735)
     """
 
-    dim: int
-    capacity: int
-    arms: int
-    order: float
-    radius: Any
-    stages: int = 1
+    dim: Count
+    capacity: Count
+    arms: Count
+    order: Annotated[float, Interval(1.0, 2.0)]
+    radius: Radius
+    stages: Count = 1
+
+    def check(self) -> None:
+        check_reads(self.radius, self)
 
     @property
     def plays(self) -> int:
@@ -118,17 +126,17 @@ class TruncatedRegression(NamedTuple):
         return TruncatedMemory(
             stages=make_stages(self.dim, self.stages),
             history=make_history(self.dim, self.capacity, self.stages),
-            images=np.zeros((self.arms, self.dim)),
-            batch=np.zeros(self.arms, np.int64),
-            x=np.zeros(self.dim),
-            sums=np.zeros(BLOCK),
-            cuts=np.zeros(1, np.int64),
-            scratch=np.zeros((self.arms, self.capacity)),
+            images=zeros(self.arms, self.dim),
+            batch=zeros(self.arms, dtype=np.int64),
+            x=zeros(self.dim),
+            sums=zeros(BLOCK),
+            cuts=zeros(1, dtype=np.int64),
+            scratch=zeros(self.arms, self.capacity),
         )
 
-    def sound(self, memory: TruncatedMemory) -> bool:
+    def sound(self, state: TruncatedMemory) -> bool:
         """Whether the history of a state file can be one."""
-        history = memory.history
+        history = state.history
         links = [-(-int(size) // BLOCK) for size in history.sizes]
         blocks = [int(b) for row, n in zip(history.chain, links, strict=True) for b in row[:n]]
         stored = int(history.sizes.sum())
@@ -138,11 +146,11 @@ class TruncatedRegression(NamedTuple):
             and sorted(blocks) == list(range(int(history.counts[BLOCKS])))
         )
 
-    def arm_width(self, memory: Any, stage: int, x: Any) -> float:
+    def arm_width(self, memory: TruncatedMemory, stage: int, x: Floats) -> float:
         reach = radius(self.radius, memory, memory.history.sizes[stage])
         return reach * measure(region_of(memory.stages, stage), x)
 
-    def remember(self, memory: Any, stage: int, x: Any, rewards: Any) -> None:
+    def remember(self, memory: TruncatedMemory, stage: int, x: Floats, rewards: Floats) -> None:
         if memory.history.counts[STORED] >= self.capacity:
             return  # refused at the door
         region = region_of(memory.stages, stage)
@@ -155,7 +163,13 @@ class TruncatedRegression(NamedTuple):
         memory.cuts[0] = count_cut(memory.history, stage, weights, self.order, sums)
 
     def estimate_arms(
-        self, memory: Any, stage: int, features: Any, alive: Any, estimates: Any, widths: Any
+        self,
+        memory: TruncatedMemory,
+        stage: int,
+        features: Floats,
+        alive: Floats,
+        estimates: Floats,
+        widths: Floats,
     ) -> None:
         history, inverse = memory.history, memory.stages.inverse[stage]
         reach = radius(self.radius, memory, history.sizes[stage])
@@ -175,19 +189,19 @@ class TruncatedRegression(NamedTuple):
                     estimates[memory.batch[j]] = total
                 count = 0
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: TruncatedMemory) -> tuple[int, int, int]:
         """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
         return state.history.counts[STORED], 0, state.cuts[0]
 
 
 class MedianMemory(NamedTuple):
-    """State of `MedianRegression`: for every stage sum x y_j, a column for each of the r plays."""
+    """State of `MedianRegression`: in every stage sum x y_j, one column per play."""
 
     stages: Stages
-    sums: Any
-    image: Any
-    buffer: Any
-    x: Any
+    sums: Floats
+    image: Floats
+    buffer: Floats
+    x: Floats
 
 
 class MedianRegression(NamedTuple):
@@ -206,25 +220,28 @@ class MedianRegression(NamedTuple):
     0.35
     """
 
-    dim: int
-    plays: int
-    radius: Any
-    stages: int = 1
+    dim: Count
+    plays: Count
+    radius: Radius
+    stages: Count = 1
+
+    def check(self) -> None:
+        check_reads(self.radius, self)
 
     def init(self) -> MedianMemory:
         return MedianMemory(
             stages=make_stages(self.dim, self.stages),
-            sums=np.zeros((self.stages, self.dim, self.plays)),
-            image=np.zeros(self.dim),
-            buffer=np.zeros(self.plays),
-            x=np.zeros(self.dim),
+            sums=zeros(self.stages, self.dim, self.plays),
+            image=zeros(self.dim),
+            buffer=zeros(self.plays),
+            x=zeros(self.dim),
         )
 
-    def arm_width(self, memory: Any, stage: int, x: Any) -> float:
+    def arm_width(self, memory: MedianMemory, stage: int, x: Floats) -> float:
         reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
         return reach * measure(region_of(memory.stages, stage), x)
 
-    def remember(self, memory: Any, stage: int, x: Any, rewards: Any) -> None:
+    def remember(self, memory: MedianMemory, stage: int, x: Floats, rewards: Floats) -> None:
         region = region_of(memory.stages, stage)
         measure(region, x)
         add_observation(region, x, 1.0)
@@ -233,7 +250,13 @@ class MedianRegression(NamedTuple):
                 memory.sums[stage, i, j] += x[i] * rewards[j]
 
     def estimate_arms(
-        self, memory: Any, stage: int, features: Any, alive: Any, estimates: Any, widths: Any
+        self,
+        memory: MedianMemory,
+        stage: int,
+        features: Floats,
+        alive: Floats,
+        estimates: Floats,
+        widths: Floats,
     ) -> None:
         reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
         inverse = memory.stages.inverse[stage]
@@ -244,7 +267,7 @@ class MedianRegression(NamedTuple):
                 combine(memory.sums[stage], memory.image, memory.buffer)
                 estimates[k] = median(memory.buffer, 0, self.plays)
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: MedianMemory) -> tuple[int, int, int]:
         stored = 0
         for stage in range(state.stages.counts.shape[0]):
             stored += state.stages.counts[stage, UPDATES]

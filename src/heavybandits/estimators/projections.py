@@ -1,9 +1,11 @@
 """Projections: bring the centre of a region back into the ball of radius S."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.bounds import Positive
 from ..engine.linalg import norm, stretch
 from ..engine.projections import project_ball
+from ..engine.regions import Region
 
 
 class BallProjection(NamedTuple):
@@ -13,9 +15,9 @@ class BallProjection(NamedTuple):
     BallProjection(norm=1.0)
     """
 
-    norm: float
+    norm: Positive
 
-    def project(self, region: Any) -> bool:
+    def project(self, region: Region) -> bool:
         if norm(region.centre) <= self.norm:
             return False
         project_ball(region.inverse, region.centre, self.norm, region.scratch)
@@ -29,9 +31,9 @@ class Rescaling(NamedTuple):
     2.0
     """
 
-    norm: float
+    norm: Positive
 
-    def project(self, region: Any) -> bool:
+    def project(self, region: Region) -> bool:
         length = norm(region.centre)
         if length <= self.norm:
             return False
@@ -42,9 +44,10 @@ class Rescaling(NamedTuple):
 class NoProjection(NamedTuple):
     """The centre left where it is, as the paper's equation (2) writes its baselines.
 
-    >>> NoProjection().project(None)
+    >>> from heavybandits.parts import make_region
+    >>> NoProjection().project(make_region(2, 1.0))
     False
     """
 
-    def project(self, region: Any) -> bool:
+    def project(self, region: Region) -> bool:
         return False

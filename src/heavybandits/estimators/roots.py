@@ -6,15 +6,16 @@ all digits for any spectrum a bandit meets. A round costs O(N d^2) instead of O(
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..engine.blocked import combine
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
 from ..engine.linalg import dot, invert
-from ..engine.regions import REPAIR_EVERY
+from ..engine.regions import REPAIR_EVERY, Region
 
 DIGITS = 30.0  # -ln of the relative error asked for
 TOO_LONG = 16.0  # room for arms longer than 1: the spectrum may reach this many times its bound
@@ -53,7 +54,7 @@ def jacobi(u: float, complement: float) -> tuple[float, float, float]:
     return sn, cn, math.sqrt(cn * cn + complement * sn * sn)
 
 
-def root_nodes(smallest: float, largest: float) -> tuple[NDArray[Any], NDArray[Any]]:
+def root_nodes(smallest: float, largest: float) -> tuple[Floats, Floats]:
     """Shifts and weights with sum_j weight_j / (z + shift_j) = z^-1/2 for smallest <= z <= largest.
 
     >>> shifts, weights = root_nodes(1.0, 1e4)
@@ -74,34 +75,35 @@ def root_nodes(smallest: float, largest: float) -> tuple[NDArray[Any], NDArray[A
 class Root(NamedTuple):
     """`root` = V^-1/2 and the shifted inverses it is the weighted sum of."""
 
-    root: Any
-    change: Any  # how much the last step took off `root`
-    inverses: Any
-    shifts: Any
-    weights: Any
-    direction: Any
-    scratch: Any
+    root: Floats
+    change: Floats  # how much the last step took off `root`
+    inverses: Floats
+    shifts: Floats
+    weights: Floats
+    direction: Floats
+    scratch: Floats
 
 
 def make_root(dim: int, penalty: float, updates: int) -> Root:
     """V^-1/2 of V = penalty I, for at most so many updates by arms of about unit length."""
     shifts, weights = root_nodes(penalty, TOO_LONG * (penalty + updates))
-    inverses = np.zeros((shifts.size, dim, dim))
-    for inverse, shift in zip(inverses, shifts, strict=True):
+    inverses, root = zeros(shifts.size, dim, dim), zeros(dim, dim)
+    for inverse, shift in zip(inverses, shifts, strict=False):  # a single one while only counted
         np.fill_diagonal(inverse, 1.0 / (penalty + shift))
+    np.einsum("n,nij->ij", weights, inverses, out=root)
     return Root(
-        root=np.einsum("n,nij->ij", weights, inverses),
-        change=np.zeros((dim, dim)),
+        root=root,
+        change=zeros(dim, dim),
         inverses=inverses,
         shifts=shifts,
         weights=weights,
-        direction=np.zeros(dim),
-        scratch=np.zeros((dim, dim)),
+        direction=zeros(dim),
+        scratch=zeros(dim, dim),
     )
 
 
 @jitable
-def extend_root(root: Any, region: Any, x: Any, updates: int) -> float:
+def extend_root(root: Root, region: Region, x: Floats, updates: int) -> float:
     """Follow V += x x^T, done by `add_observation`; returns the Frobenius norm of the change."""
     dim = x.size
     for i in range(dim):
@@ -120,7 +122,9 @@ def extend_root(root: Any, region: Any, x: Any, updates: int) -> float:
 
 
 @jitable
-def step_inverse(inverse: Any, change: Any, weight: float, x: Any, direction: Any) -> None:
+def step_inverse(
+    inverse: Floats, change: Floats, weight: float, x: Floats, direction: Floats
+) -> None:
     """Sherman-Morrison for one shifted inverse; what it loses, weighted, is added to `change`."""
     combine(inverse, x, direction)
     shrink = 1.0 / (1.0 + dot(x, direction))
@@ -133,7 +137,7 @@ def step_inverse(inverse: Any, change: Any, weight: float, x: Any, direction: An
 
 
 @jitable
-def repair_root(root: Any, region: Any) -> None:
+def repair_root(root: Root, region: Region) -> None:
     """Everything afresh from V: stops the drift of rank-one steps."""
     dim = region.centre.size
     for i in range(dim):

@@ -1,12 +1,15 @@
 """TOFU's estimator: the whole history truncated anew, coordinate by coordinate, in every round."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
+from ..engine.bounds import Count, Positive, Share
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
 from ..engine.linalg import norm
 from ..engine.regions import CUTS, UPDATES, Region, add_observation, make_region
 from .roots import Root, extend_root, make_root
@@ -20,19 +23,19 @@ class TruncatedHistoryEstimate(NamedTuple):
 
     region: Region
     root: Root
-    kept: Any  # sum y x over the rewards no coordinate of which is cut
-    sums: Any
-    image: Any
-    features: Any
-    rewards: Any
-    whole: Any  # 1 for a slot that is in `kept`
-    deadlines: Any  # the drift up to which a whole slot stays whole
-    drift: Any  # how far V^-1/2 has moved, in all
-    counts: Any
+    kept: Floats  # sum y x over the rewards no coordinate of which is cut
+    sums: Floats
+    image: Floats
+    features: Floats
+    rewards: Floats
+    whole: Integers  # 1 for a slot that is in `kept`
+    deadlines: Floats  # the drift up to which a whole slot stays whole
+    drift: Floats  # how far V^-1/2 has moved, in all
+    counts: Integers
 
 
 @jitable
-def add_to_kept(estimate: Any, slot: int, sign: float) -> None:
+def add_to_kept(estimate: TruncatedHistoryEstimate, slot: int, sign: float) -> None:
     """kept += sign y x"""
     factor = sign * estimate.rewards[slot]
     for i in range(estimate.kept.size):
@@ -40,7 +43,7 @@ def add_to_kept(estimate: Any, slot: int, sign: float) -> None:
 
 
 @jitable
-def drop(estimate: Any, slot: int) -> None:
+def drop(estimate: TruncatedHistoryEstimate, slot: int) -> None:
     """Free a slot: the last live one moves into it."""
     last = estimate.counts[LIVE] - 1
     for i in range(estimate.kept.size):
@@ -52,7 +55,7 @@ def drop(estimate: Any, slot: int) -> None:
 
 
 @jitable
-def add_uncut(estimate: Any, reward: float, level: float) -> None:
+def add_uncut(estimate: TruncatedHistoryEstimate, reward: float, level: float) -> None:
     """sums_i += u_i y where |u_i y| <= level, u being in `image`."""
     for i in range(estimate.sums.size):
         term = estimate.image[i] * reward
@@ -61,7 +64,7 @@ def add_uncut(estimate: Any, reward: float, level: float) -> None:
 
 
 @jitable
-def examine(estimate: Any, slot: int, level: float) -> bool:
+def examine(estimate: TruncatedHistoryEstimate, slot: int, level: float) -> bool:
     """Look at u = V^-1/2 x of a slot; True if the slot was freed.
 
     |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the level only rises: once that
@@ -91,7 +94,7 @@ def examine(estimate: Any, slot: int, level: float) -> bool:
 
 
 @jitable
-def examine_all(estimate: Any, level: float) -> None:
+def examine_all(estimate: TruncatedHistoryEstimate, level: float) -> None:
     """sums = sum over the history of u y, every coordinate truncated at the level.
 
     A whole slot is looked at again only when V^-1/2 has moved far enough to bring a coordinate
@@ -124,36 +127,38 @@ class TruncatedHistory(NamedTuple):
     (3,)
     """
 
-    dim: int
-    capacity: int
-    penalty: float
-    scale: float
-    power: float
+    dim: Count
+    capacity: Count
+    penalty: Positive
+    scale: Positive
+    power: Share
 
     def init(self) -> TruncatedHistoryEstimate:
         return TruncatedHistoryEstimate(
             region=make_region(self.dim, self.penalty),
             root=make_root(self.dim, self.penalty, self.capacity),
-            kept=np.zeros(self.dim),
-            sums=np.zeros(self.dim),
-            image=np.zeros(self.dim),
-            features=np.zeros((self.capacity, self.dim)),
-            rewards=np.zeros(self.capacity),
-            whole=np.zeros(self.capacity, np.int64),
-            deadlines=np.zeros(self.capacity),
-            drift=np.zeros(1),
-            counts=np.zeros(1, np.int64),
+            kept=zeros(self.dim),
+            sums=zeros(self.dim),
+            image=zeros(self.dim),
+            features=zeros(self.capacity, self.dim),
+            rewards=zeros(self.capacity),
+            whole=zeros(self.capacity, dtype=np.int64),
+            deadlines=zeros(self.capacity),
+            drift=zeros(1),
+            counts=zeros(1, dtype=np.int64),
         )
 
-    def sound(self, estimate: TruncatedHistoryEstimate) -> bool:
+    def sound(self, state: TruncatedHistoryEstimate) -> bool:
         """Whether the slots of a state file can be used."""
-        live = estimate.counts[LIVE]
-        return bool(live <= estimate.region.counts[UPDATES] <= self.capacity)
+        live = state.counts[LIVE]
+        return bool(live <= state.region.counts[UPDATES] <= self.capacity)
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: TruncatedHistoryEstimate, z: float) -> float:
         return z
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(
+        self, estimate: TruncatedHistoryEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
         region, slot = estimate.region, estimate.counts[LIVE]
         if region.counts[UPDATES] >= self.capacity:
             return  # refused at the door

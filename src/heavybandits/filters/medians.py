@@ -1,8 +1,11 @@
 """Filters that make one number of several plays of the same arm."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, Interval
 from ..engine.selection import median, select_rank
+from ..support.errors import InvalidInput
 from .memory import CUT, SEEN, Memory, make_memory
 
 
@@ -12,17 +15,18 @@ class Median(NamedTuple):
     The paper's proof takes the lower of the two, but needs E[median] = 0, which by symmetry
     holds for their mean.
 
+    >>> import numpy as np
     >>> middle = Median(plays=4)
     >>> float(middle.clean(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
     5.5
     """
 
-    plays: int
+    plays: Count
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
         for i in range(rewards.size):
             memory.buffer[i] = rewards[i]
@@ -34,23 +38,29 @@ class MeanOfMedians(NamedTuple):
 
     Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
 
+    >>> import numpy as np
     >>> mom = MeanOfMedians(plays=7, group=3)
     >>> float(mom.clean(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
     3.0
     """
 
-    plays: int
-    group: int
+    plays: Count
+    group: Count
+
+    def check(self) -> None:
+        if self.group > self.plays:
+            raise InvalidInput(
+                f"MeanOfMedians.group must be at most plays = {self.plays}, got {self.group}"
+            )
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
         for i in range(rewards.size):
             memory.buffer[i] = rewards[i]
-        group = min(self.group, rewards.size)
-        groups = rewards.size // group
+        group, groups = self.group, rewards.size // self.group
         total = 0.0
         for i in range(groups):
             total += median(memory.buffer, i * group, (i + 1) * group)
@@ -62,44 +72,51 @@ class MedianOfMeans(NamedTuple):
 
     Medina and Yang (2016), Algorithm 4; leftovers are dropped.
 
+    >>> import numpy as np
     >>> mom = MedianOfMeans(plays=6, blocks=3)
     >>> float(mom.clean(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
     5.0
     """
 
-    plays: int
-    blocks: int
+    plays: Count
+    blocks: Count
+
+    def check(self) -> None:
+        if self.blocks > self.plays:
+            raise InvalidInput(
+                f"MedianOfMeans.blocks must be at most plays = {self.plays}, got {self.blocks}"
+            )
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
-        blocks = min(self.blocks, rewards.size)
-        size = rewards.size // blocks
-        for i in range(blocks):
+        size = rewards.size // self.blocks
+        for i in range(self.blocks):
             total = 0.0
             for j in range(i * size, (i + 1) * size):
                 total += rewards[j]
             memory.buffer[i] = total / size
-        return median(memory.buffer, 0, blocks)
+        return median(memory.buffer, 0, self.blocks)
 
 
 class TrimmedMean(NamedTuple):
     """The mean of what is left when the share `trim` of the plays is cut off at either end.
 
+    >>> import numpy as np
     >>> trimmed = TrimmedMean(plays=5, trim=0.2)
     >>> float(trimmed.clean(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))
     3.0
     """
 
-    plays: int
-    trim: float
+    plays: Count
+    trim: Annotated[float, Interval(0.0, 0.5, "[)")]
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         size = rewards.size
         for i in range(size):
             memory.buffer[i] = rewards[i]

@@ -1,8 +1,11 @@
 """What every filter keeps."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from ..engine.arrays import Floats, Integers
+from ..engine.layout import zeros
 
 SEEN, CUT = 0, 1  # places in Memory.counts
 
@@ -10,9 +13,10 @@ SEEN, CUT = 0, 1  # places in Memory.counts
 class Memory(NamedTuple):
     """What a filter keeps: two counts, and room to reorder the rewards of one decision."""
 
-    counts: Any
-    buffer: Any
+    counts: Integers
+    buffer: Floats
 
 
 def make_memory(plays: int) -> Memory:
-    return Memory(counts=np.zeros(2, np.int64), buffer=np.zeros(plays))
+    """An empty memory for so many plays per decision."""
+    return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))

@@ -1,25 +1,28 @@
 """Filters that look at each reward by itself: keep, truncate or clip."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, Positive, Share
 from .memory import CUT, SEEN, Memory, make_memory
 
 
 class Raw(NamedTuple):
     """No filter: the mean of the plays.
 
+    >>> import numpy as np
     >>> raw = Raw()
     >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
     3.0
     """
 
-    plays: int = 1
+    plays: Count = 1
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
@@ -30,19 +33,20 @@ class Raw(NamedTuple):
 class Truncate(NamedTuple):
     """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
 
+    >>> import numpy as np
     >>> truncate = Truncate(level=2.0)
     >>> memory = truncate.init()
     >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
-    level: float
-    plays: int = 1
+    level: Positive
+    plays: Count = 1
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
@@ -58,20 +62,21 @@ class TruncateByTime(NamedTuple):
 
     CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
 
+    >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
     >>> memory = truncate.init()
     >>> [float(truncate.clean(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
     [0.0, 1.1]
     """
 
-    power: float
-    scale: float = 1.0
-    plays: int = 1
+    power: Share
+    scale: Positive = 1.0
+    plays: Count = 1
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         total = 0.0
         for i in range(rewards.size):
             memory.counts[SEEN] += 1
@@ -85,19 +90,20 @@ class TruncateByTime(NamedTuple):
 class Clip(NamedTuple):
     """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
 
+    >>> import numpy as np
     >>> clip = Clip(level=2.0)
     >>> memory = clip.init()
     >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
-    level: float
-    plays: int = 1
+    level: Positive
+    plays: Count = 1
 
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):

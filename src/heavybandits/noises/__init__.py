@@ -7,10 +7,10 @@ E|s + eta|^p for p > 0 (inf if it is infinite), `central_moment(p)` is E|eta - E
 A noise of your own needs only `draw`; it may use uniforms 0, 1, 2 (3 is that of Contaminated).
 """
 
-from .checks import check_noise, reward_moment
 from .heavy import AlphaStable, Pareto, StudentT, SymmetricPareto
 from .light import Gaussian, Laplace, LogNormal
 from .mixtures import Contaminated, Outlier
+from .moments import reward_moment
 
 __all__ = [
     "AlphaStable",
@@ -22,6 +22,5 @@ __all__ = [
     "Pareto",
     "StudentT",
     "SymmetricPareto",
-    "check_noise",
     "reward_moment",
 ]

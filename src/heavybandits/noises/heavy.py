@@ -1,12 +1,15 @@
 """Noises whose moments are infinite from some order on."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Key
+from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
-from .draws import _pareto_mean, _power, _stable_angle
+from ..support.errors import InvalidInput
+from .draws import pareto_mean, power, stable_angle
 from .light import Gaussian
 from .moments import (
     FAR,
@@ -24,11 +27,11 @@ class StudentT(NamedTuple):
     (inf, 3.25)
     """
 
-    dof: float = 3.0
-    scale: float = 1.0
+    dof: Annotated[float, Interval(0.2, ends="(]")] = 3.0
+    scale: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
-        excess = _power(uniform(key, 4 * play), -2.0 / self.dof) - 1.0  # expm1 is twice as slow
+    def draw(self, key: Key, play: int) -> float:
+        excess = power(uniform(key, 4 * play), -2.0 / self.dof) - 1.0  # expm1 is twice as slow
         turn = math.cos(2.0 * math.pi * uniform(key, 4 * play + 1))
         return self.scale * math.sqrt(self.dof * excess) * turn
 
@@ -66,20 +69,27 @@ class Pareto(NamedTuple):
     (0.0, 0.015)
     """
 
-    shape: float = 3.0
-    minimum: float = 0.01
+    shape: Positive = 3.0
+    minimum: Positive = 0.01
     centred: bool = True
 
-    def draw(self, key: Any, play: int) -> float:
-        raw = self.minimum * _power(uniform(key, 4 * play), -1.0 / self.shape)
+    def check(self) -> None:
+        if self.centred and self.shape <= 1.0:
+            raise InvalidInput(
+                f"Pareto.shape must be above 1 when centred, for else there is no mean, "
+                f"got {self.shape}"
+            )
+
+    def draw(self, key: Key, play: int) -> float:
+        raw = self.minimum * power(uniform(key, 4 * play), -1.0 / self.shape)
         if self.centred:
-            return raw - _pareto_mean(self.shape, self.minimum)
+            return raw - pareto_mean(self.shape, self.minimum)
         return raw
 
     def location(self) -> float:
         if self.shape <= 1.0:
             return math.nan
-        return 0.0 if self.centred else _pareto_mean(self.shape, self.minimum)
+        return 0.0 if self.centred else pareto_mean(self.shape, self.minimum)
 
     def moment(self, order: float, shift: float = 0.0) -> float:
         if order >= self.shape:
@@ -87,7 +97,7 @@ class Pareto(NamedTuple):
         a, raw = self.shape, Pareto(self.shape, self.minimum, centred=False)
         s = (shift - (raw.location() if self.centred else 0.0)) / self.minimum
         if order == 2.0:
-            unit = a / ((a - 1.0) ** 2 * (a - 2.0)) + (s + _pareto_mean(a, 1.0)) ** 2
+            unit = a / ((a - 1.0) ** 2 * (a - 2.0)) + (s + pareto_mean(a, 1.0)) ** 2
         elif s == 0.0:
             unit = a / (a - order)
         else:
@@ -112,11 +122,11 @@ class SymmetricPareto(NamedTuple):
     (4.0, inf)
     """
 
-    shape: float = 3.0
-    minimum: float = 1.0
+    shape: Positive = 3.0
+    minimum: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
-        size = self.minimum * _power(uniform(key, 4 * play), -1.0 / self.shape)
+    def draw(self, key: Key, play: int) -> float:
+        size = self.minimum * power(uniform(key, 4 * play), -1.0 / self.shape)
         return math.copysign(size, uniform(key, 4 * play + 1) - 0.5)
 
     def location(self) -> float:
@@ -147,14 +157,18 @@ class AlphaStable(NamedTuple):
     (1.705465, inf)
     """
 
-    alpha: float = 1.5
-    skew: float = 0.0
-    scale: float = 1.0
+    alpha: Annotated[float, Interval(0.0, 2.0, "(]")] = 1.5
+    skew: Annotated[float, Interval(-1.0, 1.0)] = 0.0
+    scale: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
+    def check(self) -> None:
+        if self.alpha == 1.0 and self.skew != 0.0:
+            raise InvalidInput(f"AlphaStable.skew must be 0 when alpha = 1, got {self.skew}")
+
+    def draw(self, key: Key, play: int) -> float:
         v = math.pi * (uniform(key, 4 * play) - 0.5)
         w = -math.log(uniform(key, 4 * play + 1))
-        angle = _stable_angle(self.alpha, self.skew)
+        angle = stable_angle(self.alpha, self.skew)
         turn = self.alpha * v + angle
         ratio = max(math.cos(v - turn), 5e-17) / w  # rounding may push the cosine below zero
         size = (1.0 / self.alpha - 1.0) * math.log(ratio)
@@ -169,7 +183,7 @@ class AlphaStable(NamedTuple):
             return Gaussian(math.sqrt(2.0) * self.scale).moment(order, shift)
         if order >= self.alpha:
             return math.inf
-        angle = math.copysign(1.0, shift) * _stable_angle(self.alpha, self.skew)
+        angle = math.copysign(1.0, shift) * stable_angle(self.alpha, self.skew)
         unit = stable_moment(self.alpha, angle, order, abs(shift) / self.scale)
         return float(self.scale**order * unit)
 

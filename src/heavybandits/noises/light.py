@@ -1,12 +1,14 @@
 """Noises all of whose moments are finite."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Key
+from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
-from .draws import _normal
+from .draws import normal
 from .moments import (
     FAR,
     central_moment,
@@ -23,10 +25,10 @@ class Gaussian(NamedTuple):
     (4.0, inf)
     """
 
-    scale: float = 1.0
+    scale: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
-        return self.scale * _normal(key, play)
+    def draw(self, key: Key, play: int) -> float:
+        return self.scale * normal(key, play)
 
     def location(self) -> float:
         return 0.0
@@ -54,9 +56,9 @@ class Laplace(NamedTuple):
     (2.0, 9.0)
     """
 
-    scale: float = 1.0
+    scale: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
+    def draw(self, key: Key, play: int) -> float:
         size = -self.scale * math.log(uniform(key, 4 * play))
         return math.copysign(size, uniform(key, 4 * play + 1) - 0.5)
 
@@ -85,12 +87,12 @@ class LogNormal(NamedTuple):
     (0.0, 4.670774)
     """
 
-    sigma: float = 1.0
-    scale: float = 1.0
+    sigma: Annotated[float, Interval(0.0, 18.0, "(]")] = 1.0  # beyond it the variance overflows
+    scale: Positive = 1.0
 
-    def draw(self, key: Any, play: int) -> float:
+    def draw(self, key: Key, play: int) -> float:
         mean = math.exp(0.5 * self.sigma * self.sigma)
-        return self.scale * (math.exp(self.sigma * _normal(key, play)) - mean)
+        return self.scale * (math.exp(self.sigma * normal(key, play)) - mean)
 
     def location(self) -> float:
         return 0.0

@@ -1,32 +1,46 @@
 """Noises made of other noises."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.arrays import Key
+from ..engine.bounds import Index, Share
+from ..engine.contracts import KnownNoise, Noise
+from ..engine.parts import walk
 from ..engine.streams import uniform
 from ..engine.verbs import draw
-from .moments import central_moment
+from ..support.errors import InvalidInput
+from .moments import central_moment, known
 
 
 class Contaminated(NamedTuple):
     """A mixture: the draw of base with probability 1 - share, else that of outlier.
 
+    >>> from heavybandits.noises import Gaussian
     >>> round(Contaminated(Gaussian(), Gaussian(10.0), share=0.01).moment(2.0), 6)
     1.99
     """
 
-    base: Any
-    outlier: Any
-    share: float = 0.01
+    base: Noise
+    outlier: Noise
+    share: Share = 0.01
 
-    def draw(self, key: Any, play: int) -> float:
+    def check(self) -> None:
+        for name, part in (("base", self.base), ("outlier", self.outlier)):
+            if any(isinstance(inner, Contaminated) for inner in walk(part)):
+                raise InvalidInput(  # both would use uniform 3
+                    f"Contaminated.{name} must be a noise that is not itself Contaminated, "
+                    f"got {part!r}"
+                )
+
+    def draw(self, key: Key, play: int) -> float:
         if uniform(key, 4 * play + 3) < self.share:
             return draw(self.outlier, key, play)
         return draw(self.base, key, play)
 
-    def _parts(self) -> list[tuple[float, Any]]:
+    def _parts(self) -> list[tuple[float, KnownNoise]]:
         # a part of no weight is left out, for 0 * inf is nan
         parts = [(1.0 - self.share, self.base), (self.share, self.outlier)]
-        return [(weight, part) for weight, part in parts if weight > 0.0]
+        return [(weight, known(part)) for weight, part in parts if weight > 0.0]
 
     def location(self) -> float:
         return float(sum(weight * part.location() for weight, part in self._parts()))
@@ -41,37 +55,38 @@ class Contaminated(NamedTuple):
         return all(part.symmetric() for _, part in self._parts())
 
     def tail_index(self) -> float:
-        return min(float(part.tail_index()) for _, part in self._parts())
+        return min(part.tail_index() for _, part in self._parts())
 
 
 class Outlier(NamedTuple):
     """Base, except that one play draws `value`: what does one monstrous reward do?
 
+    >>> from heavybandits.noises import Gaussian
     >>> noise = Outlier(Gaussian(), play=7, value=-1e4)
     >>> noise.draw(0, 7), round(noise.moment(2.0), 6)
     (-10000.0, 1.0)
     """
 
-    base: Any
-    play: int
+    base: Noise
+    play: Index
     value: float
 
-    def draw(self, key: Any, play: int) -> float:
+    def draw(self, key: Key, play: int) -> float:
         if play == self.play:
             return self.value
         return draw(self.base, key, play)
 
     def location(self) -> float:
-        return float(self.base.location())
+        return known(self.base).location()
 
     def moment(self, order: float, shift: float = 0.0) -> float:
-        return float(self.base.moment(order, shift))
+        return known(self.base).moment(order, shift)
 
     def central_moment(self, order: float) -> float:
         return central_moment(self, order)
 
     def symmetric(self) -> bool:
-        return bool(self.base.symmetric())
+        return known(self.base).symmetric()
 
     def tail_index(self) -> float:
-        return float(self.base.tail_index())
+        return known(self.base).tail_index()

@@ -3,9 +3,12 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+
+from ..engine.contracts import KnownNoise, Noise
+from ..engine.parts import check_part
 
 FAR = 1e30  # from here on a power tail is a pure power to the last bit
 GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
@@ -40,21 +43,35 @@ def expected_power(
     return float(body + sum(tails))
 
 
+class ScaledNoise(KnownNoise, Protocol):
+    """A noise that is `scale` times one of scale 1."""
+
+    @property
+    def scale(self) -> float: ...
+
+
+def known(noise: Noise) -> KnownNoise:
+    """The noise, if it knows its moments: one of your own may only draw."""
+    return check_part("noise", noise, KnownNoise)
+
+
 def shifted_moment(
-    noise: Any, order: float, shift: float, log_density: Callable[[Any], Any]
+    noise: ScaledNoise, order: float, shift: float, log_density: Callable[[Any], Any]
 ) -> float:
     """E|shift + eta|^order of a symmetric noise with this density at scale 1."""
     if order == 2.0:
-        return float(noise.moment(2.0)) + shift * shift
+        return noise.moment(2.0) + shift * shift
     s = shift / noise.scale
     size, cuts = lambda x: np.log(np.abs(x + s)), [-FAR, 0.0, -s, FAR]
-    tail: float = noise.tail_index()
-    return float(noise.scale**order * expected_power(size, log_density, order, cuts, tail))
+    return float(
+        noise.scale**order * expected_power(size, log_density, order, cuts, noise.tail_index())
+    )
 
 
-def central_moment(noise: Any, order: float) -> float:
+def central_moment(noise: KnownNoise, order: float) -> float:
+    """E|eta - E eta|^order, nan if there is no mean."""
     centre = noise.location()
-    return math.nan if math.isnan(centre) else float(noise.moment(order, -centre))
+    return math.nan if math.isnan(centre) else noise.moment(order, -centre)
 
 
 def log_normal_density(z: Any) -> Any:
@@ -96,3 +113,18 @@ def stable_moment(alpha: float, angle: float, order: float, shift: float) -> flo
     low = min(cuts) - 70.0
     integral = integrate(term, [low, *cuts]) + term(low) / (2.0 - order)
     return float(weight * (closed + order * (shift * signed + integral)))
+
+
+def reward_moment(noise: KnownNoise, low: float, high: float, epsilon: float = 1.0) -> float:
+    """The paper's u: the largest E|m + eta|^(1 + epsilon) over m in [low, high].
+
+    It is convex in m, so the largest is at an end. For means with |m| <= B take low = -B and
+    high = B; for the logistic link and z in [-S, S], low = mu(-S) and high = mu(S).
+
+    >>> from heavybandits.noises import Pareto, StudentT
+    >>> round(reward_moment(StudentT(3.0), 0.0, 0.731058579), 6)
+    3.534447
+    >>> round(reward_moment(Pareto(centred=False), 0.0, 0.731058579), 6)
+    0.556678
+    """
+    return max(known(noise).moment(1.0 + epsilon, mean) for mean in (low, high))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import algorithms
 from ..links import Logistic
-from ..noises.checks import reward_moment
+from ..noises import reward_moment
 from ..policies import Uniform
 
 LINK = Logistic()  # of all the paper's experiments

@@ -1,42 +1,38 @@
 """Policies at the door: what is no policy, or cannot play what is asked, is refused."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from ..arms.finite import FRESH
-from ..engine.parts import cast
+from ..engine.contracts import ArmSet, Policy
+from ..engine.parts import check_part
 from ..support.errors import InvalidInput
 
 
-def check_policies(policies: Any) -> dict[str, Any]:
+def check_policies(policies: Policy | Mapping[str, Policy]) -> dict[str, Policy]:
     """Policies by name, their fields cast."""
     named = dict(policies) if isinstance(policies, Mapping) else {"policy": policies}
     if not named:
         raise InvalidInput("policies must hold at least one policy, got none")
-    for name, policy in named.items():
-        lacking = [
-            verb for verb in ("init", "choose", "learn", "plays") if not hasattr(policy, verb)
-        ]
-        if lacking:
-            raise InvalidInput(f"policies[{name!r}] must be a policy, got {type(policy).__name__}")
-    return {str(name): cast(policy) for name, policy in named.items()}
+    return {
+        str(name): check_part(f"policies[{name!r}]", policy, Policy)
+        for name, policy in named.items()
+    }
 
 
-def check_match(name: str, policy: Any, arms: Any) -> None:
+def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
     """Whether this policy can play these arms at all."""
     if policy.dim != arms.dim:
         raise InvalidInput(f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}")
-    if policy.plays > 1 and arms.changes == FRESH:
+    if policy.plays > 1 and arms.changes == "fresh":
         raise InvalidInput(
-            f"policies[{name!r}] plays an arm {policy.plays} times a decision, but "
-            f"{type(arms).__name__} changes at every play: use Fixed, or Frozen, "
+            f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
+            f"{type(arms).__name__} changes with every play: use Fixed, or Frozen, "
             "which stand still for a decision"
         )
     check_finite(f"policies[{name!r}]", policy, arms)
 
 
-def check_finite(name: str, policy: Any, arms: Any) -> None:
-    """Refuse a set without end to a policy that looks at every arm apart."""
+def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
+    """Refuse a continuous arm set to a policy that looks at every arm apart."""
     if getattr(policy, "finite_only", False) and arms.size == 0:
         raise InvalidInput(
             f"{name} judges every arm on offer by itself, so it needs a finite set: "
@@ -45,7 +41,7 @@ def check_finite(name: str, policy: Any, arms: Any) -> None:
         )
 
 
-def check_room(name: str, policy: Any, decisions: int) -> None:
+def check_room(name: str, policy: Policy, decisions: int) -> None:
     """Refuse more decisions than a policy that keeps its history has room for."""
     capacity = getattr(policy, "capacity", None)
     if capacity is not None and decisions > capacity:

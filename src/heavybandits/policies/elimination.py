@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
+from ..engine.bounds import NonNegative
+from ..engine.contracts import ArmSet, PerArmEstimator
 from ..engine.jitable import jitable
 from ..engine.verbs import arm_width, estimate_arms, remember, tally
-from ..engine.views import take
+from ..engine.views import View, take
 from .rewards import clamp
 
 HAIR = 1.0 - 1e-12  # an arm chosen for its width is stored, whatever the rounding
@@ -17,24 +20,26 @@ class StagesState(NamedTuple):
     """State of `BaseUCB` and `Elimination`: the base routine's, and the decisions learned from."""
 
     memory: Any
-    learned: Any
-    alive: Any
-    estimate: Any
-    width: Any
+    learned: Integers
+    alive: Floats
+    estimate: Floats
+    width: Floats
 
 
-def make_state(base: Any) -> StagesState:
+def make_state(base: PerArmEstimator) -> StagesState:
     learned = np.zeros(1, np.int64)
     return StagesState(base.init(), learned, np.ones(1), np.zeros(1), np.zeros(1))
 
 
-def base_sound(base: Any, state: StagesState) -> bool:
+def base_sound(base: PerArmEstimator, state: StagesState) -> bool:
     """Whether what a state file says of the base routine can be."""
     return not hasattr(base, "sound") or base.sound(state.memory)
 
 
 @jitable
-def estimate_arm_at(base: Any, state: Any, stage: int, x: Any) -> tuple[float, float]:
+def estimate_arm_at(
+    base: PerArmEstimator, state: StagesState, stage: int, x: Floats
+) -> tuple[float, float]:
     """Mean and width of one arm from the data of a stage."""
     features = x.reshape((x.size, 1))
     estimate_arms(base, state.memory, stage, features, state.alive, state.estimate, state.width)
@@ -42,7 +47,7 @@ def estimate_arm_at(base: Any, state: Any, stage: int, x: Any) -> tuple[float, f
 
 
 @jitable
-def take_best(view: Any, alive: Any) -> int:
+def take_best(view: View, alive: Floats) -> int:
     """Lowest living arm of the largest mean + width."""
     arm, best = 0, -math.inf
     for k in range(alive.size):
@@ -53,7 +58,7 @@ def take_best(view: Any, alive: Any) -> int:
 
 
 @jitable
-def mark_offered(view: Any) -> None:
+def mark_offered(view: View) -> None:
     """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in view.squares."""
     for k in range(view.squares.size):
         view.squares[k] = 1.0 if view.penalty[k] == 0.0 else 0.0
@@ -61,7 +66,7 @@ def mark_offered(view: Any) -> None:
 
 
 @jitable
-def widest(view: Any, alive: Any) -> int:
+def widest(view: View, alive: Floats) -> int:
     """Lowest living arm of the largest width."""
     arm, best = 0, -math.inf
     for k in range(alive.size):
@@ -71,7 +76,7 @@ def widest(view: Any, alive: Any) -> int:
 
 
 @jitable
-def eliminate(view: Any, alive: Any, margin: float) -> None:
+def eliminate(view: View, alive: Floats, margin: float) -> None:
     """Only arms whose mean + width is within the margin of the best stay alive."""
     best = -math.inf
     for k in range(alive.size):
@@ -90,15 +95,15 @@ class BaseUCB(NamedTuple):
     'BaseUCB'
     """
 
-    base: Any
+    base: PerArmEstimator
 
     @property
     def plays(self) -> int:
-        return int(self.base.plays)
+        return self.base.plays
 
     @property
     def dim(self) -> int:
-        return int(self.base.dim)
+        return self.base.dim
 
     @property
     def capacity(self) -> int | None:
@@ -115,21 +120,21 @@ class BaseUCB(NamedTuple):
     def init(self) -> StagesState:
         return make_state(self.base)
 
-    def choose(self, state: Any, arms: Any, view: Any) -> int:
+    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
         mark_offered(view)
         alive = view.squares
         estimate_arms(self.base, state.memory, 0, view.features, alive, view.scores, view.widths)
         return take_best(view, alive)
 
-    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+    def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
         state.learned[0] += 1
         remember(self.base, state.memory, 0, x, rewards)
 
-    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+    def estimate_arm(self, state: StagesState, x: Floats) -> tuple[float, float]:
         return estimate_arm_at(self.base, state, 0, x)
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: StagesState) -> tuple[int, int, int]:
         _, _, cut = tally(self.base, state.memory)
         return state.learned[0], 0, cut
 
@@ -153,16 +158,16 @@ class Elimination(NamedTuple):
     13
     """
 
-    base: Any
-    target: float
+    base: PerArmEstimator
+    target: NonNegative
 
     @property
     def plays(self) -> int:
-        return int(self.base.plays)
+        return self.base.plays
 
     @property
     def dim(self) -> int:
-        return int(self.base.dim)
+        return self.base.dim
 
     @property
     def capacity(self) -> int | None:
@@ -179,7 +184,7 @@ class Elimination(NamedTuple):
     def init(self) -> StagesState:
         return make_state(self.base)
 
-    def choose(self, state: Any, arms: Any, view: Any) -> int:
+    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
         mark_offered(view)
         alive = view.squares
         threshold = 1.0
@@ -197,7 +202,7 @@ class Elimination(NamedTuple):
             eliminate(view, alive, 2.0 * threshold)
         return take_best(view, alive)
 
-    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+    def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
         state.learned[0] += 1
         threshold = 1.0
@@ -208,7 +213,7 @@ class Elimination(NamedTuple):
                 remember(self.base, state.memory, stage, x, rewards)
                 break
 
-    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+    def estimate_arm(self, state: StagesState, x: Floats) -> tuple[float, float]:
         """From the stage that knows this arm best."""
         best, least = 0, math.inf
         for stage in range(self.base.stages):
@@ -217,6 +222,6 @@ class Elimination(NamedTuple):
                 best, least = stage, width
         return estimate_arm_at(self.base, state, best, x)
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: StagesState) -> tuple[int, int, int]:
         _, _, cut = tally(self.base, state.memory)
         return state.learned[0], 0, cut

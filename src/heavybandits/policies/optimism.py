@@ -1,21 +1,26 @@
 """Optimism: the arm that is best under the most favourable theta of a region."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.arrays import Floats
 from ..engine.blocked import combine
+from ..engine.contracts import ArmSet, Counted, Estimate, Estimator, Filter, Radius
 from ..engine.linalg import dot
+from ..engine.parts import check_reads
 from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from ..engine.verbs import clean, maximise, predict, radius, update
-from ..filters.memory import CUT, Memory
+from ..engine.views import View
+from ..filters.memory import CUT
+from ..support.errors import InvalidInput
 from .rewards import clamp
 
 
 class OptimismState(NamedTuple):
     """State of `Optimism`: that of the estimator and that of the filter."""
 
-    estimate: Any
-    memory: Memory
+    estimate: Estimate
+    memory: Counted
 
 
 class Optimism(NamedTuple):
@@ -28,18 +33,27 @@ class Optimism(NamedTuple):
     'Optimism'
     """
 
-    estimator: Any
-    filter: Any
-    radius: Any
+    estimator: Estimator
+    filter: Filter
+    radius: Radius
+
+    def check(self) -> None:
+        check_reads(self.radius, self.estimator)
+        wanted = getattr(self.estimator, "plays", self.plays)
+        if wanted != self.plays:
+            raise InvalidInput(
+                f"Optimism.filter must have plays = {wanted}, as {type(self.estimator).__name__} "
+                f"learns from so many, got {self.plays}"
+            )
 
     @property
     def plays(self) -> int:
-        """Plays of one arm a decision."""
-        return int(self.filter.plays)
+        """Plays of one arm per decision."""
+        return self.filter.plays
 
     @property
     def dim(self) -> int:
-        return int(self.estimator.dim)
+        return self.estimator.dim
 
     @property
     def capacity(self) -> int | None:
@@ -49,12 +63,12 @@ class Optimism(NamedTuple):
     def init(self) -> OptimismState:
         return OptimismState(self.estimator.init(), self.filter.init())
 
-    def choose(self, state: Any, arms: Any, view: Any) -> int:
+    def choose(self, state: OptimismState, arms: ArmSet, view: View) -> int:
         region = state.estimate.region
         width = radius(self.radius, state.estimate, region.counts[UPDATES])
         return maximise(arms, view, region, width)
 
-    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+    def learn(self, state: OptimismState, x: Floats, rewards: Floats) -> None:
         region = state.estimate.region
         clamp(rewards)
         norm = measure(region, x)
@@ -63,7 +77,7 @@ class Optimism(NamedTuple):
         reward = clean(self.filter, state.memory, rewards, norm, expected)
         update(self.estimator, state.estimate, x, reward, rewards)
 
-    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+    def estimate_arm(self, state: OptimismState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
         width = radius(self.radius, state.estimate, region.counts[UPDATES])
         image = region.scratch[0]
@@ -71,7 +85,7 @@ class Optimism(NamedTuple):
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
         return expected, width * math.sqrt(max(dot(x, image), 0.0))
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: OptimismState) -> tuple[int, int, int]:
         counts = state.estimate.region.counts
         cut = state.memory.counts[CUT] + counts[CUTS]
         return counts[UPDATES], counts[PROJECTIONS], cut

@@ -1,7 +1,6 @@
 """Rewards as every policy takes them."""
 
-from typing import Any
-
+from ..engine.arrays import Floats
 from ..engine.jitable import jitable
 
 # Any finite reward is legal; beyond this it counts as this, so that no sum overflows.
@@ -9,7 +8,7 @@ LARGEST = 1e100
 
 
 @jitable
-def clamp(rewards: Any) -> None:
+def clamp(rewards: Floats) -> None:
     """Keep |reward| <= LARGEST."""
     for i in range(rewards.size):
         rewards[i] = min(max(rewards[i], -LARGEST), LARGEST)

@@ -1,19 +1,22 @@
 """Uniformly random play, the reference of every comparison."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
+from ..engine.bounds import Count, Index
+from ..engine.contracts import ArmSet
 from ..engine.streams import uniform
-from ..engine.views import take
+from ..engine.views import View, take
 from .rewards import clamp
 
 
 class UniformState(NamedTuple):
     """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards."""
 
-    counts: Any
-    total: Any
+    counts: Integers
+    total: Floats
 
 
 class Uniform(NamedTuple):
@@ -25,8 +28,8 @@ class Uniform(NamedTuple):
     1
     """
 
-    dim: int
-    seed: int = 0
+    dim: Count
+    seed: Index = 0
 
     @property
     def plays(self) -> int:
@@ -39,7 +42,7 @@ class Uniform(NamedTuple):
     def init(self) -> UniformState:
         return UniformState(np.zeros(2, np.int64), np.zeros(1))
 
-    def choose(self, state: Any, arms: Any, view: Any) -> int:
+    def choose(self, state: UniformState, arms: ArmSet, view: View) -> int:
         offered = 0
         for k in range(view.penalty.size):
             if view.penalty[k] == 0.0:
@@ -55,14 +58,14 @@ class Uniform(NamedTuple):
         take(view, arm)
         return arm
 
-    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+    def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
         state.counts[1] += 1
         state.total[0] += rewards[0]
 
-    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+    def estimate_arm(self, state: UniformState, x: Floats) -> tuple[float, float]:
         """The mean of all rewards so far, whatever the arm."""
         return state.total[0] / max(state.counts[1], 1), 0.0
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: UniformState) -> tuple[int, int, int]:
         return state.counts[1], 0, 0

@@ -1,13 +1,13 @@
 """Radii of theorems: the root of the papers' gamma or beta after t updates."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from ..engine.regions import (
-    log_volume,
-)
+from ..engine.bounds import Fraction, Interval, NonNegative, Positive, Share
+from ..engine.contracts import Estimate
+from ..engine.regions import log_volume
 from ..engine.verbs import squared
-from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS
+from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS, OnlineToConfidenceEstimate
 
 
 class OnlineToConfidenceRegion(NamedTuple):
@@ -21,13 +21,13 @@ class OnlineToConfidenceRegion(NamedTuple):
     2.0
     """
 
-    kappa: float
-    spread: float
-    norm: float
-    penalty: float
-    delta: float
+    kappa: Positive
+    spread: NonNegative
+    norm: Positive
+    penalty: Positive
+    delta: Fraction
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: OnlineToConfidenceEstimate, t: int) -> float:
         start = self.penalty * self.norm * self.norm
         if t == 0:
             return math.sqrt(start)
@@ -49,15 +49,15 @@ class MedianRegion(NamedTuple):
     2.0
     """
 
-    bias: float
-    spread: float
-    drift: float
-    power: float
-    start: float
-    volume: float
-    time_scale: float
+    bias: NonNegative
+    spread: NonNegative
+    drift: NonNegative
+    power: Share
+    start: NonNegative
+    volume: NonNegative
+    time_scale: Positive
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         return math.sqrt(squared(self, t))
 
     def squared(self, t: int) -> float:
@@ -78,12 +78,12 @@ class LogisticRegion(NamedTuple):
     1.0
     """
 
-    beta: float
-    norm: float
-    penalty: float
-    delta: float
+    beta: Positive
+    norm: Positive
+    penalty: Positive
+    delta: Fraction
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: Estimate, t: int) -> float:
         start = self.penalty * self.norm * self.norm
         if t == 0:
             return math.sqrt(start)
@@ -105,12 +105,12 @@ class SelfNormalised(NamedTuple):
     4.0349
     """
 
-    spread: float
-    norm: float
-    penalty: float
-    delta: float
+    spread: NonNegative
+    norm: Positive
+    penalty: Positive
+    delta: Fraction
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: Estimate, t: int) -> float:
         volume = log_volume(estimate.region) - 2.0 * math.log(self.delta)
         return self.spread * math.sqrt(volume) + math.sqrt(self.penalty) * self.norm
 
@@ -128,13 +128,13 @@ class TruncatedRegion(NamedTuple):
     1.0
     """
 
-    moment: float
-    power: float
-    norm: float
-    delta: float
+    moment: NonNegative
+    power: Share
+    norm: Positive
+    delta: Fraction
     corollary: bool = False
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: Estimate, t: int) -> float:
         if t == 0:
             return self.norm
         volume = 0.5 * log_volume(estimate.region) - math.log(self.delta)
@@ -155,12 +155,12 @@ class MiniBatchRegion(NamedTuple):
     1.0
     """
 
-    error: float
-    epochs: float
-    norm: float
-    delta: float
+    error: NonNegative
+    epochs: Annotated[float, Interval(1.0)]
+    norm: Positive
+    delta: Fraction
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: Estimate, t: int) -> float:
         if t == 0:
             return self.norm
         volume = log_volume(estimate.region) + 2.0 * math.log(self.epochs / self.delta)

@@ -1,25 +1,27 @@
 """Radii with a constant to tune: those of experiments, and those of theorems scaled."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..engine.bounds import NonNegative, Positive, Share
+from ..engine.contracts import Radius
 from ..engine.verbs import radius, squared
-from ..estimators.online_to_confidence import GRADIENTS
+from ..estimators.online_to_confidence import GRADIENTS, OnlineToConfidenceEstimate
 
 
 class GradientSum(NamedTuple):
     """sqrt(c G), G = sum g^2 ||x||^2_{V^-1}: the radius of GLOC in experiments, theirs and others'.
 
-    >>> from heavybandits.estimators import NoProjection
+    >>> from heavybandits.estimators import NoProjection, OnlineToConfidence
     >>> from heavybandits.links import Identity
     >>> gloc = OnlineToConfidence(2, Identity(), 1.0, 1.0, NoProjection())
     >>> GradientSum(scale=4.0).radius(gloc.init(), 0)
     0.0
     """
 
-    scale: float
+    scale: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: OnlineToConfidenceEstimate, t: int) -> float:
         return math.sqrt(self.scale * estimate.sums[GRADIENTS])
 
 
@@ -30,9 +32,9 @@ class Constant(NamedTuple):
     2.0
     """
 
-    squared: float
+    squared: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         return math.sqrt(self.squared)
 
 
@@ -46,11 +48,11 @@ class Growing(NamedTuple):
     57.5701
     """
 
-    scale: float
-    time_scale: float
-    power: float = 0.0
+    scale: NonNegative
+    time_scale: Positive
+    power: Share = 0.0
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         return math.sqrt(squared(self, t))
 
     def squared(self, t: int) -> float:
@@ -65,10 +67,10 @@ class Scaled(NamedTuple):
     0.2
     """
 
-    inner: Any
-    factor: float
+    inner: Radius
+    factor: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         return self.factor * radius(self.inner, estimate, t)
 
 
@@ -79,12 +81,12 @@ class Powered(NamedTuple):
     5.0
     """
 
-    scale: float
-    power: float
-    bias: float
-    start: float
+    scale: NonNegative
+    power: Share
+    bias: NonNegative
+    start: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         if t == 0:
             return self.start
         return self.scale * math.pow(t, self.power) + self.bias

@@ -4,12 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arms.checks import check_arms
-from ..engine.link_checks import check_link
-from ..engine.parts import cast
-from ..noises.checks import check_noise
+from ..engine.contracts import ArmSet, Link, Noise
+from ..engine.parts import cast, check_part
+from ..links import check_link
 from ..support.errors import InvalidInput
-from ..support.validation import finite_array, whole
+from ..support.validation import finite_array
 
 
 class Problem(NamedTuple):
@@ -20,9 +19,9 @@ class Problem(NamedTuple):
     10
     """
 
-    arms: Any
-    link: Any
-    noise: Any
+    arms: ArmSet
+    link: Link
+    noise: Noise
     theta: Any = None
 
 
@@ -30,11 +29,10 @@ def check_problem(problem: Any) -> Problem:
     """The problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
         raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
-    arms = check_arms(problem.arms)
-    dim = whole("arms.dim", arms.dim)
+    arms = check_part("arms", problem.arms, ArmSet)
+    dim = arms.dim
     given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta
     theta = finite_array("theta", given, (dim,))
-    noise = cast(problem.noise)
-    check_noise(noise)
+    noise = check_part("noise", problem.noise, Noise)
     check_link(problem.link, float(np.linalg.norm(theta)))
     return Problem(arms, cast(problem.link), noise, theta)

@@ -80,21 +80,22 @@ def epsilon(value: Any) -> float:
     return number
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def whole(name: str, value: Any, least: int | None = 1) -> int:
     """A Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
 
     >>> whole("horizon", 1e6)
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: horizon must be a whole number >= 1, got 1000000.0
     """
-    number = least - 1
+    number = None
     if not isinstance(value, bool):
         try:
             number = operator.index(value)
         except TypeError:
             pass
-    if number < least:
-        raise InvalidInput(f"{name} must be a whole number >= {least}, got {_shown(value)}")
+    if number is None or (least is not None and number < least):
+        bound = "" if least is None else f" >= {least}"
+        raise InvalidInput(f"{name} must be a whole number{bound}, got {_shown(value)}")
     return number
 
 

@@ -7,6 +7,7 @@ from ...algorithms.glm import crtm
 from ...algorithms.linear import linucb
 from ...arms import Fixed, Fresh
 from ...links import Identity, Logistic
+from ...radii import Constant
 from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...sweep import Cell
@@ -30,7 +31,7 @@ def make_policy(problem: str, horizon: int, name: str) -> Any:
     if problem == "linear":
         return linucb(dim=settings.DIM, radius=settings.RADIUS, filter=filter)
     policy = crtm(dim=settings.DIM, horizon=horizon, moment=1.0, gamma_scale=1.0, truncation=filter)
-    return policy._replace(radius=policy.radius._replace(squared=settings.RADIUS**2))
+    return policy._replace(radius=Constant(settings.RADIUS**2))
 
 
 def make_problem(problem: str, noise: str) -> Problem:

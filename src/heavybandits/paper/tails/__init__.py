@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from ...algorithms.glm import crtm
+from ...radii import Constant
 from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...sweep import Cell
@@ -35,10 +36,10 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
         "epsilon": epsilon,
         "link": link,
     }
-    printed = crtm(**told)
+    printed: Any = crtm(**told)
     cut = math.inf if level == settings.NONE else level * printed.filter.level
     policy = crtm(**told, truncation=cut)
-    return policy._replace(radius=policy.radius._replace(squared=radius * radius))
+    return policy._replace(radius=Constant(radius * radius))
 
 
 def make_group(
