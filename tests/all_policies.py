@@ -4,7 +4,7 @@ from typing import Any
 
 import heavybandits as hb
 from heavybandits import algorithms as baselines
-from heavybandits.filters import AdaptiveClip, AdaptiveTruncate
+from heavybandits.filters import AdaptiveClip
 from heavybandits.policies import Uniform
 
 HORIZON: dict[str, Any] = {"dim": 3, "horizon": 60, "moment": 1.0}
@@ -19,7 +19,9 @@ POLICIES: dict[str, Any] = {
         dim=3, radius=1.0, filter=hb.filters.TrimmedMean(plays=5, trim=0.2)
     ),
     "linucb_adaptive": hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()),
-    "crtm_adaptive": hb.linucb(dim=3, radius=1.0, filter=AdaptiveTruncate(weighted=True)),
+    "crtm_adaptive": hb.linucb(
+        dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
+    ),
     "uniform": Uniform(dim=3, seed=12_345),
     "gloc": baselines.gloc(dim=3),
     "ol2m_mom": baselines.ol2m_mom(dim=3, horizon=60, plays=6, group=2),

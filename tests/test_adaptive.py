@@ -11,15 +11,15 @@ import heavybandits as hb
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import learn_kernel
 from heavybandits.engine.parts import cast
-from heavybandits.filters import AdaptiveClip, AdaptiveTruncate
+from heavybandits.filters import AdaptiveClip
 from heavybandits.filters.adaptive import current_level
 
 FILTERS = [
     AdaptiveClip(),
     AdaptiveClip(quantile=0.8, residual=False),
     AdaptiveClip(weighted=True),
-    AdaptiveTruncate(),
-    AdaptiveTruncate(quantile=0.5, residual=False, weighted=True),
+    AdaptiveClip(truncate=True),
+    AdaptiveClip(quantile=0.5, residual=False, weighted=True, truncate=True),
 ]
 
 
@@ -39,7 +39,7 @@ class Twin:
         if size <= level:
             return reward
         self.cut += 1
-        limit = level / weight if isinstance(self.part, AdaptiveClip) else 0.0
+        limit = 0.0 if self.part.truncate else level / weight
         return centre + math.copysign(limit, reward - centre)
 
     def judge(self, size: float) -> float:
@@ -177,11 +177,11 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 
 
 def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told = {"dim": 2, "horizon": 100, "moment": 1.0, "width": 0.1}
+    told = {"dim": 2, "horizon": 100, "moment": 1.0, "gamma_scale": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)
-    with pytest.raises(hb.InvalidInput, match="filter must be a filter"):
+    with pytest.raises(hb.InvalidInput, match="truncation must be a filter"):
         hb.crtm(**told, truncation=hb.links.Logistic())
 
 

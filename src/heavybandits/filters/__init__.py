@@ -4,13 +4,12 @@
 the plays seen and the rewards cut.
 """
 
-from .adaptive import AdaptiveClip, AdaptiveTruncate
+from .adaptive import AdaptiveClip
 from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
 from .truncation import Clip, Raw, Truncate, TruncateByTime
 
 __all__ = [
     "AdaptiveClip",
-    "AdaptiveTruncate",
     "Clip",
     "MeanOfMedians",
     "Median",

@@ -6,10 +6,12 @@ by more than a fifth. No moment, scale or horizon has to be known.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Floats, Integers
+from ..engine.bounds import Count, Fraction
 from ..engine.jitable import jitable
 from ..engine.selection import select_rank
 from .memory import CUT, SEEN
@@ -25,17 +27,13 @@ class AdaptiveMemory(NamedTuple):
     """counts: rewards seen, cut, and different from what was expected; first: the logarithms of
     the first `WARM` of the latter; level: the logarithm of the level."""
 
-    counts: Any
-    first: Any
-    level: Any
-
-
-def make_adaptive() -> AdaptiveMemory:
-    return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+    counts: Integers
+    first: Floats
+    level: Floats
 
 
 @jitable
-def follow_level(memory: Any, size: float, share: float) -> float:
+def follow_level(memory: AdaptiveMemory, size: float, share: float) -> float:
     """The level that this size > 0 is judged by; the level for the next one takes it into account.
 
     Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
@@ -57,8 +55,8 @@ def follow_level(memory: Any, size: float, share: float) -> float:
 
 @jitable
 def clean_adaptively(
-    memory: Any,
-    rewards: Any,
+    memory: AdaptiveMemory,
+    rewards: Floats,
     weight: float,
     centre: float,
     share: float,
@@ -95,53 +93,38 @@ class AdaptiveClip(NamedTuple):
     residual : False measures and clips y itself about zero, as CRTM does.
     weighted : True takes the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: arms that were
         seldom played are clipped harder.
+    truncate : True replaces a reward beyond the level by what was expected instead of clipping it;
+        with residual=False it counts as zero, which is CRTM's truncation at a level that is
+        learned.
 
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
     >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.0, 1.0] * 50)]
     >>> cleaned[:2], float(cleaned[-1]), memory.counts.tolist()
     ([0.5, 0.5], 1.0, [101, 11, 101])
-    """
-
-    quantile: float = 0.99
-    residual: bool = True
-    weighted: bool = False
-    plays: int = 1
-
-    def init(self) -> AdaptiveMemory:
-        return make_adaptive()
-
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
-        weight = norm if self.weighted else 1.0
-        centre = predicted if self.residual else 0.0
-        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, 1.0)
-
-
-class AdaptiveTruncate(NamedTuple):
-    """Rewards beyond a level that sets itself are replaced by what was expected.
-
-    The level and the fields are those of `AdaptiveClip`. With residual=False such rewards count as
-    zero, which is CRTM's truncation with a level learned from the data.
-
-    >>> truncate = AdaptiveTruncate(residual=False)
-    >>> memory = truncate.init()
-    >>> cleaned = [truncate.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
+    >>> cut = AdaptiveClip(residual=False, truncate=True)
+    >>> memory = cut.init()
+    >>> cleaned = [cut.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
     >>> float(cleaned[5]), float(cleaned[-1])
     (1.0, 0.0)
     """
 
-    quantile: float = 0.99
+    quantile: Fraction = 0.99
     residual: bool = True
     weighted: bool = False
-    plays: int = 1
+    truncate: bool = False
+    plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return make_adaptive()
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
         weight = norm if self.weighted else 1.0
         centre = predicted if self.residual else 0.0
-        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, 0.0)
+        keep = 0.0 if self.truncate else 1.0
+        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
 
 
 def current_level(memory: AdaptiveMemory) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...filters import AdaptiveClip, AdaptiveTruncate, Clip, Raw, Truncate
+from ...filters import AdaptiveClip, Clip, Raw, Truncate
 from ...noises import Gaussian, Pareto, StudentT
 
 TITLE = "Levels that set themselves"
@@ -36,8 +36,8 @@ ADAPTIVE: dict[str, Any] = {
     "adaptive clip, 0.95": AdaptiveClip(quantile=0.95),
     "adaptive clip, raw": AdaptiveClip(residual=False),
     "adaptive clip, weighted": AdaptiveClip(weighted=True),
-    "adaptive truncate": AdaptiveTruncate(),
-    "adaptive truncate, raw": AdaptiveTruncate(residual=False),
+    "adaptive truncate": AdaptiveClip(truncate=True),
+    "adaptive truncate, raw": AdaptiveClip(residual=False, truncate=True),
 }
 JUDGED = "adaptive clip"
 FAR = 1.25  # "not far behind": at most a quarter more regret than the best fixed level
