@@ -1,0 +1,143 @@
+"""One or more examples of every part of the library, by family: a new part joins by a row here.
+
+`test_contracts` finds the parts by themselves and fails for one that has no example.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from all_policies import POLICIES
+from heavybandits.arms import Box, Fixed, Fresh, Frozen, Given, UnitBall, UnitSphere
+from heavybandits.estimators import (
+    BallProjection,
+    ManyRidges,
+    MedianRegression,
+    NoProjection,
+    OnlineNewton,
+    OnlineToConfidence,
+    Rescaling,
+    Ridge,
+    TruncatedHistory,
+    TruncatedRegression,
+)
+from heavybandits.filters import (
+    AdaptiveClip,
+    Clip,
+    MeanOfMedians,
+    Median,
+    MedianOfMeans,
+    Raw,
+    TrimmedMean,
+    Truncate,
+    TruncateByTime,
+)
+from heavybandits.links import Exponential, Identity, Logistic, Probit
+from heavybandits.noises import (
+    AlphaStable,
+    Contaminated,
+    Gaussian,
+    Laplace,
+    LogNormal,
+    Outlier,
+    Pareto,
+    StudentT,
+    SymmetricPareto,
+)
+from heavybandits.radii import (
+    Constant,
+    GradientSum,
+    Growing,
+    LogisticRegion,
+    MedianRegion,
+    MiniBatchRegion,
+    OnlineToConfidenceRegion,
+    Powered,
+    Scaled,
+    SelfNormalised,
+    TruncatedRegion,
+)
+
+DIM, PLAYS = 3, 3
+BALL = BallProjection(1.0)
+POWERED = Powered(1.0, 0.5, 1.0, 1.0)
+
+PARTS: dict[str, list[Any]] = {
+    "link": [Identity(), Logistic(), Probit(), Exponential()],
+    "noise": [
+        StudentT(),
+        Pareto(),
+        Pareto(centred=False),
+        SymmetricPareto(),
+        Gaussian(),
+        Laplace(),
+        LogNormal(),
+        AlphaStable(),
+        Contaminated(Gaussian(), StudentT(), 0.1),
+        Outlier(Gaussian(), 3, 1e4),
+    ],
+    "arm set": [
+        Fresh(5, DIM),
+        Frozen(5, DIM),
+        Fixed(5, DIM),
+        Given(np.eye(DIM)),
+        UnitBall(DIM),
+        UnitSphere(DIM),
+        Box(-np.ones(DIM), np.ones(DIM)),
+    ],
+    "filter": [
+        Raw(PLAYS),
+        Truncate(2.0, PLAYS),
+        TruncateByTime(0.25, 2.0, PLAYS),
+        Clip(2.0, PLAYS),
+        Median(PLAYS),
+        MeanOfMedians(PLAYS, 2),
+        MedianOfMeans(PLAYS, 2),
+        TrimmedMean(PLAYS, 0.2),
+        AdaptiveClip(plays=PLAYS),
+        AdaptiveClip(0.9, residual=False, weighted=True, truncate=True, plays=PLAYS),
+    ],
+    "projection": [BALL, Rescaling(1.0), NoProjection()],
+    "estimator": [
+        OnlineNewton(DIM, Logistic(), 0.1, 1.0, BALL),
+        Ridge(DIM, 1.0),
+        ManyRidges(DIM, PLAYS, 1.0),
+        ManyRidges(DIM, PLAYS, 1.0, include_self=True),
+        OnlineToConfidence(DIM, Logistic(), 0.2, 1.0, BALL),
+        TruncatedHistory(DIM, 100, 1.0, 10.0, 0.5),
+    ],
+    "base routine": [
+        TruncatedRegression(DIM, 100, 2, 1.5, POWERED, 2),
+        MedianRegression(DIM, PLAYS, POWERED, 2),
+    ],
+    "radius": [
+        Constant(4.0),
+        Growing(1.0, 2.0, 0.5),
+        Powered(1.0, 0.5, 1.0, 1.0),
+        Scaled(Constant(4.0), 0.5),
+        GradientSum(0.5),
+        MedianRegion(1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 2.0),
+        LogisticRegion(0.1, 1.0, 1.0, 0.01),
+        OnlineToConfidenceRegion(0.2, 0.5, 1.0, 4.0, 0.01),
+        SelfNormalised(1.0, 1.0, 1.0, 0.01),
+        TruncatedRegion(1.0, 0.5, 1.0, 0.01),
+        TruncatedRegion(1.0, 0.5, 1.0, 0.01, corollary=True),
+        MiniBatchRegion(0.5, 100.0, 1.0, 0.01),
+    ],
+    "policy": [*POLICIES.values()],
+}
+
+
+def _by_class(parts: list[Any]) -> dict[type, list[Any]]:
+    return {kind: [p for p in parts if type(p) is kind] for kind in dict.fromkeys(map(type, parts))}
+
+
+EXAMPLES: dict[str, dict[type, list[Any]]] = {
+    family: _by_class(parts) for family, parts in PARTS.items()
+}
+
+
+def examples(*families: str) -> list[Any]:
+    """The examples of these families, of all if none is named."""
+    tables = [EXAMPLES[family] for family in families or EXAMPLES]
+    return [part for table in tables for parts in table.values() for part in parts]
