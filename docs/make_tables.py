@@ -4,8 +4,14 @@ import re
 from pathlib import Path
 
 from heavybandits.algorithms.catalogue import algorithm_table
+from heavybandits.engine.members import contract_table, contracts_table
+from heavybandits.parts import Policy
 
-PAGES = {"algorithms.md": {"algorithms": algorithm_table}}
+PAGES = {
+    "algorithms.md": {"algorithms": algorithm_table},
+    "contracts.md": {"contracts": contracts_table},
+    "own_algorithm.md": {"policy": lambda: contract_table(Policy)},
+}
 
 
 def renew(page: Path) -> str:

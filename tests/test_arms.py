@@ -8,10 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.engine.contracts import ArmSet
-from heavybandits.engine.parts import check_part
-from heavybandits.engine.regions import add_observation, make_region, measure
-from heavybandits.engine.streams import ARMS, stream_key
+from heavybandits.parts import (
+    ARMS,
+    ArmSet,
+    add_observation,
+    check_part,
+    make_region,
+    measure,
+    stream_key,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 KEY = stream_key(0, 0, ARMS)

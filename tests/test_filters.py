@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 import naive
-from heavybandits.filters.memory import CUT, SEEN
+from heavybandits.parts import CUT, SEEN
 
 REWARDS = st.floats(-1e6, 1e6).map(lambda y: round(y, 9)) | st.sampled_from([0.0, -0.0, 1.0])
 SAMPLES = st.lists(REWARDS, min_size=1, max_size=9)

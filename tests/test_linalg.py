@@ -8,8 +8,8 @@ from numba import njit
 
 import heavybandits as hb
 import naive
-from heavybandits import linalg
-from heavybandits.engine.regions import add_observation, log_volume, make_region, measure
+from heavybandits import parts as linalg
+from heavybandits.parts import add_observation, log_volume, make_region, measure
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = st.integers(1, 7)

@@ -9,10 +9,7 @@ import pytest
 from numba import njit
 from scipy import integrate, stats
 
-from heavybandits.engine.contracts import Noise
-from heavybandits.engine.parts import check_part
-from heavybandits.engine.streams import NOISE, stream_key
-from heavybandits.engine.verbs import draw
+from heavybandits import noises
 from heavybandits.noises import (
     AlphaStable,
     Contaminated,
@@ -23,12 +20,9 @@ from heavybandits.noises import (
     Pareto,
     StudentT,
     SymmetricPareto,
-    draws,
-    heavy,
-    light,
-    mixtures,
     reward_moment,
 )
+from heavybandits.parts import NOISE, Noise, check_part, draw, stream_key
 
 KEY = stream_key(0, 0, NOISE)
 ALL = [
@@ -89,7 +83,7 @@ def test_draws_are_addressable_in_any_order(noise):
 def test_extreme_uniforms_give_numbers(noise, monkeypatch):
     corners = (2.0**-53, 0.5, 0.75, 1.0 - 2.0**-53)
     for numbers in product(corners, repeat=4):
-        for module in (draws, heavy, light, mixtures):
+        for module in (noises.draws, noises.heavy, noises.light, noises.mixtures):
             monkeypatch.setattr(module, "uniform", lambda key, index, u=numbers: u[index % 4])
         assert not math.isnan(noise.draw(KEY, 0))
 

@@ -1,4 +1,4 @@
-"""What parts of your own are made of: array helpers, regions, streams, views and verbs.
+"""What parts of your own are made of: contracts, types, arrays, regions, views, streams and verbs.
 
 A part is a `typing.NamedTuple`: its fields are constants, its methods are equations. In compiled
 code a method calls another part through a verb, never by attribute, and randomness comes from
@@ -11,12 +11,23 @@ code a method calls another part through a verb, never by attribute, and randomn
 
 from .engine.arrays import Floats, Integers, Key
 from .engine.blocked import combine, squares
-from .engine.bounds import Count, Fraction, Index, Interval, NonNegative, Positive, Share
+from .engine.bounds import (
+    Count,
+    Features,
+    Fraction,
+    Index,
+    Interval,
+    NonNegative,
+    Point,
+    Positive,
+    Share,
+)
 from .engine.contracts import (
     ArmSet,
     Counted,
     Estimate,
     Estimator,
+    Extras,
     Filter,
     KnownNoise,
     Link,
@@ -29,7 +40,7 @@ from .engine.contracts import (
 )
 from .engine.jitable import jitable
 from .engine.layout import aligned_zeros, state_bytes, zeros
-from .engine.linalg import add_outer, cholesky, dot, eigen, invert, norm
+from .engine.linalg import add_outer, cholesky, dot, eigen, invert, norm, stretch, subtract
 from .engine.parts import cast, check_part
 from .engine.projections import project_ball
 from .engine.regions import (
@@ -47,7 +58,7 @@ from .engine.regions import (
     move_centre,
 )
 from .engine.selection import median, select_rank
-from .engine.streams import uniform
+from .engine.streams import ARMS, NOISE, stream_key, uniform
 from .engine.verbs import (
     arm_width,
     choose,
@@ -68,90 +79,40 @@ from .engine.verbs import (
     top,
     update,
 )
-from .engine.views import View, best_score, follow, make_view, measure_all, pick, take
+from .engine.views import (
+    View,
+    best_score,
+    follow,
+    load_rows,
+    make_view,
+    measure_all,
+    pick,
+    take,
+)
 from .filters.memory import CUT, SEEN, Memory, make_memory
 
-__all__ = [
-    "CUT",
-    "CUTS",
-    "EXPECTED",
-    "PROJECTIONS",
-    "SEEN",
-    "SQUARE",
-    "STRAYED",
-    "UPDATES",
-    "ArmSet",
-    "Count",
-    "Counted",
-    "Estimate",
-    "Estimator",
-    "Filter",
-    "Floats",
-    "Fraction",
-    "Index",
-    "Integers",
-    "Interval",
-    "Key",
-    "KnownNoise",
-    "Link",
-    "Memory",
-    "Noise",
-    "NonNegative",
-    "PerArmEstimator",
-    "Policy",
-    "Positive",
-    "Projection",
-    "Radius",
-    "Region",
-    "Share",
-    "TimeRadius",
-    "View",
-    "add_observation",
-    "add_outer",
-    "aligned_zeros",
-    "arm_width",
-    "best_score",
-    "cast",
-    "check_part",
-    "cholesky",
-    "choose",
-    "clean",
-    "combine",
-    "dot",
-    "draw",
-    "eigen",
-    "estimate_arm",
-    "estimate_arms",
-    "follow",
-    "invert",
-    "jitable",
-    "learn",
-    "log_volume",
-    "make_memory",
-    "make_region",
-    "make_view",
-    "maximise",
-    "mean",
-    "measure",
-    "measure_all",
-    "median",
-    "move_centre",
-    "norm",
-    "pick",
-    "predict",
-    "project",
-    "project_ball",
-    "radius",
-    "refresh",
-    "remember",
-    "select_rank",
-    "squared",
-    "squares",
-    "state_bytes",
-    "take",
-    "tally",
-    "top",
-    "uniform",
+# fmt: off
+__all__ = [  # noqa: RUF022 (by what they are for)
+    # the contracts, and the door where they are kept
+    "ArmSet", "Counted", "Estimate", "Estimator", "Extras", "Filter", "KnownNoise", "Link", "Noise",
+    "PerArmEstimator", "Policy", "Projection", "Radius", "TimeRadius", "cast", "check_part",
+    # types and bounds of fields
+    "Count", "Features", "Floats", "Fraction", "Index", "Integers", "Interval", "Key",
+    "NonNegative", "Point", "Positive", "Share",
+    # what a state is made of
+    "CUT", "SEEN", "Memory", "aligned_zeros", "make_memory", "state_bytes", "zeros",
+    # loops over vectors and matrices
+    "add_outer", "cholesky", "combine", "dot", "eigen", "invert", "jitable", "median", "norm",
+    "select_rank", "squares", "stretch", "subtract",
+    # confidence regions
+    "CUTS", "EXPECTED", "PROJECTIONS", "SQUARE", "STRAYED", "UPDATES", "Region", "add_observation",
+    "log_volume", "make_region", "measure", "move_centre", "project_ball",
+    # what is on offer
+    "View", "best_score", "follow", "load_rows", "make_view", "measure_all", "pick", "take",
+    # randomness that can be addressed
+    "ARMS", "NOISE", "stream_key", "uniform",
+    # the verbs
+    "arm_width", "choose", "clean", "draw", "estimate_arm", "estimate_arms", "learn", "maximise",
+    "mean", "predict", "project", "radius", "refresh", "remember", "squared", "tally", "top",
     "update",
-    "zeros",
 ]

@@ -36,7 +36,7 @@ def walk(part: Any) -> Iterator[Any]:
 def check_part(name: str, value: Any, contract: type[T]) -> T:
     """The part, cast, if it is of this kind; else InvalidInput, before anything is compiled.
 
-    >>> from heavybandits.engine.contracts import Filter
+    >>> from heavybandits.parts import Filter
     >>> from heavybandits.links import Probit
     >>> check_part("filter", Probit(), Filter)
     Traceback (most recent call last):

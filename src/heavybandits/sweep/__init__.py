@@ -5,9 +5,19 @@ by the hash of what it is, so a sweep that is killed goes on where it stood, wha
 the number of workers and the backend.
 """
 
+from ..engine.identity import describe
 from ..support.errors import CellError, SweepError
 from .cells import Cell
 from .run import Outcome, run_cells
 from .store import digest, read_cell
 
-__all__ = ["Cell", "CellError", "Outcome", "SweepError", "digest", "read_cell", "run_cells"]
+__all__ = [
+    "Cell",
+    "CellError",
+    "Outcome",
+    "SweepError",
+    "describe",
+    "digest",
+    "read_cell",
+    "run_cells",
+]
