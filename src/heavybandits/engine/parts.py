@@ -20,17 +20,23 @@ def is_part(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def walk(part: Any) -> Iterator[Any]:
-    """A part and all the parts inside it.
+def walk(value: Any) -> Iterator[Any]:
+    """A part and all the parts inside it, outermost first.
 
     >>> from heavybandits.radii import Constant, Scaled
     >>> [type(part).__name__ for part in walk(Scaled(Constant(4.0), 0.1))]
     ['Scaled', 'Constant']
     """
-    if is_part(part):
-        yield part
-        for field in part:
+    if is_part(value):
+        yield value
+    if isinstance(value, tuple):
+        for field in value:
             yield from walk(field)
+
+
+def classes_of(value: Any) -> set[type]:
+    """The classes of a part and of the parts inside it."""
+    return {type(part) for part in walk(value)}
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:

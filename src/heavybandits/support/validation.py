@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..support.errors import InvalidInput
 
+SMALLEST_FRACTION = 1e-100  # the square of it, and what is divided by it, are still numbers
+
 
 def finite_number(name: str, value: Any) -> float:
     """A real number that is neither infinite nor nan, as a float.
@@ -26,10 +28,10 @@ def finite_number(name: str, value: Any) -> float:
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: reward must be a finite number, got nan
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.isMaskedArray(value):
         value = value[()]
     number = math.nan
-    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+    if is_number(value):
         try:
             number = float(value)
         except (OverflowError, ValueError):  # an int beyond a double, Decimal's signalling nan
@@ -37,6 +39,15 @@ def finite_number(name: str, value: Any) -> float:
     if not math.isfinite(number):
         raise InvalidInput(f"{name} must be a finite number, got {_shown(value)}")
     return number
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a real number: neither a bool nor a length of time is one.
+
+    >>> is_number(np.float32(1)), is_number(True), is_number(np.timedelta64(1, "s"))
+    (True, False, False)
+    """
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool | np.timedelta64)
 
 
 def positive(name: str, value: Any) -> float:
@@ -62,8 +73,9 @@ def fraction(name: str, value: Any) -> float:
     heavybandits.support.errors.InvalidInput: delta must lie in (0, 1), got 1.0
     """
     number = finite_number(name, value)
-    if not 0.0 < number < 1.0:
-        raise InvalidInput(f"{name} must lie in (0, 1), got {_shown(value)}")
+    if not SMALLEST_FRACTION <= number < 1.0:
+        bound = f" and be at least {SMALLEST_FRACTION}" if 0.0 < number < 1.0 else ""
+        raise InvalidInput(f"{name} must lie in (0, 1){bound}, got {_shown(value)}")
     return number
 
 
@@ -93,8 +105,9 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
             number = operator.index(value)
         except TypeError:
             pass
-    if number is None or (least is not None and number < least):
+    if number is None or (least is not None and number < least) or abs(number) >> 128:
         bound = "" if least is None else f" >= {least}"
+        bound += " and below 2^128" if number is not None and number >> 128 > 0 else ""
         raise InvalidInput(f"{name} must be a whole number{bound}, got {_shown(value)}")
     return number
 
@@ -125,7 +138,9 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArra
 def _as_floats(name: str, value: Any) -> NDArray[np.float64]:
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "biufO":
+        if given.dtype.kind not in "biufO" or np.ma.is_masked(value):
+            raise TypeError
+        if given.dtype.kind == "O" and not all(map(is_number, given.flat)):
             raise TypeError
         return np.array(given, dtype=np.float64, order="C", copy=True)
     except (TypeError, ValueError, OverflowError):
