@@ -5,9 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arms import Fresh
+from .engine.arrays import Floats, Key
 from .engine.compiling import Function, compiled
+from .engine.contracts import ArmSet, Link, Noise
 from .engine.streams import ARMS, NOISE, stream_key
 from .engine.verbs import draw, mean, refresh
+from .engine.views import View
 from .links import Logistic
 from .noises import StudentT
 from .simulation.problem import Problem, check_problem
@@ -21,7 +25,7 @@ ENV_ID = "heavybandits/HeavyTailedGLB-v0"
 
 
 def offer_kernel(stamp: str) -> Function:
-    def kernel(arms: Any, view: Any, key: Any, play: int) -> None:
+    def kernel(arms: ArmSet, view: View, key: Key, play: int) -> None:
         stamp  # noqa: B018
         refresh(arms, view, key, play)
 
@@ -29,7 +33,7 @@ def offer_kernel(stamp: str) -> Function:
 
 
 def outcome_kernel(stamp: str) -> Function:
-    def kernel(link: Any, scores: Any, noise: Any, key: Any, play: int) -> float:
+    def kernel(link: Link, scores: Floats, noise: Noise, key: Key, play: int) -> float:
         stamp  # noqa: B018
         for k in range(scores.size):
             scores[k] = mean(link, scores[k])
@@ -64,7 +68,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
 
     def __init__(self, problem: Problem | None = None, horizon: int = 1000) -> None:
         if problem is None:
-            problem = Problem(_default_arms(), Logistic(), StudentT(3.0))
+            problem = Problem(Fresh(20, 10), Logistic(), StudentT(3.0))
         self.problem, self.horizon = check_problem(problem), whole("horizon", horizon)
         if self.problem.arms.size == 0:
             raise InvalidInput(
@@ -126,12 +130,6 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         """What no component of an arm exceeds: one, unless the arms are given."""
         features = getattr(self.problem.arms, "features", None)
         return 1.0 if features is None else max(1.0, float(np.abs(features).max()))
-
-
-def _default_arms() -> Any:
-    from .arms import Fresh
-
-    return Fresh(20, 10)
 
 
 if ENV_ID not in gymnasium.registry:

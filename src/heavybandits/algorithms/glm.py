@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from .. import theory
-from ..engine.contracts import Filter
+from ..engine.contracts import Filter, Link, Radius
 from ..engine.parts import cast, check_part, is_part
 from ..estimators import (
     OnlineNewton,
@@ -27,7 +27,7 @@ from .finite import round_up
 from .projections import make_projection
 
 
-def _newton(dim: int, link: Any, norm: float, curvature: float, projection: str) -> OnlineNewton:
+def _newton(dim: int, link: Link, norm: float, curvature: float, projection: str) -> OnlineNewton:
     kappa = check_link(link, norm)
     penalty = theory.regularisation(kappa)
     return OnlineNewton(
@@ -40,12 +40,12 @@ def crtm(
     dim: int,
     horizon: int,
     moment: float,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     gamma_scale: float | None = None,
-    truncation: Any = None,
+    truncation: float | Filter | None = None,
     projection: str = "exact",
     corrected: bool = False,
 ) -> Optimism:
@@ -76,7 +76,7 @@ def crtm(
     kappa = check_link(link, positive("norm", norm))
     moment = positive("moment", moment)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
-    keep: Any = Raw()
+    keep: Filter = Raw()
     if truncation is None:
         keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
     elif is_part(truncation):
@@ -105,7 +105,7 @@ def crmm(
     dim: int,
     horizon: int,
     moment: float,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -142,7 +142,7 @@ def crmm(
     newton = _newton(dim, link, norm, kappa / 2.0, projection)
     power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
     if gamma_scale is None:
-        radius: Any = theory.median_radius(
+        radius: Radius = theory.median_radius(
             dim=dim,
             horizon=horizon,
             moment=moment,
@@ -162,7 +162,7 @@ def crmm(
 def ol2m(
     *,
     dim: int,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     delta: float = 0.01,
     norm: float = 1.0,
     gamma_scale: float | None = None,
@@ -192,7 +192,7 @@ def ol2m(
     weight = named[curvature] if isinstance(curvature, str) else positive("curvature", curvature)
     newton, delta = _newton(dim, link, norm, weight, projection), fraction("delta", delta)
     if gamma_scale is None:
-        radius: Any = LogisticRegion(beta, norm, newton.penalty, delta)
+        radius: Radius = LogisticRegion(beta, norm, newton.penalty, delta)
     else:
         radius = Growing(positive("gamma_scale", gamma_scale) * dim, newton.penalty)
     return cast(Optimism(newton, Raw(), radius))
@@ -204,7 +204,7 @@ def ol2m(
 def gloc(
     *,
     dim: int,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     noise_scale: float | None = None,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -233,8 +233,8 @@ def gloc(
     part = make_projection(projection, norm)
     estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
     spread = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
-    spread = positive("noise_scale", spread)
-    region: Any = OnlineToConfidenceRegion(kappa, spread, norm, penalty, fraction("delta", delta))
+    spread, delta = positive("noise_scale", spread), fraction("delta", delta)
+    region: Radius = OnlineToConfidenceRegion(kappa, spread, norm, penalty, delta)
     if gamma_scale is not None:
         region = GradientSum(positive("gamma_scale", gamma_scale))
     return cast(Optimism(estimator, Raw(), region))
@@ -257,7 +257,7 @@ def ol2m_mom(
     *,
     dim: int,
     horizon: int,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     delta: float = 0.01,
     norm: float = 1.0,
     gamma_scale: float | None = None,
@@ -300,7 +300,7 @@ def gloc_mom(
     *,
     dim: int,
     horizon: int,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     noise_scale: float | None = None,
     delta: float = 0.01,
     norm: float = 1.0,

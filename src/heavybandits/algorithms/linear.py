@@ -1,9 +1,8 @@
 """Linear bandits, mean reward x.theta."""
 
 import math
-from typing import Any
 
-from ..engine.contracts import Filter
+from ..engine.contracts import Filter, Radius
 from ..engine.parts import cast, check_part
 from ..estimators import (
     ManyRidges,
@@ -34,7 +33,7 @@ def linucb(
     norm: float = 1.0,
     penalty: float = 1.0,
     radius: float | None = None,
-    filter: Any = Raw(),
+    filter: Filter = Raw(),
 ) -> Optimism:
     """LinUCB: ridge regression with OFUL's radius (Abbasi-Yadkori et al. 2011), with any filter.
 
@@ -54,7 +53,7 @@ def linucb(
     spread, norm = positive("noise_scale", noise_scale), positive("norm", norm)
     delta = fraction("delta", delta)
     if radius is None:
-        region: Any = SelfNormalised(spread, norm, ridge.penalty, delta)
+        region: Radius = SelfNormalised(spread, norm, ridge.penalty, delta)
     else:
         region = Constant(positive("radius", radius) ** 2)
     return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
@@ -66,7 +65,7 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def _scaled(radius: Any, radius_scale: float | None) -> Any:
+def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
     """The radius of the theorem, or c times it."""
     return (
         radius if radius_scale is None else Scaled(radius, positive("radius_scale", radius_scale))

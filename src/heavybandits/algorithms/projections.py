@@ -1,14 +1,13 @@
 """Projections by name."""
 
-from typing import Any
-
+from ..engine.contracts import Projection
 from ..estimators import BallProjection, NoProjection, Rescaling
 from ..support.errors import InvalidInput
 
 _PROJECTIONS = ("exact", "euclidean", "none")
 
 
-def make_projection(name: str, norm: float) -> Any:
+def make_projection(name: str, norm: float) -> Projection:
     """The projection part of this name.
 
     >>> make_projection("exact", 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..support.errors import InvalidInput
 from .bounds import Array, bounded_array, bounded_number, bounded_whole
+from .contracts import Estimator, PerArmEstimator, Radius
 from .members import attributes, fault, kind_name, members, written
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def cast(part: T) -> T:
     return made
 
 
-def check_reads(radius: Any, estimator: Any) -> None:
+def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
     """Refuse a radius that reads what the state of this estimator does not hold.
 
     Both say it in their types: the radius by that of its `estimate`, the estimator by what its

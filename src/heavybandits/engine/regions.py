@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import Floats, Integers
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
@@ -31,14 +32,14 @@ class Region(NamedTuple):
     that a thousand times more of the small ones.
     """
 
-    centre: Any
-    inverse: Any
-    design: Any
-    direction: Any
-    numbers: Any
-    counts: Any
-    scratch: Any
-    recent: Any
+    centre: Floats
+    inverse: Floats
+    design: Floats
+    direction: Floats
+    numbers: Floats
+    counts: Integers
+    scratch: Floats
+    recent: Floats
 
 
 def make_region(dim: int, penalty: float) -> Region:

@@ -1,11 +1,11 @@
 """Noises all of whose moments are finite."""
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..engine.arrays import Key
+from ..engine.arrays import Floats, Key
 from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
 from .draws import normal
@@ -104,7 +104,7 @@ class LogNormal(NamedTuple):
         offset = shift / self.scale - math.exp(0.5 * square)
         level = math.log(abs(offset)) if offset else -math.inf
 
-        def log_size(z: Any) -> Any:  # log|offset + e^(sigma z)| without overflow
+        def log_size(z: Floats) -> Floats:  # log|offset + e^(sigma z)| without overflow
             if offset >= 0.0:
                 return np.logaddexp(self.sigma * z, level)
             gap = np.abs(self.sigma * z - level)

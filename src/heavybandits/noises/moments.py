@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ..engine.arrays import Floats
 from ..engine.contracts import KnownNoise, Noise
 from ..engine.parts import check_part
 
@@ -14,7 +15,7 @@ FAR = 1e30  # from here on a power tail is a pure power to the last bit
 GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
 
 
-def integrate(function: Callable[[Any], Any], cuts: list[float]) -> Any:
+def integrate(function: Callable[[Floats], Floats], cuts: list[float]) -> float:
     """Tanh-sinh between consecutive cuts, where the function may have kinks or steep flanks."""
     near, total = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(GRID))), 0.0
     weights = 0.01 * np.pi * np.cosh(GRID) * near * near[::-1]
@@ -25,21 +26,21 @@ def integrate(function: Callable[[Any], Any], cuts: list[float]) -> Any:
 
 
 def expected_power(
-    log_size: Callable[[Any], Any],
-    log_density: Callable[[Any], Any],
+    log_size: Callable[[Floats], Floats],
+    log_density: Callable[[Floats], Floats],
     order: float,
     cuts: list[float],
     tail_index: float,
 ) -> float:
     """E size(X)^order, X with this density; x = sinh(y) tames the tails, beyond FAR exactly."""
 
-    def term(x: Any) -> Any:
+    def term(x: Floats) -> Floats:
         return np.exp(order * log_size(x) + log_density(x))
 
     bounds = [math.asinh(cut) for cut in sorted(cuts)]
     body = integrate(lambda y: term(np.sinh(y)) * np.cosh(y), bounds)
     ends = [x for x in cuts if abs(x) == FAR]
-    tails = [FAR * term(np.float64(x)) / (tail_index - order) for x in ends]
+    tails = [FAR * float(term(np.array(x))) / (tail_index - order) for x in ends]
     return float(body + sum(tails))
 
 
@@ -56,7 +57,7 @@ def known(noise: Noise) -> KnownNoise:
 
 
 def shifted_moment(
-    noise: ScaledNoise, order: float, shift: float, log_density: Callable[[Any], Any]
+    noise: ScaledNoise, order: float, shift: float, log_density: Callable[[Floats], Floats]
 ) -> float:
     """E|shift + eta|^order of a symmetric noise with this density at scale 1."""
     if order == 2.0:
@@ -74,7 +75,7 @@ def central_moment(noise: KnownNoise, order: float) -> float:
     return math.nan if math.isnan(centre) else noise.moment(order, -centre)
 
 
-def log_normal_density(z: Any) -> Any:
+def log_normal_density(z: Floats) -> Floats:
     return -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
 
 
@@ -85,7 +86,7 @@ def stable_moment(alpha: float, angle: float, order: float, shift: float) -> flo
     the first two in closed form, the integral along the ray on which both factors decay best.
     """
 
-    def term(y: Any) -> Any:  # at t = e^(y + i turn)
+    def term(y: Floats) -> Floats:  # at t = e^(y + i turn)
         t = np.exp(y + 1j * turn)
         decay = np.exp(-(1.0 - 1j * math.tan(angle)) * np.exp(alpha * (y + 1j * turn)))
         z = 1j * shift * t

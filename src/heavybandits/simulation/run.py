@@ -3,12 +3,12 @@
 import os
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.compiling import compiled
+from ..engine.contracts import Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import make_episode
 from ..engine.streams import ARMS, NOISE, stream_key
@@ -24,7 +24,7 @@ CHUNK = 16_384  # plays between two looks at the progress bar; small enough for 
 
 
 def simulate(
-    policies: Mapping[str, Any] | Any,
+    policies: Policy | Mapping[str, Policy],
     problem: Problem,
     *,
     horizon: int,
@@ -80,7 +80,7 @@ def simulate(
 
 
 def run_cell(
-    policy: Any,
+    policy: Policy,
     problem: Problem,
     horizon: int,
     checkpoints: NDArray[np.int64],

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...arms import Fixed
+from ...engine.contracts import Filter
 from ...filters import Clip, Truncate
 from ...links import Identity
 from ...noises import Outlier, StudentT
@@ -19,7 +20,7 @@ NOISES: dict[str, tuple[str, Any]] = {
     "clean": ("Student's t noise", BASE),
     "outlier": ("the same, with one reward of -10,000 at play 100", Outlier(BASE, PLAY, VALUE)),
 }
-FILTERED = {"LinUCB, truncated": Truncate(5.0), "LinUCB, clipped": Clip(2.0)}
+FILTERED: dict[str, Filter] = {"LinUCB, truncated": Truncate(5.0), "LinUCB, clipped": Clip(2.0)}
 ALGORITHMS = ["CRTM", "CRMM", "OL2M", "GLOC", "LinUCB", *FILTERED, "random play"]
 UNTUNED = ["random play"]
 ROBUST = ["CRTM", "CRMM", *FILTERED]

@@ -8,6 +8,7 @@ from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
 from ...data import load_data
 from ...diagnosis.diagnose import Diagnosis, diagnose
+from ...engine.contracts import Filter
 from ...engine.identity import describe
 from ...engine.sources import digest
 from ...filters import AdaptiveClip, Clip, Raw
@@ -95,7 +96,11 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     family, kind = settings.POLICIES[policy]
     found = examine(dataset)
     dim = int(found.dim or 0) + 1
-    filters = {"none": Raw(), "clip": Clip(settings.CLIP), "adaptive": AdaptiveClip()}
+    filters: dict[str, Filter] = {
+        "none": Raw(),
+        "clip": Clip(settings.CLIP),
+        "adaptive": AdaptiveClip(),
+    }
     if family == "linucb":
         return linucb(dim=dim, radius=constant, filter=filters[kind])
     told: dict[str, Any] = {
