@@ -1,6 +1,7 @@
 """Filters that set their own level: a naive twin, both worlds, every finite reward, the agent."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,8 @@ class Twin:
     """The text of the docstring, with lists and no cleverness."""
 
     def __init__(self, part) -> None:
-        self.part, self.sizes, self.level, self.cut = part, [], 0.0, 0
+        self.part, self.level, self.cut = part, 0.0, 0
+        self.sizes: list[float] = []
 
     def clean(self, reward: float, norm: float, predicted: float) -> float:
         centre = predicted if self.part.residual else 0.0
@@ -177,7 +179,7 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 
 
 def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told = {"dim": 2, "horizon": 100, "moment": 1.0, "width": 0.1}
+    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "width": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)

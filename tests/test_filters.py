@@ -1,6 +1,7 @@
 """Filters equal their definitions, count what they cut and treat no reward as a surprise."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +99,9 @@ def test_a_filter_with_a_group_larger_than_the_sample_takes_all_of_it():
     assert cleaned(hb.filters.TrimmedMean(4, 0.49), rewards) == np.median(rewards)
 
 
+FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may have it
+
+
 @pytest.mark.parametrize(
     ("part", "field"),
     [
@@ -107,7 +111,7 @@ def test_a_filter_with_a_group_larger_than_the_sample_takes_all_of_it():
         (hb.filters.Clip(0.0), "level"),
         (hb.filters.Raw(0), "plays"),
         (hb.filters.Median(0), "plays"),
-        (hb.filters.Median(2.5), "plays"),
+        (hb.filters.Median(FRACTION), "plays"),
         (hb.filters.MeanOfMedians(5, 0), "group"),
         (hb.filters.MedianOfMeans(5, 0), "blocks"),
         (hb.filters.TrimmedMean(5, -0.1), "trim"),

@@ -305,12 +305,17 @@ def test_mixture_facts():
     assert (outlier.location(), outlier.symmetric(), outlier.tail_index()) == (0.0, False, 1.5)
 
 
+# Of the wrong type, as a caller without a type checker may have it.
+WORD: Any = "3"
+FRACTION: Any = 1.5
+
+
 @pytest.mark.parametrize(
     ("noise", "message"),
     [
         (StudentT(0.2), r"StudentT\.dof must be a number > 0\.2, not 0\.2"),
         (StudentT(math.inf), r"StudentT\.dof .* not inf"),
-        (StudentT("3"), r"StudentT\.dof .* not '3'"),
+        (StudentT(WORD), r"StudentT\.dof .* not '3'"),
         (StudentT(scale=0.0), r"StudentT\.scale must be a number > 0, not 0\.0"),
         (Pareto(1.0), r"Pareto\.shape must be > 1 when centred .* not 1\.0"),
         (Pareto(0.0, 1.0, False), r"Pareto\.shape must be a number > 0, not 0\.0"),
@@ -329,7 +334,7 @@ def test_mixture_facts():
             r"Contaminated\.base must be a noise that is not itself Contaminated",
         ),
         (Outlier(Gaussian(), -1, 1.0), r"Outlier\.play must be an integer >= 0, not -1"),
-        (Outlier(Gaussian(), 1.5, 1.0), r"Outlier\.play must be an integer >= 0, not 1\.5"),
+        (Outlier(Gaussian(), FRACTION, 1.0), r"Outlier\.play must be an integer >= 0, not 1\.5"),
         (Outlier(Gaussian(), 1, math.nan), r"Outlier\.value must be a finite number, not nan"),
         (Outlier(3.0, 1, 1.0), r"method draw\(key, play\); float has none"),
     ],
