@@ -14,10 +14,10 @@ def renew(page: Path) -> str:
     for name, make in PAGES[page.name].items():
         start, stop = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"
         pattern = re.compile(re.escape(start) + ".*?" + re.escape(stop), re.DOTALL)
-        if not pattern.search(text):
+        place = pattern.search(text)
+        if place is None:
             raise ValueError(f"{page} has no place for the table {name}")
-        table = start + make() + stop
-        text = pattern.sub(lambda _, table=table: table, text)
+        text = text[: place.start()] + start + make() + stop + text[place.end() :]
     return text
 
 
