@@ -1,11 +1,15 @@
-"""Write the tables of the docs that the code knows: python docs/make_tables.py"""
+"""Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
 import re
 from pathlib import Path
 
 from heavybandits.algorithms.catalogue import algorithm_table
+from make_licences import licence_table
 
-PAGES = {"algorithms.md": {"algorithms": algorithm_table}}
+PAGES = {
+    "algorithms.md": {"algorithms": algorithm_table},
+    "licences.md": {"licences": licence_table},
+}
 
 
 def renew(page: Path) -> str:
