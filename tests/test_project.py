@@ -1,4 +1,4 @@
-"""What the project promises of itself: one version, nothing installed unasked."""
+"""What the project promises of itself: one version, a whole archive, nothing installed unasked."""
 
 import os
 import pty
@@ -24,6 +24,17 @@ def test_the_version_is_written_once_and_its_pages_agree():
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/heavybandits/__init__.py"
     assert f"\nversion: {hb.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{hb.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+# ---- the source archive
+
+
+def test_every_page_of_the_project_is_in_its_archive():
+    """hatch takes README, LICENSE and pyproject.toml by itself."""
+    included = set(PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    pages = {path.name for kind in ("*.md", "*.cff", "Makefile") for path in ROOT.glob(kind)}
+    assert pages - {"README.md"} <= included
+    assert all((ROOT / name).exists() for name in included)
 
 
 # ---- make browser
