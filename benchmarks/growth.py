@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def with_cores(quick: bool) -> Outcome:
         return time.perf_counter() - started
 
     names = {"one": (1, 4), "two": (2, 4), "twice": (1, 8)}
-    best = best_of(repeats, {n: (lambda a=a: timed(*a)) for n, a in names.items()})
+    best = best_of(repeats, {n: partial(timed, *a) for n, a in names.items()})
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     note = f"wall time, {cores} cores, load average {load:.1f}: other work on the machine counts"
     speedup, twice = best["one"] / best["two"], best["twice"] / best["one"]

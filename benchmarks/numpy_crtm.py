@@ -89,7 +89,7 @@ def run(horizon: int, seed: int, policy: Any, arms: Any) -> tuple[float, float]:
                 gradient = 1.0 / (1.0 + np.exp(-(x @ theta))) - reward
                 design += curvature * np.outer(x, x)
                 if (start + t + 1) % REPAIR_EVERY == 0:
-                    inverse = np.linalg.inv(design)
+                    inverse[:] = np.linalg.inv(design)
                 else:
                     inverse -= curvature / growth * np.outer(direction, direction)
                 theta = project(inverse, theta - gradient / growth * direction)

@@ -48,7 +48,7 @@ def install(python: Path, package: str) -> str:
 
 def run_peer(python: Path, package: str, budget: float) -> dict[str, Any]:
     """What a peer's script prints, or why there is nothing."""
-    trouble = install(python, package)
+    trouble = install(python, "numpy") or install(python, package)  # not every peer brings numpy
     if trouble:
         return {"trouble": trouble}
     try:

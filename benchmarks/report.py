@@ -135,7 +135,10 @@ def draw(outcome: Outcome, paths: Sequence[Path]) -> None:
     panels = list(dict.fromkeys(curve.panel for curve in outcome.curves))
     goals = [row for row in outcome.rows if row.met is not None and row.unit != "relative"]
     figure = Figure(figsize=(13.0, max(4.5, 0.27 * len(goals) + 1.4)), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.25, 1.0]) if panels else (figure, None)
+    left: Any = figure
+    right: Any = None
+    if panels:
+        left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.25, 1.0])[0]
     draw_targets(left.subplots(), goals)
     if right is not None:
         grid = right.subplots(-(-len(panels) // 2), 2, squeeze=False).flat

@@ -1,4 +1,4 @@
-"""Write the tables of the docs that the code knows: python docs/make_tables.py"""
+"""Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
 import re
 from pathlib import Path
@@ -6,10 +6,12 @@ from pathlib import Path
 from heavybandits.algorithms.catalogue import algorithm_table
 from heavybandits.engine.members import contract_table, contracts_table
 from heavybandits.parts import Policy
+from make_licences import licence_table
 
 PAGES = {
     "algorithms.md": {"algorithms": algorithm_table},
     "contracts.md": {"contracts": contracts_table},
+    "licences.md": {"licences": licence_table},
     "own_algorithm.md": {"policy": lambda: contract_table(Policy)},
 }
 
@@ -20,10 +22,10 @@ def renew(page: Path) -> str:
     for name, make in PAGES[page.name].items():
         start, stop = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"
         pattern = re.compile(re.escape(start) + ".*?" + re.escape(stop), re.DOTALL)
-        if not pattern.search(text):
+        place = pattern.search(text)
+        if place is None:
             raise ValueError(f"{page} has no place for the table {name}")
-        table = start + make() + stop
-        text = pattern.sub(lambda _, table=table: table, text)
+        text = text[: place.start()] + start + make() + stop + text[place.end() :]
     return text
 
 

@@ -41,9 +41,9 @@ def say(*words: object) -> None:
 def work(path: str, plays: int) -> None:
     """Decide, and reward in twos and threes and out of order, until killed."""
     agent = open_agent(path, plays)
-    for ticket in range(max(agent._book.issued - 9, 0), agent._book.issued):
-        if ticket not in agent.pending:  # did it arrive? A caller in doubt sends it again
-            agent.update(ticket, reward_of(ticket))
+    for number in range(max(agent._book.issued - 9, 0), agent._book.issued):
+        if number not in agent.pending:  # did it arrive? A caller in doubt sends it again
+            agent.update(number, reward_of(number))
     while True:
         ticket = agent.select(arms_of(agent._book.issued, plays))
         say("select", ticket.id, ticket.arm)

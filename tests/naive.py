@@ -111,7 +111,8 @@ class Ridge:
     """theta = (penalty I + X^T X)^-1 X^T y, solved anew every time."""
 
     def __init__(self, dim: int, penalty: float) -> None:
-        self.theta, self.penalty = np.zeros(dim), penalty
+        self.theta: Any = np.zeros(dim)
+        self.penalty = penalty
         self.design, self.moment = penalty * np.eye(dim), np.zeros(dim)
 
     def learn(self, x: Any, reward: float) -> None:
@@ -143,12 +144,16 @@ class Bandit:
 
 # ---- radii, as gamma(t, V)
 
+Gamma = Callable[[int, Any], float]
+
 
 def log_det(design: Any, penalty: float) -> float:
     return float(np.linalg.slogdet(design)[1]) - len(design) * math.log(penalty)
 
 
-def crtm_theory(d: int, T: int, u: float, kappa: float, U: float, S: float, eps: float, dl: float):
+def crtm_theory(
+    d: int, T: int, u: float, kappa: float, U: float, S: float, eps: float, dl: float
+) -> Gamma:
     lam = max(1.0, kappa / 2)
     volume = math.log(1 + kappa * T / (2 * lam * d))
     gamma = (
@@ -164,7 +169,7 @@ def crtm_theory(d: int, T: int, u: float, kappa: float, U: float, S: float, eps:
     return lambda t, design: gamma
 
 
-def crtm_tuned(c: float, d: int, T: int, kappa: float, eps: float, dl: float):
+def crtm_tuned(c: float, d: int, T: int, kappa: float, eps: float, dl: float) -> Gamma:
     lam = max(1.0, kappa / 2)
     logs = math.log(4 * T / dl) ** (2 * eps / (1 + eps)) * math.log(T / (d * lam) + 1)
     return lambda t, design: c * d * logs * T ** ((1 - eps) / (1 + eps))
@@ -182,7 +187,7 @@ def crtm_level(d: int, T: int, u: float, kappa: float, eps: float, dl: float) ->
 
 def crmm_theory(
     d: int, T: int, v: float, kappa: float, U: float, S: float, eps: float, dl: float, r: int
-):
+) -> Gamma:
     lam, q, C = max(1.0, kappa / 2), (1 - eps) / (1 + eps), (4 * v) ** (1 / (1 + eps))
     rho = 2 * C * math.log(4 * T / dl) + 2 * C**-eps * r * v
 
@@ -195,13 +200,13 @@ def crmm_theory(
     return gamma
 
 
-def crmm_tuned(c: float, d: int, kappa: float, eps: float):
+def crmm_tuned(c: float, d: int, kappa: float, eps: float) -> Gamma:
     lam = max(1.0, kappa / 2)
     q = (1 - eps) / (1 + eps)
     return lambda t, design: c * d * math.log(t / (d * lam) + 1) * t**q
 
 
-def ol2m_theory(S: float, penalty: float, dl: float):
+def ol2m_theory(S: float, penalty: float, dl: float) -> Gamma:
     beta = 1 / (2 * (1 + math.exp(S)))
 
     def gamma(t: int, design: Any) -> float:
@@ -214,11 +219,11 @@ def ol2m_theory(S: float, penalty: float, dl: float):
     return gamma
 
 
-def ol2m_tuned(c: float, d: int, penalty: float):
+def ol2m_tuned(c: float, d: int, penalty: float) -> Gamma:
     return lambda t, design: c * d * math.log(t / penalty + 1)
 
 
-def oful(R: float, S: float, penalty: float, dl: float):
+def oful(R: float, S: float, penalty: float, dl: float) -> Gamma:
     def gamma(t: int, design: Any) -> float:
         root = R * math.sqrt(log_det(design, penalty) + 2 * math.log(1 / dl))
         return (root + math.sqrt(penalty) * S) ** 2

@@ -19,7 +19,8 @@ class OnlineToConfidence:
 
     def __init__(self, dim: int, link: str, kappa: float, penalty: float, norm: float) -> None:
         self.mean, self.kappa, self.norm = naive.LINKS[link][0], kappa, norm
-        self.design, self.iterate, self.theta = penalty * np.eye(dim), np.zeros(dim), np.zeros(dim)
+        self.theta: Any = np.zeros(dim)
+        self.design, self.iterate = penalty * np.eye(dim), np.zeros(dim)
         self.moment, self.squares, self.gradients, self.projected = np.zeros(dim), 0.0, 0.0, 0
 
     def learn(self, x: Any, reward: float) -> None:

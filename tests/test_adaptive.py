@@ -177,7 +177,7 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 
 
 def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told = {"dim": 2, "horizon": 100, "moment": 1.0, "gamma_scale": 0.1}
+    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "gamma_scale": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)

@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_a_batch_with_one_bad_reward_is_refused_as_a_whole(digest):
     agent = hb.Agent(CRTM)
     first, second = agent.select(ARMS), agent.select(ARMS)
     before = picture(agent, digest)
-    batches = (
+    batches: tuple[Any, ...] = (
         [(first, 1.0), (second, math.nan)],
         [(first, 1.0), (99, 1.0)],
         [(first, 1.0), (first, 2.0)],
@@ -145,6 +146,7 @@ def test_unknown_tickets_are_refused_and_counted(digest):
         with pytest.raises(hb.InvalidInput, match=f"ticket {number} "):
             agent.update(number, 1.0)
     assert agent.counters["unknown"] == 3
+    nonsense: Any
     for nonsense in ("0", None, 0.0, True, (0,)):
         with pytest.raises(hb.InvalidInput, match="ticket must be a Ticket or its id"):
             agent.update(nonsense, 1.0)
@@ -345,7 +347,8 @@ def test_rewards_that_are_no_finite_numbers_are_refused(reward, digest):
     with pytest.raises(hb.InvalidInput, match="reward must be a finite number"):
         agent.update(ticket, reward)
     assert picture(agent, digest) == before
-    agent.update(ticket, np.float32(1.5))
+    single: Any = np.float32(1.5)
+    agent.update(ticket, single)
 
 
 NOT_POLICIES = [None, 3, hb.links.Logistic(), hb.filters.Raw(), "crtm", object()]
@@ -500,7 +503,7 @@ def test_shares_and_counts():
 @pytest.mark.parametrize("policy", [CRTM, CRMM], ids=["crtm", "crmm"])
 def test_many_threads_lose_nothing(policy):
     agent, barrier = hb.Agent(policy), threading.Barrier(8)
-    seen = [[] for _ in range(8)]
+    seen: list[list[int]] = [[] for _ in range(8)]
 
     def work(place):
         rng = np.random.default_rng(place)

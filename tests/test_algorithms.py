@@ -17,7 +17,7 @@ from heavybandits.engine.streams import stream_key
 
 # ---- the paper's numbers (T = 10^6, d = 10, delta = 0.01, epsilon = 1, S = 1, logistic)
 
-PAPER = {"dim": 10, "horizon": 10**6}
+PAPER: dict[str, Any] = {"dim": 10, "horizon": 10**6}
 
 
 def test_constants_of_crtm():
@@ -320,7 +320,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
 
 # ---- refusals
 
-GOOD = {"dim": 3, "horizon": 100, "moment": 1.0}
+GOOD: dict[str, Any] = {"dim": 3, "horizon": 100, "moment": 1.0}
 
 
 @pytest.mark.parametrize("make", [hb.crtm, hb.crmm])
@@ -367,7 +367,7 @@ def test_no_constant_escapes_because_another_makes_it_needless(width, name):
         (lambda: hb.crtm(**GOOD, truncation=-1.0), "truncation must be positive"),
         (lambda: hb.crtm(**GOOD, truncation=math.nan), "truncation must be a finite number"),
         (lambda: hb.crmm(**GOOD, plays=0), "plays must be a whole number >= 1"),
-        (lambda: hb.crmm(**GOOD, plays=2.0), "plays must be a whole number"),
+        (lambda: hb.crmm(**GOOD | {"plays": 2.0}), "plays must be a whole number"),
         (lambda: hb.ol2m(dim=0), "dim must be"),
         (lambda: hb.ol2m(dim=3, delta=2.0), "delta must lie"),
         (lambda: hb.ol2m(dim=3, gamma_scale=1.0, delta=2.0), "delta must lie"),

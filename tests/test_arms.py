@@ -1,6 +1,7 @@
 """Arm sets: what they offer, and the optimistic arm against brute force."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
 
 
 def test_fresh_sets_change_with_the_play_and_fixed_ones_do_not():
-    drawn = {}
+    drawn: dict[type, Any] = {}
     with np.errstate(over="ignore"):
         for kind in (hb.arms.Fresh, hb.arms.Frozen, hb.arms.Fixed):
             arms = kind(5, 3)
@@ -161,8 +162,8 @@ def test_ball_and_sphere_beat_every_ascent(kind, seed, dim, width):
     arm, chosen = choose(kind(dim), region, width)
     assert arm == -1
     assert np.linalg.norm(chosen) == pytest.approx(1.0, rel=1e-12)
-    starts = np.random.default_rng(seed).normal(size=(4, dim))
-    starts = [*starts, *np.linalg.eigh(region.inverse)[1].T]
+    somewhere = np.random.default_rng(seed).normal(size=(4, dim))
+    starts = [*somewhere, *np.linalg.eigh(region.inverse)[1].T]
     found, best = index(chosen, region, width), ascend(region, width, starts)
     assert found >= best - 1e-9 * abs(best)
 
@@ -274,13 +275,15 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
 
 # ---- refusals
 
+FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may have it
+
 
 @pytest.mark.parametrize(
     ("arms", "words"),
     [
         (hb.arms.Fresh(0, 3), "Fresh.size must be a whole number >= 1, got 0"),
         (hb.arms.Fixed(3, 0), "Fixed.dim must be a whole number >= 1, got 0"),
-        (hb.arms.Fixed(2.5, 3), "Fixed.size must be a whole number"),
+        (hb.arms.Fixed(FRACTION, 3), "Fixed.size must be a whole number"),
         (hb.arms.Fresh(3, 3, np.nan), "Fresh.low must be a finite number"),
         (hb.arms.Given(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
         (hb.arms.Given(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),

@@ -1,10 +1,13 @@
-"""The suite in benchmarks/ is not run here: only that it loads, and that its report is right."""
+"""The suite in benchmarks/: its two smallest parts run for real, and its report is right."""
 
 import importlib
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,7 +20,7 @@ def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("report")
 
 
-def outcome(report: ModuleType):
+def outcome(report: ModuleType) -> Any:
     rows = [
         report.Row("Agent", "select + update", 20.0, "us", most=25.0),
         report.Row("Agent", "peer over agent", 4.0, "x", least=5.0, note="slow"),
@@ -28,15 +31,84 @@ def outcome(report: ModuleType):
     return report.Outcome(rows, curves)
 
 
-def test_every_part_is_there(report):
-    parts = importlib.import_module("run").PARTS
-    assert set(parts) >= {"yardsticks", "growth", "peers", "table2", "whole_job", "cold_start"}
-    assert all(callable(part.measure) for part in parts.values())
+# ---- a run
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run at tiny sizes, as a user starts it."""
+    folder = tmp_path_factory.mktemp("bench")
+    parts = ["--only", "agent", "--only", "whole_job"]
+    command = [sys.executable, str(SUITE / "run.py"), "--quick", *parts, "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_run_measures_finite_times_and_rates(measured):
+    found = json.loads((measured / "bench.json").read_text())
+    assert {row["part"] for row in found["rows"]} == {"Agent", "Whole job"}
+    for row in found["rows"]:
+        assert row["measured"] is not None, row
+        assert 0.0 < row["measured"] < math.inf, row
+        assert row["unit"] in {"us", "ms", "s", "1/s", "million/s", "x"}, row
+
+
+def test_a_run_agrees_with_itself(measured):
+    """The same job in plays per second, in seconds and in plays; the same rounds by two clocks."""
+    rows = json.loads((measured / "bench.json").read_text())["rows"]
+    by_name = {row["what"]: row["measured"] for row in rows}
+    plays = by_name["plays a second, all cores"] * 1e6 * by_name["the whole job"]
+    assert plays == pytest.approx(6 * 2 * 5_000)  # algorithms, repetitions, horizon
+    ratio = by_name["rounds a second, in memory"] / by_name["rounds a second, with a ledger"]
+    assert ratio == pytest.approx(by_name["a round with a ledger over one in memory"], rel=0.01)
+
+
+def test_the_page_has_a_line_for_every_row(measured):
+    text = (measured / "bench.md").read_text()
+    for row in json.loads((measured / "bench.json").read_text())["rows"]:
+        assert f"| {row['what']} | {row['measured']:.4g} {row['unit']} |" in text
+    assert "tiny (--quick): the targets mean nothing here" in text
+
+
+def test_a_part_that_fails_is_a_row_and_the_others_go_on(report, monkeypatch, tmp_path):
+    run = importlib.import_module("run")
+
+    def fail(folder: Path, quick: bool) -> Any:
+        raise OSError("no disk")
+
+    monkeypatch.setitem(run.PARTS, "agent", SimpleNamespace(measure=fail))
+    monkeypatch.setitem(run.PARTS, "growth", SimpleNamespace(measure=lambda *_: outcome(report)))
+    rows = run.measure(["agent", "growth"], tmp_path, True).rows
+    assert (rows[0].part, rows[0].what, rows[0].note) == ("agent", run.FAILED, "OSError('no disk')")
+    assert math.isnan(rows[0].measured)
+    assert rows[1:] == outcome(report).rows
+
+
+# ---- peers
 
 
 def test_every_peer_has_its_script(report):
     scripts = importlib.import_module("peers").SCRIPTS
     assert all((SUITE / "peers" / name).is_file() for name in scripts.values())
+
+
+def test_a_peer_gets_numpy_even_if_it_does_not_ask_for_it(report, monkeypatch):
+    """The scripts need it; coba, the first of them, does not depend on it."""
+    peers = importlib.import_module("peers")
+    installed: list[str] = []
+
+    def install(python: Path, package: str) -> str:
+        installed.append(package)
+        return ""
+
+    monkeypatch.setattr(peers, "install", install)
+    monkeypatch.setattr(peers, "child", lambda command: {"microseconds": 1.0})
+    assert peers.run_peer(Path("python"), "coba", 0.1) == {"microseconds": 1.0}
+    assert installed == ["numpy", "coba"]
+
+
+# ---- the report
 
 
 def test_targets_are_judged(report):

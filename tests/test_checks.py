@@ -6,8 +6,9 @@ import pytest
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.agents.checks import PolicyError, check_policy, list_checks
+from heavybandits.agents.checks import check_policy, list_checks
 from heavybandits.filters.memory import Memory, make_memory
+from heavybandits.support.errors import PolicyError
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -30,7 +31,7 @@ class Magnify(NamedTuple):
         return make_memory(self.plays)
 
     def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
-        return rewards[0] * 1e250  # type: ignore[no-any-return]
+        return rewards[0] * 1e250
 
 
 BROKEN = hb.linucb(dim=3, radius=1.0, filter=Magnify())

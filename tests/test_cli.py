@@ -126,8 +126,8 @@ def test_what_is_not_understood_leaves_with_2(arguments, message):
 
 
 def test_noises_by_name():
-    assert make_noise("t:1.5") == heavybandits.StudentT(1.5)
-    assert make_noise("pareto-raw:3:0.01") == heavybandits.Pareto(3.0, 0.01, centred=False)
+    assert make_noise("t:1.5") == heavybandits.noises.StudentT(1.5)
+    assert make_noise("pareto-raw:3:0.01") == heavybandits.noises.Pareto(3.0, 0.01, centred=False)
 
 
 # ---- reproduce, report

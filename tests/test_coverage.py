@@ -44,7 +44,7 @@ def distances(policy: Any, noise: Any, repetition: int, plays: int) -> tuple[np.
     return np.array(ratios), float(THETA @ (region.design + region.recent) @ THETA)
 
 
-SETTINGS = {
+SETTINGS: dict[str, tuple[Any, float, Any]] = {
     "t 3": (hb.noises.StudentT(3.0), 1.0, hb.links.Logistic()),
     "t 1.8": (hb.noises.StudentT(1.8, 0.2), 0.5, hb.links.Logistic()),
     "gaussian": (hb.noises.Gaussian(0.5), 1.0, hb.links.Identity()),

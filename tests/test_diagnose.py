@@ -1,10 +1,12 @@
 """The tail doctor: estimators against known answers, refusals, words, pictures."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
+from heavybandits import InvalidInput
 from heavybandits.data.frames import numbers, read_frame, table
 from heavybandits.diagnosis.diagnose import HEAVY_SHAPE, diagnose
 from heavybandits.diagnosis.indices import (
@@ -14,7 +16,6 @@ from heavybandits.diagnosis.indices import (
     pareto_shape,
     square_shares,
 )
-from heavybandits.support.validation import InvalidInput
 
 
 def pareto_quantiles(index: float, size: int) -> np.ndarray:
@@ -170,7 +171,7 @@ def test_same_seed_same_answer_and_the_input_is_left_alone() -> None:
         (({"y": [1.0] * 200},), "reward must name a column"),
     ],
 )
-def test_refusals_name_the_argument(arguments: tuple, words: str) -> None:
+def test_refusals_name_the_argument(arguments: tuple[Any, ...], words: str) -> None:
     with pytest.raises(InvalidInput, match=words.replace("(", r"\(")):
         diagnose(*arguments)
 

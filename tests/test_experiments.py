@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,10 @@ from heavybandits.paper.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
 from heavybandits.paper.profiles import PROFILES, settings_of
 from heavybandits.paper.roster import LINK, make_policy, setting
 from heavybandits.paper.table1 import analysis as table1
+from heavybandits.paper.table1.settings import PAPER as COSTS
 from heavybandits.paper.table2 import analysis as table2
+from heavybandits.paper.table2.settings import PAPER as SECONDS
+from heavybandits.paper.table2.settings import STAND_INS
 from heavybandits.paper.tails import analysis as tails
 from heavybandits.paper.tuning import at_edge, best_constant, grid
 from heavybandits.reporting.outputs import Table
@@ -242,8 +246,8 @@ def timing_rows(seconds):
 
 
 def test_table2_verdicts_hold_for_the_papers_own_seconds():
-    seconds = dict(table2.PAPER)
-    for stand_in, name in table2.STAND_INS.items():
+    seconds = dict(SECONDS)
+    for stand_in, name in STAND_INS.items():
         seconds[stand_in] = seconds[name]
     made = table2.verdicts(timing_rows(seconds))
     assert {verdict.outcome for verdict in made} == {"holds"}
@@ -252,8 +256,8 @@ def test_table2_verdicts_hold_for_the_papers_own_seconds():
 
 
 def test_table2_sees_a_slower_crtm():
-    seconds = dict(table2.PAPER) | {"CRTM": 10.0}
-    for stand_in, name in table2.STAND_INS.items():
+    seconds = dict(SECONDS) | {"CRTM": 10.0}
+    for stand_in, name in STAND_INS.items():
         seconds[stand_in] = seconds[name]
     made = outcomes(table2.verdicts(timing_rows(seconds)))
     least = "CRTM consumes the least time of the truncation-based algorithms"
@@ -261,9 +265,9 @@ def test_table2_sees_a_slower_crtm():
 
 
 def test_table1_finds_the_growth_it_is_given():
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"algorithm": name, "axis": axis, "horizon": T, "dim": d, "seconds": cost(T, d) * 1e-9}
-        for name, (_, cost) in table1.PAPER.items()
+        for name, (_, cost) in COSTS.items()
         for axis, sizes in (
             ("T", [(T, 20) for T in (500, 1000, 2000)]),
             ("d", [(500, d) for d in (8, 16, 32)]),
@@ -301,7 +305,7 @@ def test_tails_compare_at_the_same_radius():
 
 def test_more_repetitions_add_cells_and_change_none():
     policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
-    common = {"horizon": 1000, "seed": 0, "checkpoints": [1000], "label": ""}
+    common: dict[str, Any] = {"horizon": 1000, "seed": 0, "checkpoints": [1000], "label": ""}
     problem = make_problem(PRIMARY, "t3")
     ten = simulation_cells(policy, problem, repetitions=10, **common)
     twenty = simulation_cells(policy, problem, repetitions=20, **common)

@@ -1,6 +1,7 @@
 """Filters equal their definitions, count what they cut and treat no reward as a surprise."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,9 @@ def test_equal_rewards_are_left_alone(name):
         assert cleaned(TWINS[name][0](3), [value] * 3) == pytest.approx(value)
 
 
+FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may have it
+
+
 @pytest.mark.parametrize(
     ("part", "field"),
     [
@@ -113,7 +117,7 @@ def test_equal_rewards_are_left_alone(name):
         (hb.filters.Clip(0.0), "level"),
         (hb.filters.Raw(0), "plays"),
         (hb.filters.Median(0), "plays"),
-        (hb.filters.Median(2.5), "plays"),
+        (hb.filters.Median(FRACTION), "plays"),
         (hb.filters.MeanOfMedians(5, 0), "group"),
         (hb.filters.MeanOfMedians(5, 6), "group"),
         (hb.filters.MedianOfMeans(5, 0), "blocks"),

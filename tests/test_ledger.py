@@ -17,7 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import heavybandits as hb
 import ledger_victim as victim
 from heavybandits.agents import state
-from heavybandits.agents.ledger import Ledger, LedgerError
+from heavybandits.agents.ledger import Ledger
+from heavybandits.support.errors import LedgerError
 
 ARMS = victim.arms_of(0, 1)
 REWARDS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e308, 5e-324, 0.0])

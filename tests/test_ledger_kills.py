@@ -15,7 +15,8 @@ import pytest
 import heavybandits as hb
 import ledger_victim as victim
 from heavybandits.agents import state
-from heavybandits.agents.ledger import Ledger, LedgerError
+from heavybandits.agents.ledger import Ledger
+from heavybandits.support.errors import LedgerError
 
 KILLS = int(os.environ.get("HEAVYBANDITS_KILLS", "30"))  # for each of the two policies
 

@@ -1,5 +1,7 @@
 """The analyses of the experiments `levels` and `realdata`, on rows made by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from heavybandits.paper.realdata.analysis import fractions, tuned_rows
 from heavybandits.paper.running import Runner
 
 
-def level_rows(regrets: dict[str, float], noise: str = "t1.5") -> list[dict]:
+def level_rows(regrets: dict[str, float], noise: str = "t1.5") -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     wobble = rng.normal(0.0, 1.0, 20)
     return [
@@ -47,7 +49,7 @@ def test_every_filter_of_the_settings_makes_a_policy() -> None:
             assert levels.make_policy(problem, 100, name).dim == levels.settings.DIM
 
 
-def data_rows(values: dict[tuple[str, float], float]) -> list[dict]:
+def data_rows(values: dict[tuple[str, float], float]) -> list[dict[str, Any]]:
     """Random play makes 1, the oracle 3."""
     return [
         {

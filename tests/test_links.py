@@ -1,6 +1,7 @@
 """Links: against their definitions, and kappa, L, U against a fine grid."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ import heavybandits as hb
 import naive
 from heavybandits.links import check_link
 
-LINKS = [hb.links.Identity(), hb.links.Logistic(), hb.links.Probit(), hb.links.Exponential()]
+LINKS: list[Any] = [
+    hb.links.Identity(),
+    hb.links.Logistic(),
+    hb.links.Probit(),
+    hb.links.Exponential(),
+]
 ids = [type(link).__name__ for link in LINKS]
 
 

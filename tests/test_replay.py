@@ -1,6 +1,7 @@
 """Replay: a naive twin of each pass, both worlds, protocols, logs, refusals, commands."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from heavybandits.replaying.results import ReplayResult, bootstrap_mean
 POLICY = {"plain": lambda dim: hb.linucb(dim=dim, radius=1.0)}
 
 
-def make_frame(rows: int = 400, seed: int = 0) -> dict:
+def make_frame(rows: int = 400, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=rows), rng.normal(size=rows)
     return {
@@ -59,7 +60,7 @@ def play_by_agent(policy, rounds, offer, scale):
     return np.array(paid)
 
 
-def make_rows(frame: dict, size: int = 5) -> RowRounds:
+def make_rows(frame: dict[str, Any], size: int = 5) -> RowRounds:
     features = scale_features(np.column_stack([frame["a"], frame["b"]]))
     return RowRounds(features, frame["y"], size, seed=3)
 
@@ -176,7 +177,8 @@ def test_epoch_policies_play_cells_and_nothing_else() -> None:
     policies = {
         "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, gamma_scale=0.1, plays=5)
     }
-    told = {"features": ["a", "b"], "reward": "y", "policies": policies, "orders": 2}
+    told: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
+    told |= {"policies": policies, "orders": 2}
     result = replay(frame, **told, protocol="cells", group="cell", horizon=203)
     assert result.data["updates"].tolist() == [40, 40]
     assert (result.data["rounds"] == 203).all()
@@ -232,7 +234,7 @@ def test_bootstrap_of_a_mean_covers_it() -> None:
 # ---- logs
 
 
-def make_feedback(rows: int = 3000, seed: int = 0) -> dict:
+def make_feedback(rows: int = 3000, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     context = rng.normal(size=(rows, 2))
     action = rng.integers(4, size=rows)
@@ -284,7 +286,7 @@ def test_a_log_in_columns_is_the_same_log() -> None:
         "v": feedback["context"][:, 1],
         **{name: feedback[name] for name in ("action", "reward", "pscore")},
     }
-    told = {"policies": POLICY, "protocol": "logged", "orders": 2}
+    told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 2}
     one, two = replay(feedback, **told), replay(frame, ["u", "v"], **told)
     assert np.array_equal(one.data["value"], two.data["value"])
 
@@ -299,7 +301,7 @@ def test_a_log_in_columns_is_the_same_log() -> None:
         ({"reward": np.full(100, np.nan)}, "reward must be finite"),
     ],
 )
-def test_bad_logs_are_refused(change: dict, words: str) -> None:
+def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(hb.InvalidInput, match=words):
         replay(make_feedback(100) | change, policies=POLICY, protocol="logged")
 
@@ -321,7 +323,7 @@ def test_bad_logs_are_refused(change: dict, words: str) -> None:
         ({"policies": 3}, "must be a policy"),
     ],
 )
-def test_refusals_name_the_argument(told: dict, words: str) -> None:
+def test_refusals_name_the_argument(told: dict[str, Any], words: str) -> None:
     with pytest.raises(hb.InvalidInput, match=words):
         replay(make_frame(), **({"features": ["a", "b"], "reward": "y"} | told))
 

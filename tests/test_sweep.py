@@ -13,7 +13,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import InvalidInput
-from heavybandits.agents import state
+from heavybandits.engine.identity import describe
 from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
 from heavybandits.sweep.cells import check_json, kind, schedule
 from heavybandits.sweep.display import Display
@@ -47,7 +47,8 @@ def needs(backend: str, module: str) -> Any:
 
 
 def run(cells: list[Cell], folder: Path, **options: Any) -> Any:
-    return run_cells(cells, folder, **{"backend": "sequential", "quiet": True} | options)
+    chosen: dict[str, Any] = {"backend": "sequential", "quiet": True}
+    return run_cells(cells, folder, **chosen | options)
 
 
 # ---- cells
@@ -102,7 +103,7 @@ def test_a_function_that_is_not_there_is_refused_before_the_sweep(
 
 
 def test_one_cell_of_each_kind_comes_first_then_the_heavy_ones() -> None:
-    parts = [state.describe(part) for part in (hb.filters.Raw(), hb.filters.Median(3))]
+    parts = [describe(part) for part in (hb.filters.Raw(), hb.filters.Median(3))]
     cells = [
         Cell("math:sqrt", {"part": part, "n": n}, weight=n) for part in parts for n in (1, 5, 3)
     ]
@@ -118,7 +119,7 @@ def test_one_cell_of_each_kind_comes_first_then_the_heavy_ones() -> None:
 
 
 def test_results_come_back_as_they_were(tmp_path: Path) -> None:
-    given = {
+    given: dict[str, Any] = {
         "matrix": np.arange(6.0).reshape(2, 3).T,
         "flags": np.array([True, False]),
         "numbers": np.array([1, -2], np.int64),
@@ -406,8 +407,8 @@ def simulations() -> list[Cell]:
         Cell(
             "heavybandits.sweep.simulation:simulate_cell",
             {
-                "policy": state.describe(policy),
-                "problem": state.describe(problem),
+                "policy": describe(policy),
+                "problem": describe(problem),
                 "horizon": 500,
                 "repetitions_from": first,
                 "repetitions_to": first + 2,
@@ -462,7 +463,7 @@ def test_own_parts_are_taken_by_name_and_nothing_else_is() -> None:
     settings = dict(simulations()[0].settings)
     settings["problem"] = json.loads(json.dumps(settings["problem"]))
     settings["problem"]["fields"]["noise"]["part"] = "OwnNoise"
-    with pytest.raises(state.StateError, match="OwnNoise"):
+    with pytest.raises(hb.StateError, match="OwnNoise"):
         simulate_cell(**settings)
     assert build_parts(settings["problem"], [f"{HERE}:OwnNoise"]).noise == OwnNoise(3.0)
     with pytest.raises(InvalidInput, match="NamedTuples"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavybandits import theory
+from heavybandits import InvalidInput, theory
 from heavybandits.support import validation as valid
 
 KAPPA, BOUND = 0.196611933, 0.731058579
@@ -281,13 +281,13 @@ def test_bad_numbers_are_named(
     regret: Callable[..., float], change: dict[str, Any], message: str, corrected: bool
 ) -> None:
     setting = {**RAW, "lipschitz": 0.25, "bound": BOUND, "corrected": corrected}
-    with pytest.raises(valid.InvalidInput, match=f"^{message}$"):
+    with pytest.raises(InvalidInput, match=f"^{message}$"):
         regret(**{**setting, **change})
 
 
 def test_a_horizon_without_one_epoch_is_refused() -> None:
     setting = {**CENTRAL, "horizon": 100, "lipschitz": 0.25, "bound": BOUND}
-    with pytest.raises(valid.InvalidInput, match="horizon must be a whole number >= 170, got 100"):
+    with pytest.raises(InvalidInput, match="horizon must be a whole number >= 170, got 100"):
         theory.median_regret(**setting)
 
 
@@ -303,7 +303,7 @@ def test_numpy_numbers_are_numbers() -> None:
     "value", [True, np.True_, "1", None, 1j, np.complex128(1), [1.0], np.ones(1), 10**400]
 )
 def test_what_is_not_a_finite_number(value: object) -> None:
-    with pytest.raises(valid.InvalidInput, match="reward must be a finite number, got"):
+    with pytest.raises(InvalidInput, match="reward must be a finite number, got"):
         valid.finite_number("reward", value)
 
 
@@ -335,5 +335,5 @@ def test_finite_array_copies_and_casts() -> None:
     ],
 )
 def test_finite_array_refuses(value: object, shape: tuple[int, ...], message: str) -> None:
-    with pytest.raises(valid.InvalidInput, match=f"^{message}$"):
+    with pytest.raises(InvalidInput, match=f"^{message}$"):
         valid.finite_array("x", value, shape)
