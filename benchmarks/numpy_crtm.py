@@ -14,20 +14,22 @@ from heavybandits.engine.views import LANES
 BLOCK = 512  # rounds whose arms and noise are drawn in one go
 REPAIR_EVERY = 1024
 
+uniforms: Any = uniform  # its text takes arrays as well as it takes numbers
+
 
 def draw_arms(key: Any, start: int, rounds: int, dim: int, size: int) -> Any:
     """Arms of the rounds from start on: shape (rounds, dim, size), columns of length one."""
     columns = -(-size // LANES) * LANES  # the library addresses arms in multiples of its lanes
     first, last = (round_ * dim * columns for round_ in (start, start + rounds))
-    arms = uniform(key, np.arange(first, last)).reshape(rounds, dim, columns)[:, :, :size]
+    arms = uniforms(key, np.arange(first, last)).reshape(rounds, dim, columns)[:, :, :size]
     return arms / np.sqrt((arms * arms).sum(axis=1, keepdims=True))
 
 
 def draw_noise(key: Any, start: int, rounds: int) -> Any:
     """Student t with three degrees of freedom (Bailey 1994)."""
     plays = 4 * np.arange(start, start + rounds)
-    excess = np.expm1(-2.0 / 3.0 * np.log(uniform(key, plays)))
-    return np.sqrt(3.0 * excess) * np.cos(2.0 * np.pi * uniform(key, plays + 1))
+    excess = np.expm1(-2.0 / 3.0 * np.log(uniforms(key, plays)))
+    return np.sqrt(3.0 * excess) * np.cos(2.0 * np.pi * uniforms(key, plays + 1))
 
 
 def project(inverse: Any, theta: Any) -> Any:

@@ -1,6 +1,7 @@
 """Filters that set their own level: a naive twin, both worlds, every finite reward, the agent."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,8 @@ class Twin:
     """The text of the docstring, with lists and no cleverness."""
 
     def __init__(self, part) -> None:
-        self.part, self.sizes, self.level, self.cut = part, [], 0.0, 0
+        self.part, self.level, self.cut = part, 0.0, 0
+        self.sizes: list[float] = []
 
     def clean(self, reward: float, norm: float, predicted: float) -> float:
         centre = predicted if self.part.residual else 0.0
@@ -182,7 +184,7 @@ def test_crtm_takes_a_filter_instead_of_a_level() -> None:
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)
     with pytest.raises(hb.InvalidInput, match="truncation must be a filter"):
-        hb.crtm(**told, truncation=hb.links.Logistic())
+        hb.crtm(**{**told, "truncation": hb.links.Logistic()})
 
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5, float("nan")])

@@ -18,7 +18,7 @@ from heavybandits.engine.loop import make_episode, play
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
-CRTM = hb.crtm(dim=DIM, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=5.0)
+CRTM: Any = hb.crtm(dim=DIM, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=5.0)
 CRMM = hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5)
 LENIENT = CRTM._replace(filter=hb.filters.Truncate(1e300))  # cuts nothing
 LINUCB = hb.linucb(dim=DIM, radius=1.0)

@@ -275,27 +275,29 @@ def test_a_symmetric_box_and_a_flat_one_end(width):
 
 # ---- refusals
 
+kinds: Any = hb.arms  # to be given what their types do not allow
+
 FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may have it
 
 
 @pytest.mark.parametrize(
     ("arms", "words"),
     [
-        (hb.arms.Fresh(0, 3), "Fresh.size must be a whole number >= 1, got 0"),
-        (hb.arms.Fixed(3, 0), "Fixed.dim must be a whole number >= 1, got 0"),
-        (hb.arms.Fixed(FRACTION, 3), "Fixed.size must be a whole number"),
-        (hb.arms.Fresh(3, 3, np.nan), "Fresh.low must be a finite number"),
-        (hb.arms.Given(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
-        (hb.arms.Given(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
-        (hb.arms.Given(np.zeros(3)), "features must have shape"),
-        (hb.arms.Given([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
-        (hb.arms.Given(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
-        (hb.arms.Given([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
-        (hb.arms.Given("abc"), "features must be an array of numbers"),
-        (hb.arms.UnitBall(0), "UnitBall.dim must be a whole number"),
-        (hb.arms.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),
-        (hb.arms.Box([0.0, 2.0], [1.0, 1.0]), "Box.low must not exceed Box.high, but does at 1"),
-        (hb.arms.Box([np.nan], [1.0]), "Box.low must be finite"),
+        (kinds.Fresh(0, 3), "Fresh.size must be a whole number >= 1, got 0"),
+        (kinds.Fixed(3, 0), "Fixed.dim must be a whole number >= 1, got 0"),
+        (kinds.Fixed(FRACTION, 3), "Fixed.size must be a whole number"),
+        (kinds.Fresh(3, 3, np.nan), "Fresh.low must be a finite number"),
+        (kinds.Given(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
+        (kinds.Given(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
+        (kinds.Given(np.zeros(3)), "features must have shape"),
+        (kinds.Given([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
+        (kinds.Given(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
+        (kinds.Given([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
+        (kinds.Given("abc"), "features must be an array of numbers"),
+        (kinds.UnitBall(0), "UnitBall.dim must be a whole number"),
+        (kinds.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),
+        (kinds.Box([0.0, 2.0], [1.0, 1.0]), "Box.low must not exceed Box.high, but does at 1"),
+        (kinds.Box([np.nan], [1.0]), "Box.low must be finite"),
         (hb.links.Logistic(), "arms must be an arm set"),
         (np.eye(3), "arms must be an arm set"),
         (None, "arms must be an arm set"),

@@ -133,6 +133,7 @@ def test_impossible_filters_are_refused_at_the_door(part, field):
 
 
 def test_what_is_no_filter_is_refused():
-    for part in (None, "raw", hb.links.Logistic()):
+    parts: list[Any] = [None, "raw", hb.links.Logistic()]
+    for part in parts:
         with pytest.raises(hb.InvalidInput, match="filter"):
             hb.linucb(dim=2, radius=1.0, filter=part)

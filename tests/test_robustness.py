@@ -11,7 +11,7 @@ from heavybandits.policies import Uniform
 DIM, ARMS, HORIZON, OUTLIER = 5, 10, 3000, 100
 LINK = hb.links.Identity()
 SETTING: dict[str, Any] = {"dim": DIM, "horizon": HORIZON, "moment": 4.0, "link": LINK}
-POLICIES = {
+POLICIES: dict[str, Any] = {
     "linucb": hb.linucb(dim=DIM, radius=0.3),
     "ol2m": hb.ol2m(dim=DIM, link=LINK, gamma_scale=0.03),
     "crtm": hb.crtm(**SETTING, gamma_scale=0.01),
@@ -26,7 +26,10 @@ POLICIES = {
 def later() -> dict[str, dict[str, float]]:
     """Regret a play after the outlier, without and with it: mean over six repetitions."""
     calm = hb.noises.StudentT(3.0)
-    noises = {"calm": calm, "hit": hb.noises.Outlier(calm, play=OUTLIER, value=-1e4)}
+    noises: dict[str, Any] = {
+        "calm": calm,
+        "hit": hb.noises.Outlier(calm, play=OUTLIER, value=-1e4),
+    }
     found: dict[str, dict[str, float]] = {name: {} for name in POLICIES}
     for label, noise in noises.items():
         problem = hb.Problem(hb.arms.Fixed(ARMS, DIM, -1.0), LINK, noise)

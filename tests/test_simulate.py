@@ -21,7 +21,7 @@ DIM = 4
 CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, gamma_scale=1e-3)
 CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
-FIXED = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
+FIXED: Any = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
 DETERMINISTIC = ("policy", "repetition", "play", "regret", "updates", "projections", "truncated")
 
 
