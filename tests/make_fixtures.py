@@ -12,9 +12,9 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.agents.state_container import FORMAT
+from heavybandits.agents.state_file import FORMAT
 
-FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT}"
+FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT.number}"
 
 
 def arms_of(decision: int) -> Any:
@@ -46,7 +46,6 @@ def make_agent(name: str) -> hb.Agent:
 
 def go_on(agent: hb.Agent) -> dict[str, Any]:
     """What an agent of these files does next."""
-    agent._clock = lambda: 0.0
     waiting = agent.pending
     agent.update(waiting[0], -3.0)
     first = agent.predict(arms_of(7)).tolist()

@@ -203,4 +203,4 @@ def test_an_agent_shows_the_share_live_and_survives_a_monster(tmp_path, digest) 
     again = hb.load(tmp_path / "agent.zip")
     for one in (agent, again):
         one.update(one.select(np.eye(3)), 2.5)
-    assert digest(agent._state) == digest(again._state)
+    assert digest(agent.state.learned) == digest(again.state.learned)

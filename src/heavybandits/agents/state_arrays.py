@@ -1,6 +1,7 @@
 """The arrays of a state: named, copied in, and checked before they are believed."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from ..support.errors import StateError
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
 FREE = 512  # a length up to this needs no data to show for it
-HEADER = "header.json"
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -26,8 +26,8 @@ def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
 
 
 def kept(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays that make the state what it is: all but those called `scratch`."""
-    return {name: a for name, a in flatten(state).items() if name.split(".")[-1] != "scratch"}
+    """The arrays that make the state what it is: all but those called `scratch`, or inside it."""
+    return {name: a for name, a in flatten(state).items() if "scratch" not in name.split(".")}
 
 
 def regions_of(state: Any) -> list[Region]:
@@ -57,15 +57,19 @@ def _inner_parts(part: Any) -> list[Any]:
     return inner + [deeper for field in inner for deeper in _inner_parts(field)]
 
 
-def fill(state: Any, declared: dict[str, Any], blobs: dict[str, bytes]) -> None:
-    """Copy the arrays of the file into the state, if they are exactly those it has."""
+def fill(state: Any, declared: dict[str, Any], blobs: Mapping[str, bytes | memoryview]) -> None:
+    """Copy the arrays of a file into the state, if they are exactly those it has."""
     arrays = kept(state)
-    shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
-    sizes = {name: array.nbytes for name, array in arrays.items()}
-    if shapes != declared or sizes != {name: len(blob) for name, blob in blobs.items()}:
+    sizes = {f"{name}.bin": array.nbytes for name, array in arrays.items()}
+    if shapes_of(arrays) != declared or sizes != {name: len(blob) for name, blob in blobs.items()}:
         raise StateError("the arrays in the file are not those of its policy")
     for name, array in arrays.items():
-        array[...] = np.frombuffer(blobs[name], array.dtype).reshape(array.shape)
+        array[...] = np.frombuffer(blobs[f"{name}.bin"], array.dtype).reshape(array.shape)
+
+
+def shapes_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Type and shape of each array, as JSON."""
+    return {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
 
 
 def check_state(policy: Any, state: Any) -> None:
@@ -74,11 +78,8 @@ def check_state(policy: Any, state: Any) -> None:
     A part that uses a number of its state as an index has a method `sound(state)` that says
     whether it is one.
     """
-    for name, array in kept(state).items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise StateError(f"the array {name} holds values that are not finite")
-        if array.dtype.kind in "iu" and not ((array >= 0) & (array < LARGEST_NUMBER)).all():
-            raise StateError(f"the array {name} holds counts that cannot be")
+    check_numbers(kept(state))
+    check_sound(policy, state)
     for region in regions_of(state):
         _check_region(region)
     if hasattr(policy, "radius"):
@@ -86,6 +87,19 @@ def check_state(policy: Any, state: Any) -> None:
             width = policy.radius.radius(state.estimate, policy.tally(state)[0])
         if not (math.isfinite(width) and width >= 0.0):
             raise StateError(f"the radius in the file is {width}")
+
+
+def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
+    """Whether the numbers are finite and the counts are counts."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise StateError(f"the array {name} holds values that are not finite")
+        if array.dtype.kind in "iu" and not ((array >= 0) & (array < LARGEST_NUMBER)).all():
+            raise StateError(f"the array {name} holds counts that cannot be")
+
+
+def check_sound(policy: Any, state: Any) -> None:
+    """Whether what the parts use as indices can be used so, as far as they can say."""
     pairs = [(policy, state)]
     pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
     pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
