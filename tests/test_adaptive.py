@@ -1,6 +1,7 @@
 """Filters that set their own level: a naive twin, both worlds, every finite reward, the agent."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,16 +73,17 @@ def test_the_naive_twin_agrees(part) -> None:
 def test_compiled_and_uncompiled_give_the_same_bits(part, digest) -> None:
     policy = cast(hb.linucb(dim=3, radius=1.0, filter=part))
     states = policy.init(), policy.init()
-    x, y = np.zeros(3), np.zeros(1)
-    fast = compiled(learn_kernel, policy, states[0], x, y)
+    x, y, lessons = np.zeros(3), np.zeros(1), np.zeros(1, np.int64)
+    fast = compiled(learn_kernel, policy, states[0], x, y, lessons)
     slow = learn_kernel("")
     rng = np.random.default_rng(1)
     for reward in rng.standard_t(1.5, 300):
         x[:] = rng.uniform(-0.5, 0.5, 3)
         for learn, state in zip((fast, slow), states, strict=True):
             y[0] = reward
-            learn(policy, state, x, y)
+            learn(policy, state, x, y, lessons)
     assert digest(states[0]) == digest(states[1])
+    assert lessons[0] == 600
 
 
 rewards_of_any_size = st.lists(

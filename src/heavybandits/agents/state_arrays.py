@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.layout import state_bytes
 from ..engine.parts import is_part
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import StateError
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
-FREE = 512  # a length up to this needs no data to show for it
+MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond what is in its file
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -37,24 +38,12 @@ def regions_of(state: Any) -> list[Region]:
     return [r for field in state for r in regions_of(field)] if is_part(state) else []
 
 
-def check_size(policy: Any, size: int, trusted: set[type]) -> None:
-    """Refuse sizes that the arrays in the file cannot fill, before anything is allocated.
-
-    Whatever part of ours inside a policy has a dimension keeps a d x d matrix, and any other of its
-    whole numbers may be a length. For the classes in `trusted` the caller vouches.
-    """
-    for part in _inner_parts(policy):
-        for name, number in zip(part._fields, part, strict=True):
-            if type(part) in trusted or not isinstance(number, int) or name == "seed":
-                continue
-            length = number * number if name == "dim" else number
-            if 8 * length > size and number > (0 if name == "dim" else FREE):
-                raise StateError("the policy in the file is larger than the arrays in it")
-
-
-def _inner_parts(part: Any) -> list[Any]:
-    inner = [field for field in part if is_part(field)]
-    return inner + [deeper for field in inner for deeper in _inner_parts(field)]
+def check_size(policy: Any, size: int) -> None:
+    """Refuse a policy whose arrays are not those in the file, before any of them is made."""
+    if state_bytes(policy, scratch=False) != size:
+        raise StateError("the policy in the file is larger or smaller than the arrays in it")
+    if state_bytes(policy) - size > MOST_SCRATCH:
+        raise StateError("the policy in the file asks for more memory than a state may take")
 
 
 def fill(state: Any, declared: dict[str, Any], blobs: Mapping[str, bytes | memoryview]) -> None:

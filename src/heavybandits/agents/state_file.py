@@ -8,7 +8,7 @@ the classes of the library and those that the caller names; a file cannot add to
 from collections.abc import Iterable
 from typing import Any
 
-from ..arms.checks import finite_features
+from ..engine.bounds import bounded_array
 from ..engine.identity import build, describe, known_parts
 from ..families import library_parts
 from ..policies.checks import check_policies
@@ -74,15 +74,14 @@ def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> Agent
 
     With a policy, the file must be of that policy, and no part is built.
     """
-    own = set(parts)
-    known = known_parts(library_parts().values(), own)
+    known = known_parts(library_parts().values(), parts)
     if data.startswith(DATABASE):
         raise StateError("this is a ledger: open it with Agent(policy, ledger=path)")
     try:
         body, blobs = read_container(FORMAT, data)
         if policy is None:
             policy = check_policies(build(body["policy"], known))["policy"]
-            check_size(policy, sum(map(len, blobs.values())), own)
+            check_size(policy, sum(map(len, blobs.values())))
         elif canonical(body["policy"]) != canonical(describe(policy)):
             raise StateError("the state is that of another policy")
         return _restore(policy, body, blobs)
@@ -138,7 +137,7 @@ def make_decision(policy: Any, arm: Any, features: Any, estimate: Any, width: An
     """A decision read from somewhere: what compiled code will meet is checked as at the door."""
     return Decision(
         whole("arm", arm, least=-1),
-        finite_features("features", features, (policy.dim,)),
+        bounded_array("features", features, (policy.dim,)),
         finite_number("estimate", estimate),
         finite_number("width", width),
         policy.plays,

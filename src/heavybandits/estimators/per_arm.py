@@ -76,7 +76,7 @@ def image_of(inverse: Floats, features: Floats, arm: int, x: Floats, image: Floa
 
 
 @jitable
-def norm_of(region: Any, x: Any) -> float:
+def norm_of(region: Region, x: Floats) -> float:
     """||x||_{V^-1}, leaving nothing but scratch."""
     image = region.scratch[0]
     combine(region.inverse, x, image)
