@@ -47,7 +47,8 @@ def reopening(events: int, folder: Path) -> float:
     agent = hb.Agent(policy, ledger=path, snapshot_every=10**9)
     for _ in range(events // (2 * BATCH)):
         agent.update_many([(agent.select(arms), 0.5) for _ in range(BATCH)])
-    agent._ledger.drop()  # as a kill would leave it
+    assert agent.ledger is not None
+    agent.ledger.drop()  # as a kill would leave it
     started = time.perf_counter()
     again = hb.Agent(policy, ledger=path)
     taken = time.perf_counter() - started

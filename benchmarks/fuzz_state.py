@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import heavybandits as hb
 import state_fuzz
-from heavybandits.agents.state import unpack
+from heavybandits.agents.state_file import unpack
 
 
 def peak_memory(files: int, seed: int) -> dict[str, Any]:

@@ -41,11 +41,13 @@ def say(*words: object) -> None:
 def work(path: str, plays: int) -> None:
     """Decide, and reward in twos and threes and out of order, until killed."""
     agent = open_agent(path, plays)
-    for number in range(max(agent._book.issued - 9, 0), agent._book.issued):
+    issued = agent.state.book.issued
+    for number in range(max(issued - 9, 0), issued):
         if number not in agent.pending:  # did it arrive? A caller in doubt sends it again
             agent.update(number, reward_of(number))
     while True:
-        ticket = agent.select(arms_of(agent._book.issued, plays))
+        ticket = agent.select(arms_of(issued, plays))
+        issued += 1
         say("select", ticket.id, ticket.arm)
         if ticket.id % 3 == 2:
             for number in reversed(agent.pending):

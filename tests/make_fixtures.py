@@ -1,10 +1,12 @@
-"""Write the state files of this format: `python tests/make_fixtures.py`, once for every format.
+"""Write the files of this format: `python tests/make_fixtures.py`, once for every format.
 
 The files of a released format are never written again: they must load for ever.
 """
 
 import json
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,13 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.agents.state_container import FORMAT
+from heavybandits.agents.state_file import FORMAT
+from heavybandits.sweep import Cell
+from heavybandits.sweep.store import write_cell
 
-FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT}"
+FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT.number}"
+LEDGER_POLICY = POLICIES["linucb"]
+CELL = Cell("math:sqrt", {"x": 2.0})
 
 
 def arms_of(decision: int) -> Any:
@@ -46,7 +52,6 @@ def make_agent(name: str) -> hb.Agent:
 
 def go_on(agent: hb.Agent) -> dict[str, Any]:
     """What an agent of these files does next."""
-    agent._clock = lambda: 0.0
     waiting = agent.pending
     agent.update(waiting[0], -3.0)
     first = agent.predict(arms_of(7)).tolist()
@@ -71,6 +76,19 @@ def main() -> None:
         wanted[name] = go_on(agent)
         print(name, file=sys.stderr)
     (FOLDER / "wanted.json").write_text(json.dumps(wanted, indent=1) + "\n")
+    make_ledger(FOLDER / "agent.db")
+    for name in ("cells", "timings"):
+        (FOLDER / name).mkdir(exist_ok=True)
+    write_cell(FOLDER, CELL, {"roots": np.arange(2.0)}, cpu_seconds=0.5)
+
+
+def make_ledger(path: Path) -> None:
+    """A ledger of six decisions and one that waits."""
+    with tempfile.TemporaryDirectory() as folder:
+        with hb.Agent(LEDGER_POLICY, ledger=f"{folder}/agent.db", clock=lambda: 0.0) as agent:
+            play(agent, 0, 6)
+            agent.select(arms_of(6))
+        shutil.copy(f"{folder}/agent.db", path)
 
 
 if __name__ == "__main__":

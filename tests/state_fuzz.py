@@ -16,10 +16,14 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.agents.state import known_parts, pack, unpack
-from heavybandits.agents.state_container import HEADER, _digest
+from heavybandits.agents.state import AgentState
+from heavybandits.agents.state_file import pack, unpack
 from heavybandits.arms import Fresh
+from heavybandits.engine.identity import known_parts
 from heavybandits.engine.views import make_view
+from heavybandits.families import library_parts
+from heavybandits.support import container
+from heavybandits.support.container import HEADER, digest
 
 FIXTURES = Path(__file__).parent / "fixtures" / "format_1"
 Dice = random.Random
@@ -87,11 +91,12 @@ def opened(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def sealed(text: str, blobs: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
-    digest = _digest(text, {name.removesuffix(".bin"): blob for name, blob in blobs.items()})
+    header = json.dumps({"body": text, "sha256": digest(text, blobs)}).encode()
+    if method == zipfile.ZIP_STORED:
+        return b"".join(container._pieces({HEADER: header, **blobs}))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as file:
-        file.writestr(HEADER, json.dumps({"body": text, "sha256": digest}))
-        for name, blob in blobs.items():
+        for name, blob in {HEADER: header, **blobs}.items():
             file.writestr(name, blob)
     return buffer.getvalue()
 
@@ -111,7 +116,8 @@ HOSTILE: list[Any] = [
     *(0.0, -1.0, 0.5, 1e-320, 1e308, -1e308, float("nan"), float("inf")),
     *(True, False, None, "", "1", "nan", "os.system", "__class__", "\x00", "é" * 1000),
     *([], [[]], [1, 2], [[1.0, 2.0]], {}, {"a": 1}, {"array": [1.0]}, {"array": "x"}),
-    *({"part": "Raw", "fields": {}}, {"part": "Region", "fields": {}}, {"part": []}),
+    *({"part": "heavybandits.filters:Raw", "fields": {}}, {"part": "Raw", "fields": {}}),
+    *({"part": "heavybandits.engine:Region", "fields": {}}, {"part": []}),
 ]
 
 
@@ -137,11 +143,12 @@ def exchange(data: bytes, dice: Dice) -> bytes:
     """A part is another part, with fields that fit its name or not."""
     body, blobs = opened(data)
     parts = [path for path in places(body["policy"]) if path and path[-1] == "part"]
-    path, name = dice.choice(parts), dice.choice(sorted(known_parts()))
+    known = known_parts(library_parts().values())
+    path, name = dice.choice(parts), dice.choice(sorted(known))
     parent = body["policy"]
     for key in path[:-1]:
         parent = parent[key]
-    fields = known_parts()[name]._fields  # type: ignore[attr-defined]
+    fields = known[name]._fields  # type: ignore[attr-defined]
     parent["part"] = name
     if dice.random() < 0.8:
         values = list(parent["fields"].values()) + [1.0] * len(fields)
@@ -181,7 +188,7 @@ def enlarge(data: bytes, dice: Dice) -> bytes:
     for path in places(body["policy"]):
         if (
             path
-            and path[-1] in ("dim", "plays", "capacity", "levels", "arms")
+            and path[-1] in ("dim", "plays", "capacity", "stages", "arms")
             and dice.random() < 0.6
         ):
             parent = body["policy"]
@@ -203,7 +210,8 @@ def bomb(data: bytes, dice: Dice) -> bytes:
     if kind == 1:
         return sealed("[" * 10**5 + "]" * 10**5, blobs)
     if kind == 2:
-        return sealed(f'{{"format": 1, "policy": {"9" * 5000}}}', blobs)
+        start = '{"kind": "state file", "format": 1, "heavybandits": "0", '
+        return sealed(f'{start}"policy": {"9" * 5000}}}', blobs)
     if kind == 3:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             name, blob = dice.choice([(n, file.read(n)) for n in file.namelist()])
@@ -255,9 +263,9 @@ MALICE: tuple[Mangle, ...] = (rewrite, exchange, distort, enlarge, bomb, smuggle
 # ---- what becomes of them
 
 
-def exercise(agent: hb.Agent) -> None:
-    """Use the agent uncompiled, where a wrong index is an IndexError and not a wild write."""
-    policy, state = agent.policy, agent._state
+def exercise(found: AgentState) -> None:
+    """Use the state uncompiled, where a wrong index is an IndexError and not a wild write."""
+    policy, state = found.policy, found.learned
     offer, view = Fresh(4, policy.dim, 0.0), make_view(policy.dim, 4)
     view.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
     with np.errstate(all="ignore"):
@@ -275,15 +283,15 @@ def whole_states() -> frozenset[bytes]:
 def judge(mangled: bytes, malicious: bool) -> str:
     """refused, harmless or useless; anything else is a finding and raises."""
     try:
-        agent = unpack(mangled)
+        state = unpack(mangled)
     except hb.StateError:
         return "refused"
     if not malicious:
-        assert pack(agent) in whole_states(), "a damaged file was loaded as another state"
+        assert pack(state) in whole_states(), "a damaged file was loaded as another state"
         return "harmless"
-    pack(agent.clone())
+    assert pack(unpack(pack(state))) == pack(state)
     try:
-        exercise(agent)
+        exercise(state)
     except (ValueError, ZeroDivisionError, OverflowError, AttributeError, TypeError):
         return "useless"  # constants or parts that make no sense; nothing is out of bounds
     return "harmless"

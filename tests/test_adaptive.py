@@ -74,16 +74,17 @@ def test_the_naive_twin_agrees(part) -> None:
 def test_compiled_and_uncompiled_give_the_same_bits(part, digest) -> None:
     policy = cast(hb.linucb(dim=3, radius=1.0, filter=part))
     states = policy.init(), policy.init()
-    x, y = np.zeros(3), np.zeros(1)
-    fast = compiled(learn_kernel, policy, states[0], x, y)
+    x, y, lessons = np.zeros(3), np.zeros(1), np.zeros(1, np.int64)
+    fast = compiled(learn_kernel, policy, states[0], x, y, lessons)
     slow = learn_kernel("")
     rng = np.random.default_rng(1)
     for reward in rng.standard_t(1.5, 300):
         x[:] = rng.uniform(-0.5, 0.5, 3)
         for learn, state in zip((fast, slow), states, strict=True):
             y[0] = reward
-            learn(policy, state, x, y)
+            learn(policy, state, x, y, lessons)
     assert digest(states[0]) == digest(states[1])
+    assert lessons[0] == 600
 
 
 rewards_of_any_size = st.lists(
@@ -205,4 +206,4 @@ def test_an_agent_shows_the_share_live_and_survives_a_monster(tmp_path, digest) 
     again = hb.load(tmp_path / "agent.zip")
     for one in (agent, again):
         one.update(one.select(np.eye(3)), 2.5)
-    assert digest(agent._state) == digest(again._state)
+    assert digest(agent.state.learned) == digest(again.state.learned)

@@ -32,7 +32,7 @@ def learn(agent, rewards, arms=ARMS):
 
 def picture(agent, digest):
     """All that a refusal must leave as it is: counters of refusals are meant to move."""
-    return digest(agent._state), agent.pending, agent.counters["applied"], agent.updates
+    return digest(agent.state.learned), agent.pending, agent.counters["applied"], agent.updates
 
 
 # ---- tickets
@@ -103,7 +103,7 @@ def test_a_batch_is_its_rewards_one_after_the_other(digest):
     for ticket, y in pairs[0]:
         one.update(ticket, y)
     many.update_many(iter(pairs[1]))
-    assert digest(one._state) == digest(many._state)
+    assert digest(one.state.learned) == digest(many.state.learned)
     many.update_many([])
     assert many.counters["applied"] == 3
 
@@ -155,12 +155,12 @@ def test_unknown_tickets_are_refused_and_counted(digest):
 
 def test_a_cancelled_ticket_is_gone(digest):
     agent = hb.Agent(CRTM)
-    before = digest(agent._state)
+    before = digest(agent.state.learned)
     ticket = agent.select(ARMS)
     agent.cancel(ticket)
     with pytest.raises(hb.InvalidInput):
         agent.update(ticket, 1.0)
-    assert digest(agent._state) == before
+    assert digest(agent.state.learned) == before
     counters = agent.counters
     assert (counters["pending"], counters["cancelled"], counters["applied"]) == (0, 1, 0)
 
@@ -171,7 +171,7 @@ def test_a_ticket_of_before_a_reset_does_not_teach_the_new_state(digest):
     agent.reset()
     assert agent.updates == 0
     assert agent.pending == []
-    assert digest(agent._state) == digest(hb.Agent(CRTM)._state)
+    assert digest(agent.state.learned) == digest(hb.Agent(CRTM).state.learned)
     new = agent.select(ARMS)
     assert new.id != old.id
     with pytest.raises(hb.InvalidInput):
@@ -204,7 +204,7 @@ def test_plays_of_an_epoch_may_come_in_any_order(order, digest):
         tickets = [agent.select(ARMS) for _ in range(5)]
         for place in places:
             agent.update(tickets[place], rewards[place])
-    assert digest(sorted_agent._state) == digest(mixed._state)
+    assert digest(sorted_agent.state.learned) == digest(mixed.state.learned)
 
 
 def test_a_new_epoch_may_begin_before_the_old_one_is_paid():
@@ -398,7 +398,7 @@ def test_every_finite_reward_is_legal(policy):
             assert math.isfinite(ticket.width)
         if policy is not LINUCB:
             assert np.linalg.norm(agent.theta) <= 1.0 + 1e-12
-    for name, array in flatten(agent._state).items():
+    for name, array in flatten(agent.state.learned).items():
         assert np.isfinite(array).all(), name
     np.testing.assert_allclose(agent.design @ agent.inverse, np.eye(DIM), atol=1e-9)
     assert hb.Agent.clone(agent).updates == 150
@@ -426,7 +426,7 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     skipped = ("scratch", "direction")  # holds what was last looked at, which differs
     for name, array in flatten(state).items():
         if not name.endswith(skipped):
-            np.testing.assert_array_equal(array, flatten(agent._state)[name], err_msg=name)
+            np.testing.assert_array_equal(array, flatten(agent.state.learned)[name], err_msg=name)
 
 
 # ---- order of rewards, where mathematics says it does not matter
@@ -477,7 +477,7 @@ def test_a_clone_goes_its_own_way(digest):
     agent = learn(hb.Agent(CRTM, rng=1), [1.0, -3.0, 40.0])
     pending = agent.select(ARMS)
     twin = agent.clone()
-    assert digest(twin._state) == digest(agent._state)
+    assert digest(twin.state.learned) == digest(agent.state.learned)
     assert twin.counters == agent.counters
     twin.update(pending.id, 2.0)
     assert agent.pending == [pending.id]
@@ -485,7 +485,7 @@ def test_a_clone_goes_its_own_way(digest):
     for rewards in ([0.5], [1.5, 2.5]):
         learn(agent, rewards)
         learn(twin, rewards)
-    assert digest(twin._state) == digest(agent._state)
+    assert digest(twin.state.learned) == digest(agent.state.learned)
     assert [agent.select(ARMS).arm for _ in range(9)] == [twin.select(ARMS).arm for _ in range(9)]
 
 

@@ -616,7 +616,7 @@ def test_a_mask_is_respected_by_every_policy():
 def test_a_state_that_would_point_outside_is_refused(name, array, value, tmp_path):
     agent = hb.Agent(tuned(name, horizon=40))
     drive(agent, np.random.default_rng(1), 12)
-    flatten(agent._state)[array].flat[0] = value
+    flatten(agent.state.learned)[array].flat[0] = value
     agent.save(tmp_path / "bandit")
     with pytest.raises(hb.StateError, match="do not fit together"):
         hb.load(tmp_path / "bandit")

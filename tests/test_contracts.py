@@ -18,7 +18,7 @@ from heavybandits.engine import verbs
 from heavybandits.engine.bounds import Interval
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.contracts import CONTRACTS
-from heavybandits.engine.identity import build, classes_of, describe
+from heavybandits.engine.identity import build, classes_of, describe, known_parts
 from heavybandits.engine.kernels import noise_kernel
 from heavybandits.engine.layout import state_bytes
 from heavybandits.engine.parts import cast, check_part
@@ -160,7 +160,7 @@ def _loosened(value: Any) -> Any:
 @rows(examples())
 def test_a_part_survives_being_written_down(part):
     part = cast(part)
-    known = {kind.__name__: kind for kind in classes_of(part)}
+    known = known_parts(classes_of(part))
     assert describe(build(describe(part), known)) == describe(part)
 
 

@@ -1,5 +1,6 @@
 """Agents with a ledger: against a plain model, and in every trouble a disk can give."""
 
+import copy
 import os
 import shutil
 import sqlite3
@@ -16,8 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import heavybandits as hb
 import ledger_victim as victim
-from heavybandits.agents import state
-from heavybandits.agents.ledger import Ledger
+from heavybandits.agents.state_file import pack
 from heavybandits.support.errors import LedgerError
 
 ARMS = victim.arms_of(0, 1)
@@ -34,19 +34,26 @@ class Clock:
 
 
 def kept_bytes(agent: hb.Agent) -> bytes:
-    """What must survive: all but the counts of refused calls, and how expiries are remembered."""
-    counts, expired = dict(agent._book.counts), dict(agent._ledger.expired)
-    agent._book.counts |= dict.fromkeys(("late", "duplicate", "unknown"), 0)
-    agent._ledger.expired.clear()
-    data = state.pack(agent)
-    agent._book.counts |= counts
-    agent._ledger.expired |= expired
-    return data
+    """What must survive: all but the counts of refused calls."""
+    state = agent.state
+    book = copy.copy(state.book)
+    book.counts = book.counts | dict.fromkeys(("late", "duplicate", "unknown"), 0)
+    return pack(state._replace(book=book))
 
 
 def crash(agent: hb.Agent) -> None:
     """Leave the file as a kill would: no snapshot, no goodbye."""
-    agent._ledger.drop()
+    assert agent.ledger is not None
+    agent.ledger.drop()
+
+
+def rows(path: Path, statement: str) -> list[Any]:
+    """What another program reads in a ledger."""
+    database = sqlite3.connect(path)
+    try:
+        return database.execute(statement).fetchall()
+    finally:
+        database.close()
 
 
 # ---- the model: what a ticket is, in a dictionary
@@ -266,20 +273,20 @@ def test_a_damaged_snapshot_is_made_again_from_the_events(make: Any, path: Path)
     with make(snapshot_every=3) as agent:
         for ticket in range(8):
             agent.update(agent.select(ARMS), float(ticket))
-        wanted = state.pack(agent)
+        wanted = pack(agent.state)
     database = sqlite3.connect(path)
     database.execute("UPDATE states SET data = x'00' WHERE event > 0")
     database.commit()
     database.close()
     with make() as agent:
-        assert state.pack(agent) == wanted
+        assert pack(agent.state) == wanted
 
 
 def test_only_two_snapshots_are_kept(make: Any, path: Path) -> None:
     with make(snapshot_every=3) as agent:
         for ticket in range(20):
             agent.update(agent.select(ARMS), float(ticket))
-        assert agent._ledger._rows("SELECT count(*) FROM states") == [(2,)]
+        assert rows(path, "SELECT count(*) FROM states") == [(2,)]
 
 
 def test_reset_never_gives_a_number_twice(make: Any) -> None:
@@ -378,7 +385,8 @@ def test_another_policy_is_refused_with_the_difference(make: Any, path: Path) ->
     make().close()
     with pytest.raises(LedgerError, match=r"radius\.squared is 1\.0 in the ledger, 4\.0 here"):
         hb.Agent(hb.linucb(dim=3, radius=2.0), ledger=path)
-    with pytest.raises(LedgerError, match="estimator is a Ridge in the ledger, a Online"):
+    words = "estimator is a heavybandits.estimators:Ridge in the ledger, a .*:OnlineNewton here"
+    with pytest.raises(LedgerError, match=words):
         make(victim.PLAYS)
     make().close()
 
@@ -429,7 +437,10 @@ def test_a_newer_format_is_refused(make: Any, path: Path) -> None:
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 2")
     database.close()
-    with pytest.raises(LedgerError, match="has format 2, this version reads 1"):
+    words = (
+        r"has format 2, written by heavybandits [\d.]+; heavybandits [\d.]+ reads up to format 1"
+    )
+    with pytest.raises(LedgerError, match=words):
         make()
 
 
@@ -441,11 +452,10 @@ def test_a_place_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_full_disk_changes_nothing_and_passes(make: Any) -> None:
     with make(rng=1, snapshot_every=10**6) as agent:
-        assert isinstance(agent._ledger, Ledger)
-        database = agent._ledger._open()
+        database = agent.ledger.database
         ticket = agent.select(ARMS)
-        pages = database.execute("PRAGMA page_count").fetchone()[0]
-        database.execute(f"PRAGMA max_page_count = {pages}")
+        pages = database.one("PRAGMA page_count")
+        database.rows(f"PRAGMA max_page_count = {pages}")
         accepted = fill_up(agent)
         before = kept_bytes(agent)
         with pytest.raises(LedgerError, match=r"agent\.db: database or disk is full \(\d+ bytes"):
@@ -453,7 +463,7 @@ def test_a_full_disk_changes_nothing_and_passes(make: Any) -> None:
         with pytest.raises(LedgerError, match="full"):
             agent.update_many([(ticket, 1.0)] + [(n, 1.0) for n in accepted])
         assert kept_bytes(agent) == before
-        database.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        database.rows(f"PRAGMA max_page_count = {pages + 1000}")
         agent.update(ticket, 1.0)
         wanted = kept_bytes(agent)
         crash(agent)
@@ -500,24 +510,6 @@ def fill_up(agent: hb.Agent) -> list[int]:
         except LedgerError:
             return accepted
     raise AssertionError("the disk was never full")
-
-
-def test_an_interrupt_between_disk_and_memory_ends_the_agent(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = make()
-    ticket = agent.select(ARMS)
-
-    def interrupt(_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(agent, "_apply", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        agent.update(ticket, 1.0)
-    with pytest.raises(LedgerError, match="open a new Agent on it"):
-        agent.update(ticket, 1.0)
-    with make() as agent:
-        assert agent.updates == 1
 
 
 def test_the_options_are_checked(make: Any) -> None:

@@ -14,6 +14,8 @@ import pytest
 import heavybandits as hb
 from heavybandits import InvalidInput
 from heavybandits.engine.identity import describe
+from heavybandits.support import container
+from heavybandits.support.container import Format
 from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
 from heavybandits.sweep.cells import check_json, kind, schedule
 from heavybandits.sweep.display import Display
@@ -153,8 +155,10 @@ def test_a_file_is_a_plain_npz_without_pickle(tmp_path: Path) -> None:
     with np.load(cell_path(tmp_path, cell("square", 2.0)), allow_pickle=False) as file:
         header = json.loads(file["header.json"])
         assert file["squares"].shape == (3,)
-    assert header["body"]["versions"]["numpy"] == np.__version__
-    assert header["body"]["cell"] == [f"{HERE}:square", {"number": 2.0}, ""]
+    body = json.loads(header["body"])
+    assert body["versions"]["numpy"] == np.__version__
+    assert body["heavybandits"] == hb.__version__
+    assert body["cell"] == [f"{HERE}:square", {"number": 2.0}, ""]
 
 
 def test_timings_are_kept_apart_and_given_back(tmp_path: Path) -> None:
@@ -202,7 +206,7 @@ def test_what_cannot_be_trusted_is_reported_and_computed_again(
     elif damage == "timings":
         timing_path(tmp_path, cells[0]).unlink()
     else:
-        change = ("FORMAT", 2) if damage == "format" else ("versions", lambda: OLD)
+        change = ("FORMAT", Format("cell", 2)) if damage == "format" else ("versions", lambda: OLD)
         with monkeypatch.context() as patch:
             patch.setattr(store, *change)
             path.write_bytes(store.pack(cells[0], {"squares": np.zeros(3)}, []))
@@ -218,8 +222,7 @@ def test_another_version_of_ours_is_no_reason_to_compute_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(squares(2), tmp_path)
-    newer = store.versions() | {"heavybandits": "99"}
-    monkeypatch.setattr(store, "versions", lambda: newer)
+    monkeypatch.setattr(container, "__version__", "99")
     assert run(squares(2), tmp_path).reused == 2
 
 
@@ -462,11 +465,11 @@ def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
 def test_own_parts_are_taken_by_name_and_nothing_else_is() -> None:
     settings = dict(simulations()[0].settings)
     settings["problem"] = json.loads(json.dumps(settings["problem"]))
-    settings["problem"]["fields"]["noise"]["part"] = "OwnNoise"
-    with pytest.raises(hb.StateError, match="OwnNoise"):
+    settings["problem"]["fields"]["noise"]["part"] = f"{HERE}:OwnNoise"
+    with pytest.raises(hb.StateError, match=r"no part 'sweep_functions:OwnNoise' here: if it is"):
         simulate_cell(**settings)
     assert build_parts(settings["problem"], [f"{HERE}:OwnNoise"]).noise == OwnNoise(3.0)
-    with pytest.raises(InvalidInput, match="NamedTuples"):
+    with pytest.raises(InvalidInput, match="parts must be classes of parts"):
         simulate_cell(**settings, parts=["math:sqrt"])
 
 

@@ -1,9 +1,8 @@
 """heavybandits: contextual bandits whose rewards have heavy tails."""
 
 from . import arms, estimators, filters, links, noises, parts, policies, radii, theory
-from .agents.agent import Agent
+from .agents.agent import Agent, load
 from .agents.checks import check_policy, list_checks
-from .agents.state import load
 from .agents.tickets import Ticket
 from .algorithms import (
     bmm,
@@ -30,8 +29,7 @@ from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
 from .support.errors import InvalidInput, LedgerError, PolicyError, StateError
-
-__version__ = "0.1.0"
+from .support.version import __version__ as __version__
 
 __all__ = [
     "CATALOGUE",

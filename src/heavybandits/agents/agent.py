@@ -1,36 +1,36 @@
 """The agent: a policy behind a product. `select`, and later, in any order, `update`."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..engine.compiling import Function, compiled
-from ..engine.identity import classes_of
-from ..engine.kernels import choose_kernel, learn_kernel, predict_kernel
 from ..engine.parts import is_part
-from ..engine.regions import Region
-from ..engine.verbs import tally
 from ..policies.checks import check_finite, check_policies, check_room
-from ..support.errors import InvalidInput
-from ..support.validation import finite_array, finite_number, positive, whole
-from . import state as state_file
+from ..support.container import LARGEST
+from ..support.errors import InvalidInput, LedgerError, StateError
+from ..support.files import replace_atomically
+from ..support.validation import finite_array, finite_number, whole
+from .book import Book
 from .changes import StateDiff
-from .ledger import Ledger, NoLedger
-from .offers import Allowed, Offers
-from .state_book import own_generator
-from .tickets import Book, Decision, Event, Kind, Limits, ticket_number
-from .tickets import Ticket as Ticket
+from .forks import hold_at_fork
+from .generators import own_generator
+from .kernels import Kernels
+from .ledger import Ledger
+from .offers import Allowed
+from .readings import Readings
+from .state import AgentState, Step, carry_out, plan
+from .state_file import pack, unpack
+from .tickets import Decision, Event, Kind, Ticket, make_limits, ticket_number
 
-Floats = NDArray[np.float64]
 
-
-class Agent:
+class Agent(Readings):
     """A policy with its state: it decides, takes rewards late and in any order, and can be saved.
 
     Parameters
@@ -49,7 +49,8 @@ class Agent:
         several plays asks for that play anew. A reward that comes later is counted and dropped.
     clock : seconds since any fixed moment; it must go on through restarts.
 
-    An agent may be called from several threads. A reward that is refused changes nothing.
+    An agent may be called from several threads. A reward that is refused changes nothing, and
+    whatever signal interrupts a call, its rewards are taken whole or not at all.
 
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, gamma_scale=0.01))
@@ -71,26 +72,30 @@ class Agent:
         missing: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.policy = check_policies(policy)["policy"]
-        self._rng = None if rng is None else own_generator(rng)
-        self._limits = Limits(
-            whole("max_pending", max_pending),
-            None if expire_after is None else positive("expire_after", expire_after),
-            None if missing is None else finite_number("missing", missing),
-        )
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._kernels: dict[Any, Function] = {}
-        self._offers = Offers(self.policy.dim)
-        self._ledger: Ledger | NoLedger = NoLedger()
-        self._state, self._book = self.policy.init(), Book()
+        checked = check_policies(policy)["policy"]
+        limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
+        every = whole("snapshot_every", snapshot_every)
+        self._begin(AgentState(checked, checked.init(), Book(), generator, limits), clock)
         if ledger is not None:
-            self._ledger = Ledger(ledger, self, whole("snapshot_every", snapshot_every))
+            self._ledger = Ledger(ledger, every)
+            self._state = self._ledger.resume(self._state, self._kernels.learn)
 
-    def reset(self) -> None:
-        """Forget everything that was learned, and every ticket; their numbers do not come again."""
-        with self._lock:
-            self._commit([Event(Kind.RESET, self._book.issued, self._clock())])
+    @classmethod
+    def from_state(cls, state: AgentState, clock: Callable[[], float] = time.time) -> "Agent":
+        """An agent in memory that goes on from a state, which must be nobody else's."""
+        agent = cls.__new__(cls)
+        agent._begin(state, clock)
+        return agent
+
+    def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
+        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy)
+        self._lock = threading.RLock()
+        hold_at_fork(self._lock)
+
+    _state: AgentState
+    _kernels: Kernels
+    _ledger: Ledger | None = None
+    _unfinished: Callable[[], None] | None = None
 
     # ---- deciding
 
@@ -103,59 +108,48 @@ class Agent:
         mask : K booleans, False for an arm that is not on offer now.
         """
         with self._lock:
-            offered, allowed = self._offers.check(arms, mask)
-            self._give_up(room=1)
-            number, decision = self._book.issued, self._again(offered, allowed)
-            left = self.policy.plays if decision is None else decision.left
+            offered, allowed = self._kernels.offers.check(arms, mask)
+            now = self._give_up(room=1)
+            state = self._state
+            number, decision = state.book.issued, self._again(offered, allowed)
+            left = state.policy.plays if decision is None else decision.left
             if decision is None:
-                decision = self._decide(offered, allowed)
+                decision = self._decide(offered, allowed, now)
             else:
-                self._commit([Event(Kind.SELECT, number, self._clock(), decision=decision)])
+                self._commit(Event(Kind.SELECT, number, now, None, decision))
             x = decision.features.copy()
             return Ticket(number, decision.arm, x, decision.estimate, decision.width, left)
 
-    def _decide(self, arms: Any, allowed: Allowed) -> Decision:
+    def _decide(self, arms: Any, allowed: Allowed, now: float) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
-        before = StateDiff(self) if self._ledger.durable else None
-        try:
-            decision = self._choose(arms, allowed)
-            changes = None if before is None else before.changes()
-            event = Event(Kind.SELECT, self._book.issued, self._clock(), None, decision, changes)
-            self._ledger.write([event])
-        except BaseException:
-            if before is not None:
-                before.undo()
-            raise
-        self._do([event])
-        return decision
-
-    def _choose(self, arms: Any, allowed: Allowed) -> Decision:
         self._check_policy(arms)
-        rows = 0 if is_part(arms) or self._rng is None else arms.shape[0]
-        order = self._rng.permutation(rows) if self._rng is not None and rows else None
-        part, view = self._offers.show(arms, allowed, order)
-        arm, estimate, width = self._kernel(choose_kernel, part, view)
-        if order is not None and arm >= 0:
-            arm = order[arm]
-        return Decision(int(arm), view.chosen.copy(), estimate, width, self.policy.plays)
+        state = self._state
+        before = StateDiff(state)
+        self._unfinished = before.undo
+        decision = self._kernels.choose(state, arms, allowed)
+        changes = None if self._ledger is None else before.changes()
+        event = Event(Kind.SELECT, state.book.issued, now, None, decision, changes)
+        self._commit(event, undo=before.undo)
+        return decision
 
     def _check_policy(self, arms: Any) -> None:
         """Refuse what this policy cannot play: a set without end, or more than it has room for."""
+        policy = self._state.policy
         if is_part(arms):
-            check_finite("policy", self.policy, arms)
-        if getattr(self.policy, "capacity", None) is not None:
-            waiting = len({id(decision) for decision in self._book.pending.values()})
-            check_room("policy", self.policy, self.updates + waiting + 1)
+            check_finite("policy", policy, arms)
+        if getattr(policy, "capacity", None) is not None:
+            waiting = len({id(decision) for decision in self._state.book.pending.values()})
+            check_room("policy", policy, self.updates + waiting + 1)
 
     def _again(self, arms: Any, allowed: Allowed) -> Decision | None:
         """The decision that still asks for plays, if its arm is on offer."""
-        if not self._book.open:
+        if not self._state.book.open:
             return None
-        decision = self._book.open[0]
+        decision = self._state.book.open[0]
         if is_part(arms):
             return decision
         arm = decision.arm
-        here = arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
+        here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
         if not here or (allowed is not None and not allowed[arm]):
             raise InvalidInput(
                 f"arms must still offer arm {arm}: this policy plays it "
@@ -177,172 +171,164 @@ class Agent:
     def update_many(self, rewards: Iterable[tuple[Ticket | int, float]]) -> None:
         """Several rewards at once, in this order. If one of them is refused, none is taken."""
         with self._lock:
-            given = [(ticket_number(ticket), finite_number("reward", y)) for ticket, y in rewards]
-            self._give_up()
-            fresh: dict[int, float] = {}
+            given = [_pair(pair) for pair in rewards]
+            now, fresh = self._give_up(), dict[int, float]()
+            pending = self._state.book.pending
             for number, reward in given:
-                if number in self._book.pending and number not in fresh:
+                if number in pending and number not in fresh:
                     fresh[number] = reward
                 else:
                     self._repeated(number, reward, fresh.get(number))
             if fresh:
-                now = self._clock()
-                self._commit([Event(Kind.REWARD, number, now, y) for number, y in fresh.items()])
+                self._commit(*(Event(Kind.REWARD, n, now, y) for n, y in fresh.items()))
 
     def cancel(self, ticket: Ticket | int) -> None:
         """The reward of this play will never come. A decision of several plays asks for it anew."""
         with self._lock:
-            number = ticket_number(ticket)
-            self._give_up()
-            if number not in self._book.pending:
-                self._book.refuse(number)
-            self._commit([Event(Kind.CANCEL, number, self._clock())])
+            number, now, book = ticket_number(ticket), self._give_up(), self._state.book
+            if number not in book.pending:
+                book.refuse(number)
+            self._commit(Event(Kind.CANCEL, number, now))
 
     def abandon(self) -> None:
         """Give up every decision that waits: its tickets are cancelled, nothing is learned."""
-        with self._lock:
-            self._commit([Event(Kind.ABANDON, None, self._clock())])
+        self._happen(Kind.ABANDON)
+
+    def reset(self) -> None:
+        """Forget everything that was learned, and every ticket; their numbers do not come again."""
+        self._happen(Kind.RESET)
 
     def expire(self) -> None:
         """Give up the tickets that are older than `expire_after`. Every other call does so too."""
         with self._lock:
             self._give_up()
 
-    def _give_up(self, room: int = 0) -> None:
-        """Let the oldest tickets expire: those past their time, and those too many."""
-        due = self._book.due(self._limits, self._clock(), room)
-        if due:
-            self._commit(due)
-
     def _repeated(self, number: int, reward: float, earlier: float | None) -> None:
         """A reward for a ticket that is not pending, or the second one in a batch."""
-        kind: Kind | None = Kind.REWARD
+        book, kind = self._state.book, Kind.REWARD if earlier is not None else None
         if earlier is None:
-            self._book.check_issued(number)
-            kind, earlier = self._ledger.outcome(number)
+            book.check_issued(number)
+            kind, earlier = self._outcome(number)
         if kind == Kind.EXPIRE:
-            self._book.counts["late"] += 1
-        elif self._ledger.durable and kind == Kind.REWARD and earlier == reward:
-            self._book.counts["duplicate"] += 1
+            book.counts["late"] += 1
+        elif self._ledger is not None and kind == Kind.REWARD and earlier == reward:
+            book.counts["duplicate"] += 1
         elif earlier is not None:
-            self._book.counts["duplicate"] += 1
+            book.counts["duplicate"] += 1
             raise InvalidInput(f"ticket {number} must have one reward, got {earlier} and {reward}")
         else:
-            self._book.refuse(number)
+            book.refuse(number)
 
-    # ---- events: written first, then done; a ledger that is read again only does them
+    def _outcome(self, number: int) -> tuple[Kind | None, float | None]:
+        """What became of a ticket, as far as it is known."""
+        if number in self._state.book.expired:
+            return Kind.EXPIRE, None
+        return (None, None) if self._ledger is None else self._ledger.outcome(number)
 
-    def _commit(self, events: list[Event]) -> None:
-        self._ledger.write(events)
-        self._do(events)
+    # ---- events: written first, then done; whatever an interrupt leaves half done is done later
 
-    def _do(self, events: list[Event]) -> None:
-        try:
-            for event in events:
-                self._apply(event)
-        except BaseException:  # an interrupt, say: memory is behind the ledger now
-            self._ledger.drop()
-            raise
-        self._ledger.rest(self)
+    def _now(self) -> float:
+        now = self._clock()
+        if type(now) is float and math.isfinite(now):
+            return now + 0.0
+        return finite_number("clock()", now) + 0.0
 
-    def _apply(self, event: Event) -> None:
-        if event.kind == Kind.SELECT:
-            self._book.issue(event)
-        elif event.kind == Kind.ABANDON:
-            self._book.abandon()
-        elif event.kind == Kind.RESET:
-            self._state, self._book = self.policy.init(), Book(event.ticket or 0)
-        elif event.ticket is not None:
-            decision = self._book.settle(event.ticket, event)
-            if decision is not None:
-                rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
-                self._kernel(learn_kernel, decision.features, rewards)
+    def _give_up(self, room: int = 0) -> float:
+        """Let tickets expire, those past their time and those too many; the time it is."""
+        self._finish()
+        now, state = self._now(), self._state
+        due = state.book.due(state.limits, now, room)
+        if due:
+            self._commit(*due)
+        return now
+
+    def _happen(self, kind: Kind) -> None:
+        with self._lock:
+            self._finish()
+            self._commit(Event(kind, self._state.book.issued, self._now()))
+
+    def _commit(self, *events: Event, undo: Callable[[], None] | None = None) -> None:
+        step = plan(self._state, *events)
+        if self._ledger is None:
+            self._unfinished = partial(self._do, step)
+        else:
+            self._unfinished = partial(self._recover, step, self._ledger.length, undo)
+            try:
+                self._ledger.write(events)
+            except LedgerError:  # nothing is on the disk
+                self._unfinished = undo
+                self._finish()
+                raise
+        self._do(step)
+        self._unfinished = None
+        if self._ledger is not None:
+            self._ledger.snapshot_if_due(self._state)
+
+    def _do(self, step: Step) -> None:
+        self._state = carry_out(self._state, step, self._kernels.learn)
+
+    def _recover(self, step: Step, length: int, undo: Callable[[], None] | None) -> None:
+        """After an interrupt: was it written? Then it happened."""
+        if self._ledger is not None and self._ledger.wrote_since(length):
+            self._do(step)
+        elif undo is not None:
+            undo()
+
+    def _finish(self) -> None:
+        """Finish, or undo, what an interrupt has left half done."""
+        if self._unfinished is not None:
+            self._unfinished()
+            self._unfinished = None
 
     # ---- looking
+
+    @property
+    def state(self) -> AgentState:
+        """All that makes this agent what it is, as a value: to be read, not to be changed."""
+        with self._lock:
+            self._finish()
+            return self._state
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Where every event is written; None for an agent that lives in memory."""
+        return self._ledger
 
     def predict(self, arms: Any, return_width: bool = False) -> Any:
         """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
         with self._lock:
-            rows = finite_array("arms", arms, (None, self.policy.dim))
-            out = np.empty((2, rows.shape[0]))
-            self._kernel(predict_kernel, rows, out)
-            return (out[0], out[1]) if return_width else out[0]
-
-    @property
-    def theta(self) -> Floats:
-        """The centre of the confidence region (a copy)."""
-        with self._lock:
-            return self._region().centre.copy()
-
-    @property
-    def design(self) -> Floats:
-        """V (a copy)."""
-        with self._lock:
-            region = self._region()
-            return np.asarray(region.design + region.recent)
-
-    @property
-    def inverse(self) -> Floats:
-        """V^-1 (a copy)."""
-        with self._lock:
-            return self._region().inverse.copy()
-
-    @property
-    def updates(self) -> int:
-        """Decisions learned from."""
-        return int(tally(self.policy, self._state)[0])
-
-    @property
-    def truncated_share(self) -> float:
-        """The share of the rewards so far that the filter cut."""
-        cut = int(tally(self.policy, self._state)[2])
-        assumed = 0 if self._limits.missing is None else self._book.counts["expired"]
-        return cut / max(self._book.counts["applied"] + assumed, 1)
-
-    @property
-    def pending(self) -> list[int]:
-        """The ids of the tickets that wait for their rewards, the oldest first."""
-        with self._lock:
-            return list(self._book.pending)
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """Tickets pending, applied, late, duplicate, unknown, expired and cancelled.
-
-        With a ledger the refused ones (late, duplicate, unknown) are kept with each snapshot, the
-        others with each event.
-        """
-        with self._lock:
-            return {"pending": len(self._book.pending), **self._book.counts}
-
-    def _region(self) -> Region:
-        try:
-            return self._state.estimate.region
-        except AttributeError:
-            name = type(self.policy).__name__
-            raise AttributeError(f"{name} keeps no single confidence region") from None
-
-    # ---- keeping
-
-    def clone(self) -> "Agent":
-        """An independent copy."""
-        return state_file.unpack(state_file.pack(self), parts=classes_of(self.policy))
-
-    def save(self, path: str | Path) -> None:
-        """Write policy, state, pending tickets and generator to one file, at once or not at all."""
-        state_file.save(self, Path(path))
+            state = self.state
+            rows = finite_array("arms", arms, (None, state.policy.dim))
+            means, widths = self._kernels.predict(state.learned, rows)
+            return (means, widths) if return_width else means
 
     def history(self) -> list[dict[str, Any]]:
         """The plays in the ledger: when, which arm, what was expected, what became of it."""
         with self._lock:
-            if not isinstance(self._ledger, Ledger):
+            if self._ledger is None:
                 raise InvalidInput("history needs an agent with a ledger, this one has none")
+            self._finish()
             return self._ledger.history()
+
+    # ---- keeping
+
+    def clone(self, clock: Callable[[], float] | None = None) -> "Agent":
+        """An independent copy in memory, with this agent's clock or another."""
+        with self._lock:
+            state = unpack(pack(self.state), policy=self.policy)
+            return Agent.from_state(state, self._clock if clock is None else clock)
+
+    def save(self, path: str | Path) -> None:
+        """Write policy, state, pending tickets and generator to one file, at once or not at all."""
+        with self._lock:
+            data = pack(self.state)
+        replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
 
     def close(self) -> None:
         """Keep a last snapshot and let the ledger go; without a ledger there is nothing to do."""
         with self._lock:
-            self._ledger.close(self)
+            if self._ledger is not None:
+                self._ledger.close(self.state)
 
     def __enter__(self) -> "Agent":
         return self
@@ -355,13 +341,37 @@ class Agent:
     ) -> None:
         self.close()
 
-    def _take_over(self, other: "Agent") -> None:
-        """Become what the other agent is; it must not be used any more."""
-        self._state, self._rng, self._book = other._state, other._rng, other._book
 
-    def _kernel(self, factory: Any, *arguments: Any) -> Any:
-        """Call a kernel on policy and state; resolved once for each kind of argument."""
-        key = (factory, *(type(a) for a in arguments))
-        if key not in self._kernels:
-            self._kernels[key] = compiled(factory, self.policy, self._state, *arguments)
-        return self._kernels[key](self.policy, self._state, *arguments)
+def _pair(pair: Any) -> tuple[int, float]:
+    """One ticket and its reward. + 0.0: a database does not tell -0.0 from 0.0."""
+    try:
+        ticket, reward = pair
+    except (TypeError, ValueError):
+        raise InvalidInput(f"rewards must be pairs (ticket, reward), got {pair!r}") from None
+    return ticket_number(ticket), finite_number("reward", reward) + 0.0
+
+
+def load(
+    path: str | Path, parts: Iterable[type] = (), clock: Callable[[], float] = time.time
+) -> Agent:
+    """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
+
+    Parameters
+    ----------
+    parts : classes of your own parts that the policy uses. Never taken from the file.
+    clock : what the saved agent had: seconds since the same moment.
+
+    >>> import heavybandits as hb, tempfile
+    >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     agent.save(f"{folder}/bandit.state")
+    ...     hb.load(f"{folder}/bandit.state").policy == agent.policy
+    True
+    """
+    path = Path(path)
+    size = path.stat().st_size
+    if not path.is_file():  # to read a pipe or a device may never end
+        raise StateError(f"{path} is not a file")
+    if size > LARGEST:
+        raise StateError(f"{path} has {size} bytes; a state file has at most {LARGEST}")
+    return Agent.from_state(unpack(path.read_bytes(), parts), clock)

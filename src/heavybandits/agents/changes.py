@@ -2,54 +2,68 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .state_arrays import flatten, kept
-from .state_book import make_generator
+from ..support.errors import StateError
+from .generators import make_generator, position_of
+from .state import AgentState
+from .state_arrays import check_numbers, check_sound, kept
 
-if TYPE_CHECKING:
-    from .agent import Agent
+
+def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
+    """The arrays of a policy in which a choice leaves something that matters later.
+
+    A policy names them in `choice_writes`; for one that does not, they are all that is kept.
+    """
+    names = getattr(state.policy, "choice_writes", None)
+    if names == ():
+        return {}
+    arrays = kept(state.learned)
+    return arrays if names is None else {name: arrays[name] for name in names}
 
 
 class StateDiff:
-    """The kept arrays and the generator before a choice: to log what it changed, or to undo it."""
+    """What a choice may change, as it was before: to log what it changed, or to undo it."""
 
-    def __init__(self, agent: "Agent") -> None:
-        self._agent = agent
-        self._arrays = {k: a.copy() for k, a in flatten(agent._state).items()}
-        self._generator = None if agent._rng is None else agent._rng.bit_generator.state
+    def __init__(self, state: AgentState) -> None:
+        self._arrays = written_by_choice(state)
+        self._before = {name: array.copy() for name, array in self._arrays.items()}
+        self._generator = state.generator
+        self._position = position_of(state.generator)
 
     def changes(self) -> str | None:
         """What differs from before, as JSON; None if nothing does."""
-        now = kept(self._agent._state)
-        rng = self._agent._rng
         arrays = {
             name: array.tobytes().hex()
-            for name, array in now.items()
-            if array.tobytes() != self._arrays[name].tobytes()
+            for name, array in self._arrays.items()
+            if array.tobytes() != self._before[name].tobytes()
         }
-        if not arrays and rng is None:
+        if not arrays and self._generator is None:
             return None
-        generator = None if rng is None else rng.bit_generator.state
-        return json.dumps({"arrays": arrays, "generator": generator})
+        return json.dumps({"arrays": arrays, "generator": position_of(self._generator)})
 
     def undo(self) -> None:
-        for name, array in flatten(self._agent._state).items():
-            array[...] = self._arrays[name]
-        if self._agent._rng is not None and self._generator is not None:
-            self._agent._rng.bit_generator.state = self._generator
+        for name, array in self._arrays.items():
+            array[...] = self._before[name]
+        if self._generator is not None and self._position is not None:
+            self._generator.bit_generator.state = self._position
 
 
-def install(agent: "Agent", changes: dict[str, Any]) -> None:
-    """Do to the agent what `StateDiff.changes` saw."""
-    arrays = kept(agent._state)
+def install(state: AgentState, text: str) -> AgentState:
+    """The state after the changes that `StateDiff.changes` saw, if a policy can have made them."""
+    changes, arrays = json.loads(text), written_by_choice(state)
     for name, data in changes["arrays"].items():
+        if name not in arrays or len(data) != 2 * arrays[name].nbytes:
+            raise StateError(f"a choice of this policy does not change an array {name!r} so")
         array = arrays[name]
         array[...] = np.frombuffer(bytes.fromhex(data), array.dtype).reshape(array.shape)
-    if changes["generator"] is not None:
-        agent._rng = make_generator(changes["generator"])
+        check_numbers({name: array})
+    if changes["arrays"]:
+        check_sound(state.policy, state.learned)
+    return state._replace(generator=make_generator(changes["generator"]))
 
 
 def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:

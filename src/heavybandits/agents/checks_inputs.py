@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.identity import build, classes_of, describe
+from ..engine.identity import build, classes_of, describe, known_parts
 from ..engine.parts import cast, is_part
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require
-from .state import known_parts, pack
 from .state_arrays import flatten, kept
+from .state_file import pack
 
 Floats = NDArray[np.float64]
 
@@ -50,9 +50,14 @@ def trained(policy: Any, rng: Any = None) -> Agent:
     return train(Agent(policy, rng), decisions(policy))
 
 
+def packed(agent: Agent) -> bytes:
+    """All that an agent is, to the last bit."""
+    return pack(agent.state)
+
+
 def bits(agent: Agent) -> bytes:
     """What an agent has learned, to the last bit."""
-    return b"".join(array.tobytes() for array in kept(agent._state).values())
+    return b"".join(array.tobytes() for array in kept(agent.state.learned).values())
 
 
 def refuses(agent: Agent, call: Any, what: str) -> None:
@@ -96,8 +101,7 @@ def sizes(policy: Any) -> None:
 @check
 def description(policy: Any) -> None:
     """It can be described as JSON and built again."""
-    known = known_parts() | {part.__name__: part for part in classes_of(policy)}
-    again = cast(build(describe(policy), known))
+    again = cast(build(describe(policy), known_parts(classes_of(policy))))
     require(describe(again) == describe(policy), "it is built again as another policy")
 
 
@@ -267,4 +271,4 @@ def bad_tickets(policy: Any) -> None:
     agent.update(ticket, 1.0)
     for what in (ticket, ticket.id, ticket.id + 1, -1, 1.5, "0", None, True):
         refuses(agent, lambda what=what: agent.update(what, 1.0), f"the ticket {what!r:.20}")
-    require(pack(agent.clone()) == pack(agent), "the refusals broke it")
+    require(packed(agent.clone()) == packed(agent), "the refusals broke it")

@@ -9,11 +9,10 @@ import numpy as np
 from ..arms import Fresh
 from ..engine.identity import classes_of
 from ..engine.views import make_view
-from .agent import Agent
+from .agent import Agent, load
+from .changes import written_by_choice
 from .checks import check, require
-from .checks_inputs import ROWS, bits, decisions, make_arms, make_rewards, train, trained
-from .ledger import Ledger
-from .state import load, pack
+from .checks_inputs import ROWS, bits, decisions, make_arms, make_rewards, packed, train, trained
 from .state_arrays import kept
 
 EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1e-300, 1e16)
@@ -25,7 +24,7 @@ def extreme_rewards(policy: Any) -> None:
     agent, arms = Agent(policy), make_arms(policy)
     for place in range(policy.plays * decisions(policy, len(EXTREMES))):
         agent.update(agent.select(arms), EXTREMES[place % len(EXTREMES)])
-    for name, array in kept(agent._state).items():
+    for name, array in kept(agent.state.learned).items():
         require(bool(np.isfinite(array).all()), f"{name} is not finite")
     means, widths = agent.predict(arms, return_width=True)
     require(bool(np.isfinite(means).all() and np.isfinite(widths).all()), "a prediction is not")
@@ -44,6 +43,18 @@ def inside_the_ball(policy: Any) -> None:
             agent.update(agent.select(arms), EXTREMES[t % len(EXTREMES)])
         length = float(np.linalg.norm(agent.theta))
         require(length <= norm * (1.0 + 1e-9), f"||theta|| = {length} is above {norm}")
+
+
+@check
+def honest_choices(policy: Any) -> None:
+    """Choosing writes only into the arrays that it names in `choice_writes`, if it names any."""
+    agent = trained(policy)
+    named = written_by_choice(agent.state)
+    others = {name: a for name, a in kept(agent.state.learned).items() if name not in named}
+    before = {name: array.tobytes() for name, array in others.items()}
+    agent.select(make_arms(policy, 99))
+    changed = [name for name, array in others.items() if array.tobytes() != before[name]]
+    require(not changed, f"it also writes into {', '.join(changed)}")
 
 
 @check
@@ -73,11 +84,11 @@ def save_and_continue(policy: Any) -> None:
         with tempfile.TemporaryDirectory() as folder:
             agent.save(f"{folder}/agent.state")
             again = load(f"{folder}/agent.state", parts=classes_of(policy))
-        require(pack(again) == pack(agent), f"after {stop} plays the file does not hold it all")
+        require(packed(again) == packed(agent), f"after {stop} plays the file does not hold it all")
         for each in (agent, again):
             each.abandon()
             train(each, 2, seed=50)
-        require(pack(again) == pack(agent), f"after {stop} plays it goes on differently")
+        require(packed(again) == packed(agent), f"after {stop} plays it goes on differently")
 
 
 @check
@@ -85,10 +96,10 @@ def clone(policy: Any) -> None:
     """A clone is equal and independent."""
     agent = trained(policy, rng=2)
     other = agent.clone()
-    require(pack(other) == pack(agent), "the clone is not equal")
-    before = pack(agent)
+    require(packed(other) == packed(agent), "the clone is not equal")
+    before = packed(agent)
     train(other, 1, seed=70)
-    require(pack(agent) == before, "the clone is not independent")
+    require(packed(agent) == before, "the clone is not independent")
 
 
 @check
@@ -104,7 +115,7 @@ def reset(policy: Any) -> None:
 @check
 def repeatable(policy: Any) -> None:
     """The same seed and the same calls give the same bits."""
-    require(pack(trained(policy, rng=3)) == pack(trained(policy, rng=3)), "two runs differ")
+    require(packed(trained(policy, rng=3)) == packed(trained(policy, rng=3)), "two runs differ")
 
 
 @check
@@ -119,7 +130,7 @@ def batches(policy: Any) -> None:
         for ticket, y in pairs:
             loop.update(ticket.id, y)
         batch.update_many(pairs)
-    require(pack(loop) == pack(batch), "a batch is learned differently")
+    require(packed(loop) == packed(batch), "a batch is learned differently")
 
 
 @check
@@ -162,7 +173,7 @@ def bounded_memory(policy: Any) -> None:
     size = len(bits(agent))
     trained_size = len(bits(train(agent, decisions(policy))))
     require(trained_size == size, f"the state grew from {size} to {trained_size} bytes")
-    require(not agent._book.pending and not agent._book.open, "it keeps tickets that are settled")
+    require(not agent.pending and not agent.state.book.open, "it keeps tickets that are settled")
 
 
 @check
@@ -190,7 +201,7 @@ def uncompiled(policy: Any) -> None:
             agent.update(ticket, y)
         require(arm == ticket.arm, f"compiled it chooses {ticket.arm}, uncompiled {arm}")
         for name, array in kept(state).items():
-            same = array.tobytes() == kept(agent._state)[name].tobytes()
+            same = array.tobytes() == kept(agent.state.learned)[name].tobytes()
             require(same, f"{name} differs after {t + 1} decisions")
 
 
@@ -201,11 +212,8 @@ def ledger(policy: Any) -> None:
         path = Path(folder) / "agent.db"
         agent = train(Agent(policy, 4, ledger=path, snapshot_every=3, clock=lambda: 0.0), 2)
         agent.select(make_arms(policy, 80))
-        before = pack(agent)
-        agent._ledger.drop()
-        again = Agent(policy, ledger=path)
-        try:
-            require(isinstance(again._ledger, Ledger), "it has no ledger")
-            require(pack(again) == before, "it comes back as something else")
-        finally:
-            again.close()
+        before = packed(agent)
+        if agent.ledger is not None:
+            agent.ledger.drop()
+        with Agent(policy, ledger=path) as again:
+            require(packed(again) == before, "it comes back as something else")

@@ -17,7 +17,7 @@ from ..support.errors import InvalidInput
 Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
 
-MOST_SETS = 64  # sizes that come and go must not pile up
+MOST_BYTES = 1 << 26  # views of sizes that come and go must not pile up
 
 
 class Offers:
@@ -26,6 +26,7 @@ class Offers:
     def __init__(self, dim: int) -> None:
         self._dim = dim
         self._sets: dict[int, tuple[Any, View]] = {}
+        self._bytes = 0
         self._warned = False
 
     def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
@@ -57,9 +58,12 @@ class Offers:
 
     def _rows(self, size: int) -> tuple[Any, View]:
         if size not in self._sets:
-            if len(self._sets) >= MOST_SETS:
-                self._sets.clear()
-            self._sets[size] = Fresh(size, self._dim, 0.0), make_view(self._dim, size)
+            view = make_view(self._dim, size)
+            self._bytes += _bytes_of(view)
+            while self._sets and self._bytes > MOST_BYTES:
+                _, oldest = self._sets.pop(next(iter(self._sets)))
+                self._bytes -= _bytes_of(oldest)
+            self._sets[size] = Fresh(size, self._dim, 0.0), view
         return self._sets[size]
 
     def _warn_norm(self, arms: Floats) -> None:
@@ -71,8 +75,12 @@ class Offers:
             warnings.warn(
                 f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
                 "by the largest norm you expect (and multiply `norm` by it)",
-                stacklevel=5,  # the caller of select
+                stacklevel=6,  # the caller of select
             )
+
+
+def _bytes_of(view: View) -> int:
+    return sum(array.nbytes for array in view)
 
 
 def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:

@@ -1,18 +1,19 @@
 """The arrays of a state: named, copied in, and checked before they are believed."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.layout import state_bytes
 from ..engine.parts import is_part
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import StateError
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
-FREE = 512  # a length up to this needs no data to show for it
-HEADER = "header.json"
+MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond what is in its file
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -26,8 +27,8 @@ def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
 
 
 def kept(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays that make the state what it is: all but those called `scratch`."""
-    return {name: a for name, a in flatten(state).items() if name.split(".")[-1] != "scratch"}
+    """The arrays that make the state what it is: all but those called `scratch`, or inside it."""
+    return {name: a for name, a in flatten(state).items() if "scratch" not in name.split(".")}
 
 
 def regions_of(state: Any) -> list[Region]:
@@ -37,35 +38,27 @@ def regions_of(state: Any) -> list[Region]:
     return [r for field in state for r in regions_of(field)] if is_part(state) else []
 
 
-def check_size(policy: Any, size: int, trusted: set[type]) -> None:
-    """Refuse sizes that the arrays in the file cannot fill, before anything is allocated.
-
-    Whatever part of ours inside a policy has a dimension keeps a d x d matrix, and any other of its
-    whole numbers may be a length. For the classes in `trusted` the caller vouches.
-    """
-    for part in _inner_parts(policy):
-        for name, number in zip(part._fields, part, strict=True):
-            if type(part) in trusted or not isinstance(number, int) or name == "seed":
-                continue
-            length = number * number if name == "dim" else number
-            if 8 * length > size and number > (0 if name == "dim" else FREE):
-                raise StateError("the policy in the file is larger than the arrays in it")
+def check_size(policy: Any, size: int) -> None:
+    """Refuse a policy whose arrays are not those in the file, before any of them is made."""
+    if state_bytes(policy, scratch=False) != size:
+        raise StateError("the policy in the file is larger or smaller than the arrays in it")
+    if state_bytes(policy) - size > MOST_SCRATCH:
+        raise StateError("the policy in the file asks for more memory than a state may take")
 
 
-def _inner_parts(part: Any) -> list[Any]:
-    inner = [field for field in part if is_part(field)]
-    return inner + [deeper for field in inner for deeper in _inner_parts(field)]
-
-
-def fill(state: Any, declared: dict[str, Any], blobs: dict[str, bytes]) -> None:
-    """Copy the arrays of the file into the state, if they are exactly those it has."""
+def fill(state: Any, declared: dict[str, Any], blobs: Mapping[str, bytes | memoryview]) -> None:
+    """Copy the arrays of a file into the state, if they are exactly those it has."""
     arrays = kept(state)
-    shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
-    sizes = {name: array.nbytes for name, array in arrays.items()}
-    if shapes != declared or sizes != {name: len(blob) for name, blob in blobs.items()}:
+    sizes = {f"{name}.bin": array.nbytes for name, array in arrays.items()}
+    if shapes_of(arrays) != declared or sizes != {name: len(blob) for name, blob in blobs.items()}:
         raise StateError("the arrays in the file are not those of its policy")
     for name, array in arrays.items():
-        array[...] = np.frombuffer(blobs[name], array.dtype).reshape(array.shape)
+        array[...] = np.frombuffer(blobs[f"{name}.bin"], array.dtype).reshape(array.shape)
+
+
+def shapes_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Type and shape of each array, as JSON."""
+    return {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
 
 
 def check_state(policy: Any, state: Any) -> None:
@@ -74,11 +67,8 @@ def check_state(policy: Any, state: Any) -> None:
     A part that uses a number of its state as an index has a method `sound(state)` that says
     whether it is one.
     """
-    for name, array in kept(state).items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise StateError(f"the array {name} holds values that are not finite")
-        if array.dtype.kind in "iu" and not ((array >= 0) & (array < LARGEST_NUMBER)).all():
-            raise StateError(f"the array {name} holds counts that cannot be")
+    check_numbers(kept(state))
+    check_sound(policy, state)
     for region in regions_of(state):
         _check_region(region)
     if hasattr(policy, "radius"):
@@ -86,6 +76,19 @@ def check_state(policy: Any, state: Any) -> None:
             width = policy.radius.radius(state.estimate, policy.tally(state)[0])
         if not (math.isfinite(width) and width >= 0.0):
             raise StateError(f"the radius in the file is {width}")
+
+
+def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
+    """Whether the numbers are finite and the counts are counts."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise StateError(f"the array {name} holds values that are not finite")
+        if array.dtype.kind in "iu" and not ((array >= 0) & (array < LARGEST_NUMBER)).all():
+            raise StateError(f"the array {name} holds counts that cannot be")
+
+
+def check_sound(policy: Any, state: Any) -> None:
+    """Whether what the parts use as indices can be used so, as far as they can say."""
     pairs = [(policy, state)]
     pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
     pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]

@@ -230,6 +230,11 @@ class Extras(Protocol):
     def finite_only(self) -> bool:
         """True for a policy that cannot play continuous arm sets; False is the default."""
 
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays in which a policy's choice leaves something that matters later, by dotted
+        name; the default is all of them."""
+
     def sound(self, state: Any) -> bool:
         """Whether the numbers that index other arrays of this state, read from a file, can."""
 

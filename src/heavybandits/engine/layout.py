@@ -74,8 +74,9 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
         start += room
 
 
-def state_bytes(part: Any) -> int:
-    """The bytes that the arrays of part.init() take, known before any of them is made.
+def state_bytes(part: Any, scratch: bool = True) -> int:
+    """The bytes that the arrays of part.init() take, known before any of them is made; with
+    scratch=False only of those that a state file keeps.
 
     Exact for the parts of the library and for all that make their arrays by `zeros`,
     `aligned_zeros` and `repeated`; other arrays are made in order to be counted.
@@ -86,7 +87,7 @@ def state_bytes(part: Any) -> int:
     """
     _counter.sizes = {}
     try:
-        return sum(_size_of(array) for array in _arrays(part.init()))
+        return sum(_size_of(array) for array in _arrays(part.init(), scratch))
     finally:
         _counter.sizes = None
 
@@ -96,9 +97,10 @@ def _size_of(array: NDArray[Any]) -> int:
     return array.nbytes if known is None else known[1]
 
 
-def _arrays(state: Any) -> Iterator[NDArray[Any]]:
-    if isinstance(state, tuple):
-        for field in state:
-            yield from _arrays(field)
-    else:
+def _arrays(state: Any, scratch: bool) -> Iterator[NDArray[Any]]:
+    if not isinstance(state, tuple):
         yield state
+        return
+    for name, field in zip(state._fields, state, strict=True):  # type: ignore[attr-defined]
+        if scratch or name != "scratch":
+            yield from _arrays(field, scratch)

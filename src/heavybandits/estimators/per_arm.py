@@ -75,17 +75,31 @@ def image_of(inverse: Floats, features: Floats, arm: int, x: Floats, image: Floa
     return math.sqrt(max(dot(x, image), 0.0))
 
 
+@jitable
+def norm_of(region: Region, x: Floats) -> float:
+    """||x||_{V^-1}, leaving nothing but scratch."""
+    image = region.scratch[0]
+    combine(region.inverse, x, image)
+    return math.sqrt(max(dot(x, image), 0.0))
+
+
+class TruncatedScratch(NamedTuple):
+    """What `TruncatedRegression` works in: nothing in it matters from one call to the next."""
+
+    images: Floats
+    batch: Integers  # the arms that the images belong to
+    x: Floats
+    sums: Floats
+    weights: Floats  # of every stored play, one row per arm
+
+
 class TruncatedMemory(NamedTuple):
     """State of `TruncatedRegression`."""
 
     stages: Stages
     history: History
-    images: Floats
-    batch: Integers  # the arms that the images belong to
-    x: Floats
-    sums: Floats
     cuts: Integers  # rewards cut in the estimate of the arm last stored
-    scratch: Floats  # the weight of every stored play, one row per arm
+    scratch: TruncatedScratch
 
 
 class TruncatedRegression(NamedTuple):
@@ -126,12 +140,14 @@ class TruncatedRegression(NamedTuple):
         return TruncatedMemory(
             stages=make_stages(self.dim, self.stages),
             history=make_history(self.dim, self.capacity, self.stages),
-            images=zeros(self.arms, self.dim),
-            batch=zeros(self.arms, dtype=np.int64),
-            x=zeros(self.dim),
-            sums=zeros(BLOCK),
             cuts=zeros(1, dtype=np.int64),
-            scratch=zeros(self.arms, self.capacity),
+            scratch=TruncatedScratch(
+                images=zeros(self.arms, self.dim),
+                batch=zeros(self.arms, dtype=np.int64),
+                x=zeros(self.dim),
+                sums=zeros(BLOCK),
+                weights=zeros(self.arms, self.capacity),
+            ),
         )
 
     def sound(self, state: TruncatedMemory) -> bool:
@@ -148,7 +164,7 @@ class TruncatedRegression(NamedTuple):
 
     def arm_width(self, memory: TruncatedMemory, stage: int, x: Floats) -> float:
         reach = radius(self.radius, memory, memory.history.sizes[stage])
-        return reach * measure(region_of(memory.stages, stage), x)
+        return reach * norm_of(region_of(memory.stages, stage), x)
 
     def remember(self, memory: TruncatedMemory, stage: int, x: Floats, rewards: Floats) -> None:
         if memory.history.counts[STORED] >= self.capacity:
@@ -157,9 +173,10 @@ class TruncatedRegression(NamedTuple):
         measure(region, x)
         add_observation(region, x, 1.0)
         store(memory.history, stage, x, rewards[0])
-        combine(region.inverse, x, memory.images[0])
-        weigh(memory.history, stage, memory.images, memory.scratch, 1)
-        weights, sums = memory.scratch[0], memory.sums
+        scratch = memory.scratch
+        combine(region.inverse, x, scratch.images[0])
+        weigh(memory.history, stage, scratch.images, scratch.weights, 1)
+        weights, sums = scratch.weights[0], scratch.sums
         memory.cuts[0] = count_cut(memory.history, stage, weights, self.order, sums)
 
     def estimate_arms(
@@ -171,22 +188,22 @@ class TruncatedRegression(NamedTuple):
         estimates: Floats,
         widths: Floats,
     ) -> None:
-        history, inverse = memory.history, memory.stages.inverse[stage]
+        history, inverse, scratch = memory.history, memory.stages.inverse[stage], memory.scratch
         reach = radius(self.radius, memory, history.sizes[stage])
         count = 0
         for k in range(estimates.size):
             estimates[k], widths[k] = 0.0, 0.0
             if alive[k] > 0.0:
-                norm = image_of(inverse, features, k, memory.x, memory.images[count])
+                norm = image_of(inverse, features, k, scratch.x, scratch.images[count])
                 widths[k] = reach * norm
-                memory.batch[count] = k
+                scratch.batch[count] = k
                 count += 1
             if count == self.arms or k == estimates.size - 1:
-                weigh(history, stage, memory.images, memory.scratch, count)
+                weigh(history, stage, scratch.images, scratch.weights, count)
                 for j in range(count):
-                    weights, sums = memory.scratch[j], memory.sums
+                    weights, sums = scratch.weights[j], scratch.sums
                     total = truncated_sum(history, stage, weights, self.order, sums)
-                    estimates[memory.batch[j]] = total
+                    estimates[scratch.batch[j]] = total
                 count = 0
 
     def tally(self, state: TruncatedMemory) -> tuple[int, int, int]:
@@ -194,14 +211,20 @@ class TruncatedRegression(NamedTuple):
         return state.history.counts[STORED], 0, state.cuts[0]
 
 
+class MedianScratch(NamedTuple):
+    """What `MedianRegression` works in."""
+
+    image: Floats
+    buffer: Floats
+    x: Floats
+
+
 class MedianMemory(NamedTuple):
     """State of `MedianRegression`: in every stage sum x y_j, one column per play."""
 
     stages: Stages
     sums: Floats
-    image: Floats
-    buffer: Floats
-    x: Floats
+    scratch: MedianScratch
 
 
 class MedianRegression(NamedTuple):
@@ -232,14 +255,12 @@ class MedianRegression(NamedTuple):
         return MedianMemory(
             stages=make_stages(self.dim, self.stages),
             sums=zeros(self.stages, self.dim, self.plays),
-            image=zeros(self.dim),
-            buffer=zeros(self.plays),
-            x=zeros(self.dim),
+            scratch=MedianScratch(zeros(self.dim), zeros(self.plays), zeros(self.dim)),
         )
 
     def arm_width(self, memory: MedianMemory, stage: int, x: Floats) -> float:
         reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
-        return reach * measure(region_of(memory.stages, stage), x)
+        return reach * norm_of(region_of(memory.stages, stage), x)
 
     def remember(self, memory: MedianMemory, stage: int, x: Floats, rewards: Floats) -> None:
         region = region_of(memory.stages, stage)
@@ -259,13 +280,13 @@ class MedianRegression(NamedTuple):
         widths: Floats,
     ) -> None:
         reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
-        inverse = memory.stages.inverse[stage]
+        inverse, scratch = memory.stages.inverse[stage], memory.scratch
         for k in range(estimates.size):
             estimates[k], widths[k] = 0.0, 0.0
             if alive[k] > 0.0:
-                widths[k] = reach * image_of(inverse, features, k, memory.x, memory.image)
-                combine(memory.sums[stage], memory.image, memory.buffer)
-                estimates[k] = median(memory.buffer, 0, self.plays)
+                widths[k] = reach * image_of(inverse, features, k, scratch.x, scratch.image)
+                combine(memory.sums[stage], scratch.image, scratch.buffer)
+                estimates[k] = median(scratch.buffer, 0, self.plays)
 
     def tally(self, state: MedianMemory) -> tuple[int, int, int]:
         stored = 0

@@ -21,14 +21,11 @@ class StagesState(NamedTuple):
 
     memory: Any
     learned: Integers
-    alive: Floats
-    estimate: Floats
-    width: Floats
+    scratch: Floats  # one arm: alive, its estimate and its width
 
 
 def make_state(base: PerArmEstimator) -> StagesState:
-    learned = np.zeros(1, np.int64)
-    return StagesState(base.init(), learned, np.ones(1), np.zeros(1), np.zeros(1))
+    return StagesState(base.init(), np.zeros(1, np.int64), np.zeros((3, 1)))
 
 
 def base_sound(base: PerArmEstimator, state: StagesState) -> bool:
@@ -41,9 +38,11 @@ def estimate_arm_at(
     base: PerArmEstimator, state: StagesState, stage: int, x: Floats
 ) -> tuple[float, float]:
     """Mean and width of one arm from the data of a stage."""
-    features = x.reshape((x.size, 1))
-    estimate_arms(base, state.memory, stage, features, state.alive, state.estimate, state.width)
-    return state.estimate[0], state.width[0]
+    features, alive = x.reshape((x.size, 1)), state.scratch[0]
+    estimate, width = state.scratch[1], state.scratch[2]
+    alive[0] = 1.0
+    estimate_arms(base, state.memory, stage, features, alive, estimate, width)
+    return estimate[0], width[0]
 
 
 @jitable
@@ -117,6 +116,11 @@ class BaseUCB(NamedTuple):
     def sound(self, state: StagesState) -> bool:
         return base_sound(self.base, state)
 
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ()
+
     def init(self) -> StagesState:
         return make_state(self.base)
 
@@ -180,6 +184,11 @@ class Elimination(NamedTuple):
 
     def sound(self, state: StagesState) -> bool:
         return base_sound(self.base, state)
+
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ()
 
     def init(self) -> StagesState:
         return make_state(self.base)

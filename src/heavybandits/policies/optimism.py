@@ -60,6 +60,11 @@ class Optimism(NamedTuple):
         """Decisions there is room for, if the estimator keeps them; None for no limit."""
         return getattr(self.estimator, "capacity", None)
 
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ()
+
     def init(self) -> OptimismState:
         return OptimismState(self.estimator.init(), self.filter.init())
 

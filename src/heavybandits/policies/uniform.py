@@ -39,6 +39,11 @@ class Uniform(NamedTuple):
     def finite_only(self) -> bool:
         return True
 
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ("counts",)
+
     def init(self) -> UniformState:
         return UniformState(np.zeros(2, np.int64), np.zeros(1))
 

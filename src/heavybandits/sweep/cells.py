@@ -8,17 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..support.container import canonical
 from ..support.errors import InvalidInput
 from ..support.validation import positive
-
-
-def canonical(value: Any) -> str:
-    """The one JSON text of a value: keys sorted, no spaces, floats in their shortest exact form.
-
-    >>> canonical({"b": 0.1, "a": [1, None]})
-    '{"a":[1,null],"b":0.1}'
-    """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def resolve(name: str) -> Callable[..., Any]:
@@ -48,7 +40,7 @@ class Cell:
     function : "package.module:function"; it is called with the settings as keywords, takes its
         seeds from them alone and returns a dict of arrays, numbers and strings.
     settings : plain JSON (numbers, strings, bools, lists, dicts, None). Parts are written with
-        `state.describe`. 1 and 1.0 are different settings.
+        `describe`. 1 and 1.0 are different settings.
     code : a stamp of the code that matters: change it and the cell is another cell.
     label : for people. Not part of the key.
     weight : expected cost relative to other cells, for the time left. Not part of the key.

@@ -5,9 +5,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..support.container import canonical
 from ..support.errors import SweepError
 from ..support.files import replace_atomically
-from .cells import Cell, canonical
+from .cells import Cell
 from .worker import refusal
 
 try:

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..agents import state
-from ..engine.identity import build
+from ..engine.identity import build, known_parts
+from ..families import library_parts
 from ..policies.checks import check_match, check_policies
-from ..simulation.problem import check_problem
+from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_cell
-from ..support.errors import InvalidInput
 from ..support.validation import whole
 from .cells import resolve
 
@@ -31,11 +30,12 @@ def simulate_cell(
 
     Parameters
     ----------
-    policy, problem : as `state.describe` writes them.
+    policy, problem : as `describe` writes them.
     checkpoints : how many plays to report at, evenly spaced, or which.
     parts : "module:Class" of parts of your own that they use.
 
     >>> import heavybandits as hb
+    >>> from heavybandits.engine.identity import describe
     >>> policy = describe(hb.linucb(dim=2, radius=1.0))
     >>> problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian(1.0))
     >>> result = simulate_cell(policy, describe(problem), 40, 1, 3, seed=0, checkpoints=4)
@@ -62,18 +62,10 @@ def simulate_cell(
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:
-    """The part, policy or problem that `state.describe` described.
+    """The part, policy or problem that `describe` described; `parts` are those of your own.
 
-    >>> build_parts({"part": "StudentT", "fields": {"dof": 3.0, "scale": 2.0}})
-    StudentT(dof=3.0, scale=2.0)
+    >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
+    Logistic()
     """
-    return build(description, known_parts(parts or []))
-
-
-def known_parts(names: list[str]) -> dict[str, Any]:
-    """The parts of the library by name, and those named as "module:Class"."""
-    own = {name: resolve(name) for name in names}
-    for name, item in own.items():
-        if not (isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")):
-            raise InvalidInput(f"parts must name NamedTuples, got {name!r}")
-    return state.known_parts() | {item.__name__: item for item in own.values()}
+    own: list[Any] = [resolve(name) for name in parts or []]
+    return build(description, known_parts(library_parts().values(), [Problem], own))

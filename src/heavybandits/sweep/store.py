@@ -9,7 +9,6 @@ import io
 import json
 import math
 import shutil
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,21 +17,20 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.container import (
+    ContainerError,
+    Format,
+    canonical,
+    read_container,
+    write_container,
+)
+from ..support.container import digest as digest_of
 from ..support.errors import CellError, InvalidInput, SweepError
 from ..support.files import replace_atomically
-from .cells import Cell, canonical
+from .cells import Cell
 
-FORMAT = 1
-HEADER = "header.json"
+FORMAT = Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
-_EPOCH = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the date of every entry: a file must not depend on when it was made
 
 
 def cell_path(folder: str | Path, cell: Cell) -> Path:
@@ -44,10 +42,8 @@ def timing_path(folder: str | Path, cell: Cell) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """The versions that a number can depend on."""
-    from .. import __version__
-
-    return {"heavybandits": __version__, "numba": numba.__version__, "numpy": np.__version__}
+    """The versions below us that a number can depend on; our own code is in the key."""
+    return {"numba": numba.__version__, "numpy": np.__version__}
 
 
 # ---- writing
@@ -67,22 +63,13 @@ def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings
 def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
     """The bytes of the file of a cell: an uncompressed npz with a header, nothing pickled."""
     arrays = {name: as_array(name, result[name]) for name in sorted(result)}
-    blobs = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
     body = {
-        "format": FORMAT,
         "cell": [cell.function, cell.settings, cell.code],
         "scalars": [name for name in arrays if not isinstance(result[name], np.ndarray)],
         "timings": clocks,
         "versions": versions(),
     }
-    header = canonical({"body": body, "sha256": _digest(body, blobs)}).encode()
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
-        for name, blob in [(HEADER, header), *blobs.items()]:
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            file.writestr(entry, blob)
-    return buffer.getvalue()
+    return write_container(FORMAT, body, {f"{name}.npy": _npy(a) for name, a in arrays.items()})
 
 
 def as_array(name: Any, value: Any) -> NDArray[Any]:
@@ -106,13 +93,6 @@ def _npy(array: NDArray[Any]) -> bytes:
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
     return buffer.getvalue()
-
-
-def _digest(body: dict[str, Any], blobs: dict[str, bytes]) -> str:
-    digest = hashlib.sha256(canonical(body).encode())
-    for name in sorted(blobs):
-        digest.update(f"{name}:{len(blobs[name])}:".encode() + blobs[name])
-    return digest.hexdigest()
 
 
 # ---- reading
@@ -141,43 +121,42 @@ def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> di
         _check_versions(body["versions"])
     result = {}
     for name, blob in blobs.items():
-        array = np.lib.format.read_array(io.BytesIO(blob), allow_pickle=False)
+        array = _from_npy(blob)
         name = name.removesuffix(".npy")
         result[name] = array[()].item() if name in body["scalars"] else array
     return result | _load_timings(timing_path(folder, cell), body["timings"])
 
 
-def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, bytes]]:
+def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file, if it is whole and that of this cell."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as file:
-            entries = file.infolist()
-            if sum(e.file_size for e in entries) > len(data):
-                raise CellError("claims more data than it holds")
-            blobs = {e.filename: file.read(e) for e in entries}
-        header = json.loads(blobs.pop(HEADER))
-        body = header["body"]
-        whole = header["sha256"] == _digest(body, blobs)
-        known, found = body["format"] == FORMAT, body["cell"]
-    except CellError:
-        raise
-    except Exception as error:  # a mangled file can fail in any way, and all of them mean the same
-        raise CellError(f"is damaged: {error}") from error
-    if not whole:
-        raise CellError("is damaged: its checksum does not match")
-    if not known:
-        raise CellError(f"has format {body['format']}, this version reads {FORMAT}")
+        body, blobs = read_container(FORMAT, data)
+        found = body["cell"]
+    except ContainerError as error:
+        raise CellError(str(error)) from error
+    except Exception as error:  # a made-up file can fail in any way, and all mean the same
+        raise CellError(f"is damaged: {error!r}") from error
     if found != [cell.function, cell.settings, cell.code]:
         raise CellError("is that of another cell")
     return body, blobs
 
 
+def _from_npy(blob: memoryview) -> NDArray[Any]:
+    """The array of an npy file. Its header sizes nothing that the file cannot fill."""
+    stream = io.BytesIO(blob)
+    np.lib.format.read_magic(stream)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    data = blob[stream.tell() :]
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data):
+        raise CellError("is damaged: an array is not as long as it says")
+    array = np.ndarray(shape, dtype, data, order="F" if fortran else "C")
+    return array.copy(order="C")
+
+
 def _check_versions(made: dict[str, str]) -> None:
-    """The code of ours that matters is in the key; that of the two libraries below us is not."""
-    here = versions()
-    for name in ("numba", "numpy"):
-        if made[name] != here[name]:
-            raise CellError(f"was made with {name} {made[name]}, this is {here[name]}")
+    for name, here in versions().items():
+        if made[name] != here:
+            raise CellError(f"was made with {name} {made[name]}, this is {here}")
 
 
 def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
@@ -197,7 +176,7 @@ def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
         if not path.exists():
             raise SweepError(f"{cell.name} has no result in {folder}")
         _, blobs = unpack(path.read_bytes(), cell)
-        total.update(f"{cell.key}:{_digest({}, blobs)};".encode())
+        total.update(f"{cell.key}:{digest_of('', blobs)};".encode())
     return total.hexdigest()
 
 

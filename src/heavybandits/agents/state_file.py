@@ -1,0 +1,151 @@
+"""State files: an agent in one zip of plain arrays and a JSON header. No pickle, nothing that runs.
+
+Everything is checked before it is believed: sizes against the file, names and shapes against what
+the policy itself makes, numbers for being finite, all of it against a SHA-256. Parts are built from
+the classes of the library and those that the caller names; a file cannot add to them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..engine.bounds import bounded_array
+from ..engine.identity import build, describe, known_parts
+from ..families import library_parts
+from ..policies.checks import check_policies
+from ..support.container import ContainerError, Format, canonical, read_container, write_container
+from ..support.errors import StateError
+from ..support.validation import finite_number, whole
+from .book import MOST_EXPIRED, Book
+from .generators import make_generator, position_of
+from .state import AgentState
+from .state_arrays import LARGEST_NUMBER, check_size, check_state, fill, kept, shapes_of
+from .tickets import Decision, make_limits
+
+FORMAT = Format("state file")
+DATABASE = b"SQLite format 3\0"  # how a ledger begins
+
+
+# ---- to bytes
+
+
+def pack(state: AgentState) -> bytes:
+    """The state as the bytes of a state file. Equal states have equal bytes."""
+    arrays = kept(state.learned)
+    blobs = {f"{name}.bin": array.tobytes() for name, array in arrays.items()}
+    body = {
+        "policy": describe(state.policy),
+        "arrays": shapes_of(arrays),
+        "book": _describe_book(state.book),
+        "limits": state.limits._asdict(),
+        "generator": position_of(state.generator),
+    }
+    try:
+        return write_container(FORMAT, body, blobs)
+    except ContainerError as error:
+        raise StateError(f"the state file {error}") from error
+
+
+def _describe_book(book: Book) -> dict[str, Any]:
+    decisions = dict.fromkeys([*book.open, *book.pending.values()])
+    return {
+        "issued": book.issued,
+        "counts": book.counts,
+        "expired": list(book.expired),
+        "decisions": [_describe_decision(d, d in book.open) for d in decisions],
+    }
+
+
+def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
+    return {
+        "arm": decision.arm,
+        "features": decision.features.tolist(),
+        "estimate": decision.estimate,
+        "width": decision.width,
+        "rewards": [[n, reward, decision.times[n]] for n, reward in decision.rewards.items()],
+        "open": is_open,
+    }
+
+
+# ---- and back
+
+
+def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> AgentState:
+    """The state in the bytes of a state file, or a StateError that says what is wrong.
+
+    With a policy, the file must be of that policy, and no part is built.
+    """
+    known = known_parts(library_parts().values(), parts)
+    if data.startswith(DATABASE):
+        raise StateError("this is a ledger: open it with Agent(policy, ledger=path)")
+    try:
+        body, blobs = read_container(FORMAT, data)
+        if policy is None:
+            policy = check_policies(build(body["policy"], known))["policy"]
+            check_size(policy, sum(map(len, blobs.values())))
+        elif canonical(body["policy"]) != canonical(describe(policy)):
+            raise StateError("the state is that of another policy")
+        return _restore(policy, body, blobs)
+    except StateError:
+        raise
+    except ContainerError as error:
+        raise StateError(f"the state file {error}") from error
+    except (MemoryError, OverflowError, RecursionError) as error:
+        raise StateError("the state file asks for more memory than it holds data for") from error
+    except Exception as error:  # whatever a hostile file provokes, it is the file's fault
+        raise StateError(f"the state file is not well formed: {error}") from error
+
+
+def _restore(policy: Any, body: dict[str, Any], blobs: dict[str, Any]) -> AgentState:
+    limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
+    book = _restore_book(policy, body["book"])
+    learned = policy.init()
+    fill(learned, body["arrays"], blobs)
+    check_state(policy, learned)
+    return AgentState(policy, learned, book, generator, limits)
+
+
+def _restore_book(policy: Any, body: dict[str, Any]) -> Book:
+    book = Book(_count("issued", body["issued"]))
+    book.counts = {name: _count(name, body["counts"][name]) for name in book.counts}
+    book.expired = {_count("ticket", number): None for number in body["expired"]}
+    if len(book.expired) > MOST_EXPIRED or any(n >= book.issued for n in book.expired):
+        raise StateError("the state file holds tickets that cannot have expired")
+    for entry in body["decisions"]:
+        decision = _restore_decision(policy, entry, book.issued)
+        waiting = {n: decision for n, reward in decision.rewards.items() if reward is None}
+        asks = decision.left > 0 if entry["open"] else decision.left == 0 and len(waiting) > 0
+        if not asks or not book.pending.keys().isdisjoint(waiting):
+            raise StateError("the state file holds a decision that cannot be")
+        book.pending |= waiting
+        if entry["open"]:
+            book.open.append(decision)
+    book.pending = dict(sorted(book.pending.items()))
+    return book
+
+
+def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decision:
+    decision = make_decision(policy, *(entry[n] for n in ("arm", "features", "estimate", "width")))
+    for number, reward, asked in entry["rewards"]:
+        if _count("ticket", number) >= issued or number in decision.rewards:
+            raise StateError(f"the state file holds a ticket {number} that cannot be")
+        decision.rewards[number] = None if reward is None else finite_number("reward", reward)
+        decision.times[number] = finite_number("time", asked)
+    return decision
+
+
+def make_decision(policy: Any, arm: Any, features: Any, estimate: Any, width: Any) -> Decision:
+    """A decision read from somewhere: what compiled code will meet is checked as at the door."""
+    return Decision(
+        whole("arm", arm, least=-1),
+        bounded_array("features", features, (policy.dim,)),
+        finite_number("estimate", estimate),
+        finite_number("width", width),
+        policy.plays,
+    )
+
+
+def _count(name: str, value: Any) -> int:
+    number = whole(name, value, least=0)
+    if number >= LARGEST_NUMBER:
+        raise StateError(f"{name} in the state file is {number}, which is too many")
+    return number

@@ -1,0 +1,3 @@
+"""The version of the library: everything that is written to a disk carries it."""
+
+__version__ = "0.1.0"
