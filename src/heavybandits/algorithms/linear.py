@@ -4,25 +4,14 @@ import math
 
 from ..engine.contracts import Filter, Radius
 from ..engine.parts import cast, check_part
-from ..estimators import (
-    ManyRidges,
-    Ridge,
-    TruncatedHistory,
-)
+from ..estimators import ManyRidges, Ridge, TruncatedHistory
 from ..filters import MedianOfMeans, Raw, TruncateByTime
 from ..policies import Optimism
-from ..radii import (
-    Constant,
-    MiniBatchRegion,
-    Powered,
-    Scaled,
-    SelfNormalised,
-    TruncatedRegion,
-)
+from ..radii import Constant, MiniBatchRegion, Powered, Scaled, SelfNormalised, TruncatedRegion
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
-from ..support.validation import fraction, positive, whole
-from .finite import excess, round_up
+from ..support.validation import fraction, one_of, positive, whole
+from .shared import excess, round_up
 
 
 def linucb(
@@ -46,33 +35,30 @@ def linucb(
         for the constant radius alpha of Li et al. (2010).
     filter : any filter part, e.g. `Clip(level=2.0)`.
 
+    >>> from heavybandits.filters import Truncate
     >>> linucb(dim=3, radius=1.0, filter=Truncate(2.0)).filter
     Truncate(level=2.0, plays=1)
     """
     ridge = Ridge(whole("dim", dim), positive("penalty", penalty))
-    spread, norm = positive("noise_scale", noise_scale), positive("norm", norm)
+    scale, norm = positive("noise_scale", noise_scale), positive("norm", norm)
     delta = fraction("delta", delta)
-    if radius is None:
-        region: Radius = SelfNormalised(spread, norm, ridge.penalty, delta)
-    else:
-        region = Constant(positive("radius", radius) ** 2)
+    region: Radius = SelfNormalised(scale, norm, ridge.penalty, delta)
+    if radius is not None:
+        region = Constant(_square("radius", radius))
     return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-    return value
+def _square(name: str, value: float) -> float:
+    if positive(name, value) > 1e150:
+        raise InvalidInput(f"{name} must be at most 1e150, or its square is no number, got {value}")
+    return float(value) ** 2
 
 
 def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
     """The radius of the theorem, or c times it."""
-    return (
-        radius if radius_scale is None else Scaled(radius, positive("radius_scale", radius_scale))
-    )
-
-
-# ---- linear, one region
+    if radius_scale is None:
+        return radius
+    return Scaled(radius, positive("radius_scale", radius_scale))
 
 
 def crt(
@@ -101,7 +87,7 @@ def crt(
     TruncateByTime(power=0.25, scale=1.0, plays=1)
     """
     eps, norm = check_epsilon(epsilon), positive("norm", norm)
-    corollary = _one_of("reading", reading, ("theorem", "corollary")) == "corollary"
+    corollary = one_of("reading", reading, ("theorem", "corollary")) == "corollary"
     power = 1.0 / (1.0 + eps)
     region = TruncatedRegion(
         positive("moment", moment), power, norm, fraction("delta", delta), corollary
@@ -142,7 +128,7 @@ def mom(
     """
     eps, delta = check_epsilon(epsilon), fraction("delta", delta)
     horizon, norm = whole("horizon", horizon), positive("norm", norm)
-    printed = _one_of("reading", reading, ("union", "printed")) == "printed"
+    printed = one_of("reading", reading, ("union", "printed")) == "printed"
     if plays is None:
         epochs = round_up(math.pow(horizon, 2.0 * eps / (1.0 + 3.0 * eps)))
         plays = -(-horizon // epochs)
@@ -189,7 +175,7 @@ def tofu(
     """
     eps, dim, horizon = check_epsilon(epsilon), whole("dim", dim), whole("horizon", horizon)
     moment, penalty = positive("moment", moment), positive("penalty", penalty)
-    printed = _one_of("reading", reading, ("consistent", "printed")) == "printed"
+    printed = one_of("reading", reading, ("consistent", "printed")) == "printed"
     union = math.log(2.0 * dim * horizon / fraction("delta", delta))
     inner = union - math.log(dim) if printed else union
     level = math.pow(moment / inner, 1.0 / (1.0 + eps))
