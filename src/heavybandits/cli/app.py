@@ -23,7 +23,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (SweepError, ModuleNotFoundError) as error:
+        except (SweepError, ModuleNotFoundError, NotImplementedError) as error:
             raise click.ClickException(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
@@ -31,7 +31,7 @@ class Group(click.Group):
             ) from error
         except ArithmeticError as error:
             raise click.ClickException(
-                f"these numbers are too large or too small to compute with ({error})"
+                f"these numbers are too large or too small to compute with ({error.args[-1]})"
             ) from error
         except BrokenPipeError:  # who read our output has left: click knows what to do
             raise
@@ -45,9 +45,9 @@ def cli() -> None:
     """Contextual bandits whose rewards have heavy tails.
 
     \b
-    heavybandits reproduce --quick          the paper, in about two minutes
-    heavybandits simulate CRTM OL2M         two algorithms on one problem
-    heavybandits bounds --horizon 1000000   what the theorems promise
+    heavybandits reproduce --quick                             the paper, in about two minutes
+    heavybandits simulate CRTM OL2M --low -1 --constant 0.001  two algorithms on one problem
+    heavybandits bounds --horizon 1000000                      what the theorems promise
     """
 
 

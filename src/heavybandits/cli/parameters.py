@@ -32,7 +32,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
 
 COUNT, TWO = Number(1, 10**12), Number(2, 10**9)
 REPETITIONS, WORKERS, SEED = Number(1, 10**5), Number(1, 1024), Number(0, 2**63 - 1)
-CHANCE = Number(1e-300, 1.0)
+CHANCE = Number(1e-200, 1.0)
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg]
@@ -84,7 +84,7 @@ class NewFile(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:
         path = Path(value)
         if path.suffix.lower() not in self.formats:
-            self.fail(f"{value!r} must end in {' or '.join(self.formats)}.", param, ctx)
+            self.fail(f"{value!r} must end in one of {', '.join(self.formats)}.", param, ctx)
         try:
             there = path.exists()
             path.open("ab").close()

@@ -14,6 +14,7 @@ from ..paper.running import Runner, Stored
 from ..reporting.style import shown
 from ..reporting.tables import to_text
 from ..reporting.verdicts import Verdict
+from ..sweep.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json
 
@@ -24,7 +25,6 @@ def common_options(command: Any) -> Any:
     """What `reproduce` and `report` share."""
     for option in (
         click.option("--json", "machine", is_flag=True, help="Machine-readable output."),
-        click.option("--quiet", is_flag=True, help="No progress."),
         click.option(
             "--out",
             type=Folder(),
@@ -48,15 +48,18 @@ def common_options(command: Any) -> Any:
 
 @click.command()
 @common_options
+@click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--jobs", type=WORKERS, help="Workers; all cores by default.")
 @click.option(
     "--backend",
-    type=click.Choice(["loky", "sequential", "threads", "dask", "ray"]),
+    type=click.Choice(list(BACKENDS)),
     default="loky",
     show_default=True,
 )
 @click.option("--address", help="Of a Dask or Ray cluster that is already there.")
-def reproduce(jobs: int | None, backend: str, address: str | None, **options: Any) -> None:
+def reproduce(
+    quiet: bool, jobs: int | None, backend: str, address: str | None, **options: Any
+) -> None:
     """Run the paper's experiments and judge its claims.
 
     Without NAMES, all experiments of the profile. Results are kept as they finish: kill it at any
@@ -70,7 +73,7 @@ def reproduce(jobs: int | None, backend: str, address: str | None, **options: An
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     """
     where: dict[str, Any] = {"jobs": jobs, "backend": backend, "address": address}
-    conclude(Runner(options["out"], quiet=options["quiet"], **where), **options)
+    conclude(Runner(options["out"], quiet=quiet, **where), not quiet, **options)
 
 
 @click.command()
@@ -81,23 +84,23 @@ def report(**options: Any) -> None:
     \b
     heavybandits report --quick
     """
-    conclude(Stored(options["out"]), **options)
+    conclude(Stored(options["out"]), False, **options)
 
 
 def conclude(
     compute: Any,
+    aloud: bool,
     names: Sequence[str],
     profile: str | None,
     repetitions: int | None,
     seed: int | None,
     out: Path,
-    quiet: bool,
     machine: bool,
 ) -> None:
     """Run, write the report, print the verdicts, and leave with the right code."""
 
     def announce(text: str) -> None:
-        if not quiet:
+        if aloud:
             click.echo(text, err=True)
 
     known = PROFILES[profile or "default"]

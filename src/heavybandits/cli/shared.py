@@ -66,7 +66,7 @@ def make_problem(given: Mapping[str, Any]) -> Problem:
     size, dim = given["arms"], given["dim"]
     if dim * max(dim, size) > LARGEST:
         raise InvalidInput(
-            f"dim x dim and dim x arms must be at most {LARGEST:.0e}, got {dim} and {size} arms"
+            f"dim x dim and dim x arms must be at most {LARGEST:.0e}, got dim {dim}, {size} arms"
         )
     features = arms.REGISTRY[given["changes"]].make(size, dim, given["low"])
     return check_problem(Problem(features, given["link"], given["noise"]))

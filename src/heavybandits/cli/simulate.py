@@ -18,6 +18,19 @@ from .shared import finite_moment, make_problem, print_json, problem_options, ru
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
 
 
+class Playing(click.Command):
+    """A command on algorithms: its help names them all."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Algorithms"):
+            formatter.write_text(", ".join(CATALOGUE))
+
+
+ALGORITHMS = click.argument(
+    "algorithms", nargs=-1, required=True, type=OneOf(CATALOGUE), metavar="ALGORITHMS..."
+)
+
+
 def run(names: tuple[str, ...], constant: float | None, options: dict[str, Any]) -> Result:
     """Simulate the named algorithms at one constant on the problem of the options."""
     problem = make_problem(options)
@@ -56,8 +69,8 @@ def remark(result: Result, constant: float | None) -> None:
         )
 
 
-@click.command()
-@click.argument("algorithms", nargs=-1, required=True, type=OneOf(CATALOGUE))
+@click.command(cls=Playing, short_help="Let ALGORITHMS play one problem.")
+@ALGORITHMS
 @problem_options
 @run_options
 @click.option(
@@ -76,8 +89,8 @@ def simulate(
     """Let ALGORITHMS play one problem; final regret of each, and of random play.
 
     \b
-    heavybandits simulate CRTM OL2M --horizon 100000 --constant 0.001
-    heavybandits simulate CRTM --noise pareto:1.5:1 --changes fresh --plot regret.png
+    heavybandits simulate CRTM OL2M --low -1 --constant 0.001
+    heavybandits simulate TOFU LinUCB --link identity --low -1 --constant 0.01 --plot regret.png
     """
     result = run((*algorithms, RANDOM), constant, options)
     if out is not None:
@@ -89,8 +102,8 @@ def simulate(
     remark(result, constant)
 
 
-@click.command(short_help="Search the constant c of ALGORITHMS.")
-@click.argument("algorithms", nargs=-1, required=True, type=OneOf(CATALOGUE))
+@click.command(cls=Playing, short_help="Search the constant c of ALGORITHMS.")
+@ALGORITHMS
 @problem_options
 @run_options
 @click.option(
@@ -106,7 +119,7 @@ def tune(algorithms: tuple[str, ...], constants: int, as_json: bool, **options: 
     Report a tuned algorithm on another --seed than it was tuned on.
 
     \b
-    heavybandits tune CRTM OL2M GLOC --horizon 100000 --seed 1
+    heavybandits tune CRTM OL2M GLOC --low -1 --seed 1
     """
     points, names = grid(constants), dict.fromkeys(algorithms)
     results = {c: run(tuple(names), c, options) for c in points}
