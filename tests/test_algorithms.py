@@ -21,12 +21,12 @@ PAPER: dict[str, Any] = {"dim": 10, "horizon": 10**6}
 
 
 def test_constants_of_crtm():
-    policy = hb.crtm(**PAPER, moment=3.534446647)
+    policy: Any = hb.crtm(**PAPER, moment=3.534446647)
     assert policy.filter.level == pytest.approx(18.2690, abs=5e-5)
     assert policy.radius.squared == pytest.approx(2.9342e7, rel=1e-5)
     assert policy.estimator.curvature == pytest.approx(0.196611933 / 2, abs=1e-9)
     assert policy.estimator.penalty == 1.0
-    tuned = hb.crtm(**PAPER, moment=3.534446647, gamma_scale=1.0)
+    tuned: Any = hb.crtm(**PAPER, moment=3.534446647, gamma_scale=1.0)
     assert tuned.radius.squared == pytest.approx(2280.3643, abs=5e-5)
 
 
@@ -43,7 +43,7 @@ def test_constants_of_crmm():
 
 
 def test_constants_of_ol2m():
-    policy = hb.ol2m(dim=10, curvature="original")
+    policy: Any = hb.ol2m(dim=10, curvature="original")
     assert policy.radius.beta == pytest.approx(0.134471, abs=5e-7)
     assert policy.estimator.curvature == pytest.approx(0.134471 / 2, abs=5e-7)
     estimate = policy.estimator.init()
@@ -108,7 +108,7 @@ def test_trace_of_ol2m():
 # ---- textbook twins
 
 DIM, SIZE = 3, 5
-FILTERS = {
+FILTERS: dict[str, tuple[Any, Any]] = {
     "raw": (hb.filters.Raw(), naive.raw),
     "truncate": (hb.filters.Truncate(1.5), naive.truncate(1.5)),
     "clip": (hb.filters.Clip(1.5), naive.clip(1.5)),

@@ -341,13 +341,14 @@ PAPER: dict[str, Any] = {"dim": 10, "horizon": 10**6}
 
 
 def test_constants_of_the_means_of_medians():
-    for policy in (hb.ol2m_mom(**PAPER), hb.gloc_mom(**PAPER)):
+    policies: list[Any] = [hb.ol2m_mom(**PAPER), hb.gloc_mom(**PAPER)]
+    for policy in policies:
         assert (policy.filter.plays, policy.filter.group) == (10206, 306)
         assert policy.filter.plays // policy.filter.group == 33
 
 
 def test_constants_of_menu_and_tofu():
-    policy = hb.menu(**PAPER, moment=3.0)
+    policy: Any = hb.menu(**PAPER, moment=3.0)
     assert (policy.plays, 10**6 // policy.plays) == (467, 2141)
     assert policy.radius.radius(None, 7) == pytest.approx(52.2950, abs=5e-5)
     assert policy.radius.radius(None, 0) == 1.0
@@ -359,15 +360,16 @@ def test_constants_of_menu_and_tofu():
 
 
 def test_constants_of_mom():
-    policy = hb.mom(**PAPER, moment=3.0, reading="printed")
+    policy: Any = hb.mom(**PAPER, moment=3.0, reading="printed")
     assert (policy.plays, policy.filter.blocks, policy.radius.epochs) == (1000, 42, 1000)
     assert policy.plays // policy.filter.blocks == 23
-    assert hb.mom(**PAPER, moment=3.0).filter.blocks == math.floor(8 * math.log(2e5))
+    policy = hb.mom(**PAPER, moment=3.0)
+    assert policy.filter.blocks == math.floor(8 * math.log(2e5))
 
 
 def test_constants_of_the_masters():
-    btc = hb.supbtc(**PAPER, arms=20, moment=3.534446647)
-    bmm = hb.supbmm(**PAPER, arms=20, moment=3.0)
+    btc: Any = hb.supbtc(**PAPER, arms=20, moment=3.534446647)
+    bmm: Any = hb.supbmm(**PAPER, arms=20, moment=3.0)
     assert btc.base.stages == bmm.base.stages == 13
     assert (bmm.plays, 10**6 // bmm.plays) == (198, 5050)
     assert btc.base.radius.scale == pytest.approx(33.2478, abs=5e-5)
@@ -435,7 +437,8 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
     dim, horizon, rng = 6, 400, np.random.default_rng(3)
     policy = hb.tofu(dim=dim, horizon=horizon, moment=0.3)
     twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 0.3, 1.0, DELTA))
-    state, theta = policy.init(), rng.normal(size=dim) / 2
+    state: Any = policy.init()
+    theta = rng.normal(size=dim) / 2
     for t in range(horizon):
         x = rng.normal(size=dim)
         x = np.abs(x) * np.linspace(1.0, 0.1, dim) if t % 3 == 0 else x
@@ -480,7 +483,7 @@ def test_blocks_keep_the_plays_of_their_levels(order):
 # ---- 4. the same bits, and better than chance
 
 FIXED = hb.arms.Fixed(ARMS, DIM, -1.0)
-NOISES = {"t_3": hb.noises.StudentT(3.0, 0.5), "Pareto": hb.noises.Pareto(2.1, 0.2)}
+NOISES: dict[str, Any] = {"t_3": hb.noises.StudentT(3.0, 0.5), "Pareto": hb.noises.Pareto(2.1, 0.2)}
 
 
 @pytest.mark.parametrize("name", [*ROWS, "uniform"])

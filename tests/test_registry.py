@@ -13,7 +13,8 @@ import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
 from heavybandits.algorithms.catalogue import CATALOGUE, RAW, Algorithm, example
 from heavybandits.cli.app import cli
-from heavybandits.noises.checks import check_noise
+from heavybandits.engine.contracts import Noise
+from heavybandits.engine.parts import check_part
 from heavybandits.paper.roster import make_policy, setting
 from heavybandits.support.registry import Entry, make_named
 
@@ -58,7 +59,7 @@ def test_a_planted_row_is_on_the_command_line():
 @pytest.mark.usefixtures("row")
 def test_a_planted_row_is_in_the_roster_of_the_experiments():
     known = setting(hb.noises.StudentT(3.0), dim=4, horizon=100)
-    policy = make_policy("Planted", known, 0.5)
+    policy: Any = make_policy("Planted", known, 0.5)
     assert policy.dim == 4
     assert policy.radius.squared == (0.5 * known.raw_moment) ** 2
 
@@ -109,7 +110,7 @@ ROWS = [(kind, name) for kind, registry in REGISTRIES.items() for name in regist
 
 @pytest.mark.parametrize("name", noises.REGISTRY)
 def test_a_noise_is_made_by_its_name_and_its_numbers(name):
-    check_noise(make_named("noise", name, noises.REGISTRY))
+    check_part("noise", make_named("noise", name, noises.REGISTRY), Noise)
     numbers = [1.5 + 0.1 * i for i in range(len(noises.REGISTRY[name].numbers))]
     if name == "stable":
         numbers[1] = -0.5

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..engine.contracts import Policy
 from ..policies import Uniform
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
@@ -27,7 +28,7 @@ class Algorithm(NamedTuple):
     ('T d', 'radius_scale')
     """
 
-    make: Callable[..., Any]
+    make: Callable[..., Policy]
     paper: str
     model: str  # of the mean reward
     moment: str | None  # the one it is told: RAW, u; CENTRAL, v; or none
@@ -52,7 +53,7 @@ class Algorithm(NamedTuple):
         takes = inspect.signature(self.make).parameters
         return next((name for name in _TUNED if name in takes), None)
 
-    def build(self, constant: float | None = None, **known: Any) -> Any:
+    def build(self, constant: float | None = None, **known: Any) -> Policy:
         """The policy, told what it takes of what is known; `constant` is for the tuned argument.
 
         Of `raw_moment` and `central_moment` it gets the one that its theorem is about.
@@ -119,7 +120,7 @@ CATALOGUE: dict[str, Algorithm] = {
 SIZES: dict[str, Any] = {"dim": 100, "horizon": 10_000, "arms": 20}
 
 
-def example(name: str) -> Any:
+def example(name: str) -> Policy:
     """The policy of this name for d = 100, T = 10^4, K = 20, with the constants of its theorem.
 
     >>> example("CRMM").plays
@@ -128,7 +129,7 @@ def example(name: str) -> Any:
     return CATALOGUE[name].build(**SIZES, raw_moment=3.0, central_moment=3.0)
 
 
-def arm_sets(policy: Any) -> str:
+def arm_sets(policy: Policy) -> str:
     """Which arm sets this policy can play.
 
     >>> arm_sets(example("CRTM")), arm_sets(example("SupBMM"))

@@ -48,7 +48,7 @@ def btc(
     Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
     is played. This is what the code that circulates as SupBTC does, and most likely what Xue et al.
     (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `moment` (raw) and
-    K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) a round, memory
+    K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) per round, space
     T(d + K): it refuses to go beyond `horizon`.
 
     Parameters
@@ -84,7 +84,7 @@ def bmm(
 
     Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
     regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `moment`
-    (central) and arms that stand still for r plays. O(K d (d + r)) a decision.
+    (central) and arms that stand still for r plays. O(K d (d + r)) per decision.
 
     Parameters
     ----------

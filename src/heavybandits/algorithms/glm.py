@@ -43,7 +43,7 @@ def crtm(
     the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
 
     Assumes E|y|^{1+epsilon} <= `moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`. Arms
-    may change at every round. O(K d^2) a round, O(d^2) memory, regret
+    may change at every round. O(K d^2) per round, O(d^2) space, regret
     O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
@@ -159,13 +159,13 @@ def ol2m(
 ) -> Optimism:
     """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
 
-    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) a
+    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
     round; regret O~(d sqrt(T)).
 
     Parameters
     ----------
     gamma_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
-    curvature : "kappa" adds kappa/2 x x^T a round, as Xue et al. describe it; "original" adds
+    curvature : "kappa" adds kappa/2 x x^T per round, as Xue et al. describe it; "original" adds
         beta/2, beta = 1/(2(1 + e^S)), as Zhang et al. do; or that number.
     projection : "exact" as in the original; "none" is equation (2) of Xue et al.
 
@@ -201,7 +201,7 @@ def gloc(
 
     Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
     noise that is sub-Gaussian at R = `noise_scale` (None for sqrt(L), that of a canonical model).
-    Anytime; O(K d^2) a round; regret O~((L(L + R)/kappa) d sqrt(T)).
+    Anytime; O(K d^2) per round; regret O~((L(L + R)/kappa) d sqrt(T)).
 
     Parameters
     ----------

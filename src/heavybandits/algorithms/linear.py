@@ -75,7 +75,7 @@ def crt(
 
     The t-th reward counts as zero if |y| > t^{1/(2(1+eps))}, once and for good; ridge regression on
     the rest. Assumes E|y|^{1+eps} <= `moment` (they bound the noise, but their proof needs the raw
-    moment). Anytime; O(K d^2) a round; regret O~(d T^{(2+eps)/(2(1+eps))}).
+    moment). Anytime; O(K d^2) per round; regret O~(d T^{(2+eps)/(2(1+eps))}).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def mom(
 
     m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the means of
     k = floor(8 ln(2/delta')) blocks feeds a ridge regression. Assumes E|noise|^{1+eps} <= `moment`
-    and arms that stand still for r plays. O(K d^2) a decision; regret
+    and arms that stand still for r plays. O(K d^2) per decision; regret
     O~(sqrt(d) T^{(1+2 eps)/(1+3 eps)} + d T^{(1+eps)/(1+3 eps)}).
 
     Parameters
@@ -160,7 +160,7 @@ def tofu(
     Every round truncates the whole history anew in every coordinate of V^-1/2 x y, at
     b_t = (b / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))} (see `TruncatedHistory`). Radius
     4 sqrt(d) b^{1/(1+eps)} ln(2dT/delta)^{eps/(1+eps)} t^{(1-eps)/(2(1+eps))} + sqrt(lambda) S.
-    Assumes E|y|^{1+eps} <= `moment` (the raw moment b). Memory T d: it refuses to go beyond
+    Assumes E|y|^{1+eps} <= `moment` (the raw moment b). Space T d: it refuses to go beyond
     `horizon`. Regret O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
 
     Parameters
@@ -205,7 +205,7 @@ def menu(
     Every arm is played k = ceil(24 ln(eT/delta)) times, play j feeds ridge regression j, and the
     regression in the midst of the k is the centre (see `ManyRidges`). Radius after n decisions
     3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes E|noise|^{1+eps} <= c =
-    `moment` and arms that stand still for k plays. Memory O(d^2 + dk + k^2); regret
+    `moment` and arms that stand still for k plays. Space O(d^2 + dk + k^2); regret
     O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
 
     Parameters

@@ -3,14 +3,16 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engine.contracts import Projection
 from ..estimators import BallProjection, NoProjection, Rescaling
 from ..support.validation import one_of
 
+T = TypeVar("T")
 
-def tell(make: Callable[..., Any], known: Mapping[str, Any]) -> Any:
+
+def tell(make: Callable[..., T], known: Mapping[str, Any]) -> T:
     """Call a constructor with those of the known constants that it takes.
 
     >>> tell(BallProjection, {"dim": 10, "norm": 1.0})

@@ -2,13 +2,13 @@
 
 from ..support.registry import Entry
 from .continuous import Box, UnitBall, UnitSphere
-from .finite import FIXED, FRESH, FROZEN, Fixed, Fresh, Frozen, Given
+from .finite import Fixed, Fresh, Frozen, Given
 
 __all__ = ["REGISTRY", "Box", "Fixed", "Fresh", "Frozen", "Given", "UnitBall", "UnitSphere"]
 
 # Random sets of unit vectors, uniform on [low, 1]^d before scaling, by how they change.
 REGISTRY = {
-    FIXED: Entry(Fixed, "one set for ever", ("arms", "dimension", "low")),
-    FROZEN: Entry(Frozen, "a new set at every decision", ("arms", "dimension", "low")),
-    FRESH: Entry(Fresh, "a new set at every play", ("arms", "dimension", "low")),
+    "fixed": Entry(Fixed, "one set for ever", ("arms", "dimension", "low")),
+    "frozen": Entry(Frozen, "a new set at every decision", ("arms", "dimension", "low")),
+    "fresh": Entry(Fresh, "a new set at every play", ("arms", "dimension", "low")),
 }

@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from .. import theory
-from ..engine.link_checks import check_link
+from ..links import check_link
 from ..reporting.style import shown
 from ..support.validation import positive
-from .parameters import CHANCE, COUNT
+from .parameters import COUNT
 from .shared import LINK, print_json
 
 
@@ -18,9 +18,7 @@ from .shared import LINK, print_json
 @click.option(
     "--epsilon", default=1.0, show_default=True, help="Moments of order 1 + epsilon exist."
 )
-@click.option(
-    "--delta", type=CHANCE, default=0.01, show_default=True, help="Probability of failure."
-)
+@click.option("--delta", default=0.01, show_default=True, help="Probability of failure.")
 @click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
 @click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
 @click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")

@@ -12,7 +12,7 @@ from ..filters import AdaptiveClip, Clip
 from ..replaying.replay import PROTOCOLS, replay
 from ..reporting.tables import to_text
 from ..support.errors import InvalidInput
-from .parameters import CHANCE, COUNT, PICTURES, SEED, TWO, NewFile, Number
+from .parameters import COUNT, PICTURES, SEED, TWO, NewFile, Number
 from .shared import print_json
 
 SHOWN = ["policy", "value", "random", "oracle", "fraction", "accepted", "acceptance"]
@@ -29,7 +29,7 @@ def _names(columns: str | None) -> list[str]:
 @click.option("--reward", help="Column of the rewards (of a named set: its own).")
 @click.option("--features", help="Columns of features, separated by commas.")
 @click.option("--horizon", type=COUNT, help="Plays you plan for [rows].")
-@click.option("--delta", type=CHANCE, default=0.01, show_default=True, help="Chance of failure.")
+@click.option("--delta", type=float, default=0.01, show_default=True, help="Chance of failure.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
 @PLOT
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -32,7 +32,6 @@ class Number(click.ParamType):  # type: ignore[type-arg]
 
 COUNT, TWO = Number(1, 10**12), Number(2, 10**9)
 REPETITIONS, WORKERS, SEED = Number(1, 10**5), Number(1, 1024), Number(0, 2**63 - 1)
-CHANCE = Number(1e-200, 1.0)
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg]

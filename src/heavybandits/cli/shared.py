@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from .. import arms, links, noises
+from ..engine.contracts import KnownNoise
 from ..simulation.problem import Problem, check_problem
 from ..support.errors import InvalidInput
 from ..support.json import jsonable
@@ -16,7 +17,7 @@ LINK = NamedPart("link", links.REGISTRY)
 LARGEST = 10**8  # numbers in one array: 0.8 GB
 
 
-def finite_moment(noise: Any) -> float:
+def finite_moment(noise: KnownNoise) -> float:
     """The largest comfortable epsilon: 1 if the variance is finite, else four fifths of the way.
 
     >>> finite_moment(noises.StudentT(3.0)), finite_moment(noises.StudentT(1.5))

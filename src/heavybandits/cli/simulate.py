@@ -33,10 +33,9 @@ ALGORITHMS = click.argument(
 
 def run(names: tuple[str, ...], constant: float | None, options: dict[str, Any]) -> Result:
     """Simulate the named algorithms at one constant on the problem of the options."""
-    problem = make_problem(options)
-    epsilon = finite_moment(problem.noise)
-    sizes = (options["dim"], options["horizon"], epsilon, problem.link, options["arms"])
-    known = setting(problem.noise, *sizes)
+    problem, noise = make_problem(options), options["noise"]
+    sizes = (options["dim"], options["horizon"], finite_moment(noise), problem.link)
+    known = setting(noise, *sizes, options["arms"])
     return run_simulation(
         {name: make_policy(name, known, constant) for name in names},
         problem,

@@ -1,8 +1,9 @@
 """The setting of an experiment, and what the algorithms are told of it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..algorithms.catalogue import CATALOGUE
+from ..engine.contracts import KnownNoise, Link, Policy
 from ..links import Logistic
 from ..noises import reward_moment
 
@@ -29,16 +30,16 @@ class Setting(NamedTuple):
     central_moment: float
     epsilon: float = 1.0
     delta: float = DELTA
-    link: Any = LINK
+    link: Link = LINK
     arms: int = ARMS
 
 
 def setting(
-    noise: Any,
+    noise: KnownNoise,
     dim: int,
     horizon: int,
     epsilon: float = 1.0,
-    link: Any = LINK,
+    link: Link = LINK,
     arms: int = ARMS,
 ) -> Setting:
     """The setting for a noise, its moments computed exactly for means in [mu(-1), mu(1)].
@@ -55,7 +56,7 @@ def setting(
 
 def make_policy(
     name: str, given: Setting, constant: float | None, projection: str = "exact"
-) -> Any:
+) -> Policy:
     """The algorithm of this name; `projection` is that of OL2M, GLOC and their _mom versions.
 
     >>> from heavybandits.noises import StudentT
