@@ -1,15 +1,62 @@
 """Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
-import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from heavybandits.algorithms.catalogue import algorithm_table
+from heavybandits import arms, links, noises
+from heavybandits.algorithms.catalogue import CATALOGUE, arm_sets, example
 from heavybandits.engine.members import contract_table, contracts_table
 from heavybandits.parts import Policy
+from heavybandits.support.registry import Entry
 from make_licences import licence_table
 
-PAGES = {
-    "algorithms.md": {"algorithms": algorithm_table},
+
+def table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    heads = list(titles)
+    lines = [heads, ["---"] * len(heads), *rows]
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def promises() -> str:
+    """What every algorithm assumes and promises."""
+    rows = (
+        (name, row.model, row.assumes, row.regret, row.paper) for name, row in CATALOGUE.items()
+    )
+    return table(("algorithm", "mean reward", "assumes of the noise", "regret", "paper"), rows)
+
+
+def costs() -> str:
+    """What every algorithm takes: arms, plays, time and space."""
+    rows = []
+    for name, row in CATALOGUE.items():
+        policy = example(name)
+        call = f"`{row.make.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
+        rows.append((name, call, arm_sets(policy), str(policy.plays), row.time, row.space))
+    titles = ("function, what is tuned", "arm sets", "plays", "time per decision", "space")
+    return table(("algorithm", *titles), rows)
+
+
+def named(registry: Mapping[str, Entry]) -> Callable[[], str]:
+    """The names of a family on the command line."""
+
+    def make() -> str:
+        titles = ("name", "what it is", "numbers it takes")
+        rows = [(f"`{n}`", e.about, ", ".join(e.numbers)) for n, e in registry.items()]
+        kept = 3 if any(e.numbers for e in registry.values()) else 2
+        return table(titles[:kept], (row[:kept] for row in rows))
+
+    return make
+
+
+PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "algorithms.md": {"promises": promises, "costs": costs},
+    "command_line.md": {
+        "noises": named(noises.REGISTRY),
+        "links": named(links.REGISTRY),
+        "arms": named(arms.REGISTRY),
+    },
     "contracts.md": {"contracts": contracts_table},
     "licences.md": {"licences": licence_table},
     "own_algorithm.md": {"policy": lambda: contract_table(Policy)},
@@ -21,11 +68,11 @@ def renew(page: Path) -> str:
     text = page.read_text()
     for name, make in PAGES[page.name].items():
         start, stop = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"
-        pattern = re.compile(re.escape(start) + ".*?" + re.escape(stop), re.DOTALL)
-        place = pattern.search(text)
-        if place is None:
+        before, found, rest = text.partition(start)
+        after = rest.partition(stop)[2]
+        if not found or not after:
             raise ValueError(f"{page} has no place for the table {name}")
-        text = text[: place.start()] + start + make() + stop + text[place.end() :]
+        text = before + start + make() + stop + after
     return text
 
 

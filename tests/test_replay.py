@@ -333,13 +333,9 @@ def test_refusals_name_the_argument(told: dict[str, Any], words: str) -> None:
 
 @pytest.fixture
 def commands():
-    import click
+    from heavybandits.cli.app import cli
 
-    from heavybandits.cli.data import register
-
-    group = click.Group()
-    register(group)
-    return lambda *words: CliRunner().invoke(group, [str(word) for word in words])
+    return lambda *words: CliRunner().invoke(cli, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -1,26 +1,10 @@
 """heavybandits: contextual bandits whose rewards have heavy tails."""
 
-from . import arms, estimators, filters, links, noises, parts, policies, radii, theory
+from . import algorithms, arms, estimators, filters, links, noises, parts, policies, radii, theory
 from .agents.agent import Agent, load
 from .agents.checks import check_policy, list_checks
 from .agents.tickets import Ticket
-from .algorithms import (
-    bmm,
-    btc,
-    crmm,
-    crt,
-    crtm,
-    gloc,
-    gloc_mom,
-    linucb,
-    menu,
-    mom,
-    ol2m,
-    ol2m_mom,
-    supbmm,
-    supbtc,
-    tofu,
-)
+from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
 from .diagnosis.diagnose import Diagnosis, diagnose
 from .replaying.replay import replay
@@ -43,34 +27,21 @@ __all__ = [
     "Result",
     "StateError",
     "Ticket",
+    "algorithms",
     "arms",
-    "bmm",
-    "btc",
     "check_policy",
-    "crmm",
-    "crt",
-    "crtm",
     "diagnose",
     "estimators",
     "filters",
-    "gloc",
-    "gloc_mom",
     "links",
-    "linucb",
     "list_checks",
     "load",
-    "menu",
-    "mom",
     "noises",
-    "ol2m",
-    "ol2m_mom",
     "parts",
     "policies",
     "radii",
     "replay",
     "simulate",
-    "supbmm",
-    "supbtc",
     "theory",
-    "tofu",
 ]
+__all__ += algorithms.__all__

@@ -12,9 +12,10 @@ import numpy as np
 from .engine.contracts import Link
 from .engine.parts import check_part
 from .support.errors import InvalidInput
+from .support.registry import Entry
 from .support.validation import positive
 
-__all__ = ["Exponential", "Identity", "Logistic", "Probit", "check_link"]
+__all__ = ["REGISTRY", "Exponential", "Identity", "Logistic", "Probit", "check_link"]
 
 
 class Identity(NamedTuple):
@@ -128,3 +129,12 @@ def check_link(link: Link, norm: float) -> float:
                 f"{type(link).__name__}.slope({z:.4g}) is {slope}"
             )
     return positive(f"{type(link).__name__}.kappa({norm})", link.kappa(norm))
+
+
+# By the names of the command line.
+REGISTRY = {
+    "logistic": Entry(Logistic, "mu(z) = 1 / (1 + e^-z)"),
+    "identity": Entry(Identity, "mu(z) = z"),
+    "probit": Entry(Probit, "mu(z) = Phi(z)"),
+    "exponential": Entry(Exponential, "mu(z) = e^z"),
+}

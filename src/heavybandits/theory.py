@@ -305,7 +305,7 @@ def median_radius(
     penalty = regularisation(kappa)
     return MedianRegion(
         bias=4.0 * bound * bound,
-        spread=scale * rho,
+        tail=scale * rho,
         drift=2.0 * rho * rho / kappa,
         power=_excess(epsilon),
         start=penalty * norm * norm,

@@ -1,120 +1,139 @@
-"""Every algorithm by name, with what its paper assumes and promises: the table of the docs."""
+"""The one registry of algorithms: whatever lists them reads it, so to add one is to add a row.
+
+The command line, the roster of the experiments, the tables of the docs and the tests all do.
+"""
 
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..engine.contracts import Policy
+from ..policies import Uniform
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
+from .shared import tell
+
+RAW, CENTRAL = "raw", "central"
+_BOUNDS = {RAW: "E|y|^{1+eps} <= u", CENTRAL: "E|noise|^{1+eps} <= v"}
+_TUNED = ("gamma_scale", "radius_scale", "radius")
 
 
-class Entry(NamedTuple):
-    """One algorithm. Rates leave out constants and logarithms; t is the round, n a level's plays.
+class Algorithm(NamedTuple):
+    """One algorithm: how it is made, where it is from, what its paper assumes and promises.
 
-    >>> CATALOGUE["tofu"].memory
-    'T d'
+    Rates leave out constants and logarithms; K arms of dimension d, T plays, of which t are made.
+
+    >>> CATALOGUE["TOFU"].space, CATALOGUE["TOFU"].tuning
+    ('T d', 'radius_scale')
     """
 
-    make: Callable[..., Any]
-    model: str  # of the mean reward
-    noise: str  # what is assumed of it
-    regret: str
-    time: str  # a decision
-    memory: str
+    make: Callable[..., Policy]
     paper: str
+    model: str  # of the mean reward
+    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; or none
+    noise: str  # what else is assumed of it
+    regret: str
+    time: str  # per decision
+    space: str
+
+    @property
+    def assumes(self) -> str:
+        """All that is assumed of the noise.
+
+        >>> CATALOGUE["CRMM"].assumes
+        'symmetric, E|noise|^{1+eps} <= v'
+        """
+        bound = _BOUNDS[self.moment] if self.moment else ""
+        return ", ".join(words for words in (self.noise, bound) if words)
+
+    @property
+    def tuning(self) -> str | None:
+        """The argument that experiments tune, if there is one."""
+        takes = inspect.signature(self.make).parameters
+        return next((name for name in _TUNED if name in takes), None)
+
+    def build(self, constant: float | None = None, **known: Any) -> Policy:
+        """The policy, told what it takes of what is known; `constant` is for the tuned argument.
+
+        Of `raw_moment` and `central_moment` it gets the one that its theorem is about.
+
+        >>> CATALOGUE["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
+        317
+        """
+        told = dict(known)
+        if self.moment:
+            told["moment"] = known[f"{self.moment}_moment"]
+        if self.tuning and constant is not None:
+            told[self.tuning] = constant
+        return tell(self.make, told)
 
 
-RAW, CENTRAL = "E\\|y\\|^{1+eps} <= u", "E\\|noise\\|^{1+eps} <= v"
-HEAVY = "d T^{1/(1+eps)}"
+GLM, LINEAR = "mu(x.theta)", "x.theta"
+HEAVY, ROOT = "d T^{1/(1+eps)}", "d T^{1/2}"
 FINITE = "d^{1/2} T^{1/(1+eps)}"
 NEWTON, SMALL = "K d^2", "d^2"
 
 XUE23 = "Xue, Wang, Wan, Yi, Zhang (2023)"
 XUE20 = "Xue, Wang, Wang, Zhang (2020)"
-SHAO = "Shao, Yu, King, Lyu (2018)"
-MEDINA = "Medina, Yang (2016)"
+ZHANG = "Zhang, Yang, Jin, Xiao, Zhou (2016)"
+JUN = "Jun, Bhargava, Nowak, Willett (2017)"
 ZHONG = "Zhong, Huang, Yang, Wang (2021)"
+ABBASI = "Abbasi-Yadkori, Pal, Szepesvari (2011)"
+MEDINA = "Medina, Yang (2016)"
+SHAO = "Shao, Yu, King, Lyu (2018)"
 
-CATALOGUE: dict[str, Entry] = {
-    "crtm": Entry(crtm, "mu(x.theta)", RAW, HEAVY, NEWTON, SMALL, XUE23),
-    "crmm": Entry(crmm, "mu(x.theta)", f"symmetric, {CENTRAL}", HEAVY, NEWTON, SMALL, XUE23),
-    "ol2m": Entry(
-        ol2m, "mu(x.theta)", "bounded rewards", "d T^{1/2}", NEWTON, SMALL, "Zhang et al. (2016)"
+# By the name that the paper gives it; in lower case that is the function.
+CATALOGUE: dict[str, Algorithm] = {
+    "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
+    "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
+    "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
+    "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
+    "OL2M_mom": Algorithm(
+        ol2m_mom, ZHONG, GLM, None, "symmetric, any tail", "none proved", NEWTON, "d^2 + r"
     ),
-    "gloc": Entry(
-        gloc, "mu(x.theta)", "sub-Gaussian", "d T^{1/2}", NEWTON, SMALL, "Jun et al. (2017)"
+    "GLOC_mom": Algorithm(
+        gloc_mom, ZHONG, GLM, None, "symmetric, any tail", ROOT, NEWTON, "d^2 + r"
     ),
-    "ol2m_mom": Entry(
-        ol2m_mom, "mu(x.theta)", "symmetric, any tail", "none proved", NEWTON, "d^2 + n", ZHONG
+    "LinUCB": Algorithm(
+        linucb, ABBASI, LINEAR, None, "sub-Gaussian (with `Raw`)", ROOT, NEWTON, SMALL
     ),
-    "gloc_mom": Entry(
-        gloc_mom, "mu(x.theta)", "symmetric, any tail", "d T^{1/2}", NEWTON, "d^2 + n", ZHONG
+    "CRT": Algorithm(crt, MEDINA, LINEAR, RAW, "", "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL),
+    "MoM": Algorithm(
+        mom, MEDINA, LINEAR, CENTRAL, "", "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, "d^2 + r"
     ),
-    "linucb": Entry(
-        linucb,
-        "x.theta",
-        "sub-Gaussian (with `Raw`)",
-        "d T^{1/2}",
-        NEWTON,
-        SMALL,
-        "Abbasi-Yadkori, Pal, Szepesvari (2011)",
+    "TOFU": Algorithm(
+        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its level", "T d"
     ),
-    "crt": Entry(crt, "x.theta", RAW, "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL, MEDINA),
-    "mom": Entry(
-        mom, "x.theta", CENTRAL, "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, "d^2 + r", MEDINA
+    "MENU": Algorithm(
+        menu, SHAO, LINEAR, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"
     ),
-    "tofu": Entry(
-        tofu, "x.theta", RAW, HEAVY, "K d^2, and d^2 a reward near its level", "T d", SHAO
+    "BTC": Algorithm(btc, XUE20, LINEAR, RAW, "", "none proved", "K d t", "T (d + K)"),
+    "BMM": Algorithm(bmm, XUE20, LINEAR, CENTRAL, "", "none proved", "K d (d + r)", "d (d + r)"),
+    "SupBTC": Algorithm(supbtc, XUE20, LINEAR, RAW, "", FINITE, "K d n per stage", "T (d + K)"),
+    "SupBMM": Algorithm(
+        supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
     ),
-    "menu": Entry(menu, "x.theta", CENTRAL, HEAVY, "K d^2 + d k + k^2", "d^2 + d k + k^2", SHAO),
-    "btc": Entry(btc, "x.theta", RAW, "none proved", "K d t", "T (d + K)", XUE20),
-    "bmm": Entry(bmm, "x.theta", CENTRAL, "none proved", "K d (d + r)", "d (d + r)", XUE20),
-    "supbtc": Entry(supbtc, "x.theta", RAW, FINITE, "K d n a level", "T (d + K)", XUE20),
-    "supbmm": Entry(
-        supbmm, "x.theta", CENTRAL, FINITE, "K d (d + r) a level", "ln T d (d + r)", XUE20
-    ),
+    "random play": Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 
-SIZES: dict[str, Any] = {"dim": 100, "horizon": 10_000, "arms": 20, "moment": 3.0}
+SIZES: dict[str, Any] = {"dim": 100, "horizon": 10_000, "arms": 20}
 
 
-def example(name: str) -> Any:
+def example(name: str) -> Policy:
     """The policy of this name for d = 100, T = 10^4, K = 20, with the constants of its theorem.
 
-    >>> example("crmm").plays
+    >>> example("CRMM").plays
     244
     """
-    make = CATALOGUE[name].make
-    takes = inspect.signature(make).parameters
-    return make(**{key: value for key, value in SIZES.items() if key in takes})
+    return CATALOGUE[name].build(**SIZES, raw_moment=3.0, central_moment=3.0)
 
 
-def arm_sets(policy: Any) -> str:
+def arm_sets(policy: Policy) -> str:
     """Which arm sets this policy can play.
 
-    >>> arm_sets(example("crtm")), arm_sets(example("supbmm"))
+    >>> arm_sets(example("CRTM")), arm_sets(example("SupBMM"))
     ('any', 'finite, still for a decision')
     """
     size = "finite" if getattr(policy, "finite_only", False) else "any"
     return size if policy.plays == 1 else f"{size}, still for a decision"
-
-
-def algorithm_table() -> str:
-    """The catalogue as a Markdown table.
-
-    >>> algorithm_table().splitlines()[0][:24]
-    '| algorithm | mean rewar'
-    """
-    titles = ("algorithm", "mean reward", "assumes of the noise", "regret", "time a decision")
-    head = (*titles, "memory", "arm sets", "plays a decision", "paper")
-    lines = [_row(head), _row(["---"] * len(head))]
-    for name, entry in CATALOGUE.items():
-        policy = example(name)
-        facts = (entry.model, entry.noise, entry.regret, entry.time, entry.memory)
-        lines.append(_row([f"`{name}`", *facts, arm_sets(policy), str(policy.plays), entry.paper]))
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Any) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,6 +1,7 @@
 """Baselines for finite arm sets: BTC and BMM judge every arm by itself, alone or under a master."""
 
 import math
+from typing import Any
 
 from ..engine.parts import cast
 from ..estimators import MedianRegression, TruncatedRegression
@@ -8,24 +9,7 @@ from ..policies import BaseUCB, Elimination
 from ..radii import Powered
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import fraction, positive, whole
-
-
-def excess(epsilon: float) -> float:
-    """(1 - eps) / (2 (1 + eps)), the power of t by which heavy tails widen a region.
-
-    >>> excess(1.0), excess(0.5)
-    (0.0, 0.16666666666666666)
-    """
-    return (1.0 - epsilon) / (2.0 * (1.0 + epsilon))
-
-
-def round_up(number: float) -> int:
-    """The next whole number, a hair above one being that one.
-
-    >>> round_up(1000.0000000000001), round_up(1000.1)
-    (1000, 1001)
-    """
-    return math.ceil(number * (1.0 - 1e-12))
+from .shared import excess, round_up, tell
 
 
 def _union(horizon: int, arms: int, delta: float) -> float:
@@ -42,8 +26,10 @@ def _arm_radius(alpha: float, epsilon: float, norm: float, radius_scale: float |
     return Powered(alpha, excess(epsilon), bias, alpha + bias)
 
 
-def _stage_count(horizon: int) -> int:
-    return max(1, math.floor(math.log(horizon)))
+def _master(base: Any, horizon: int) -> Elimination:
+    """The master of ln T stages over a base routine."""
+    stages = max(1, math.floor(math.log(horizon)))
+    return cast(Elimination(base._replace(stages=stages), 1.0 / math.sqrt(horizon)))
 
 
 def btc(
@@ -56,14 +42,13 @@ def btc(
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-    stages: int = 1,
 ) -> BaseUCB:
     """BTC played greedily on the whole history: the base routine of SupBTC without its master.
 
     Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
     is played. This is what the code that circulates as SupBTC does, and most likely what Xue et al.
     (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `moment` (raw) and
-    K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) a round, memory
+    K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) per round, space
     T(d + K): it refuses to go beyond `horizon`.
 
     Parameters
@@ -79,7 +64,7 @@ def btc(
     union = _union(horizon, arms, delta)
     alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * moment) + moment
     region = _arm_radius(alpha, eps, norm, radius_scale)
-    base = TruncatedRegression(whole("dim", dim), horizon, arms, 1.0 + eps, region, stages)
+    base = TruncatedRegression(whole("dim", dim), horizon, arms, 1.0 + eps, region)
     return cast(BaseUCB(base))
 
 
@@ -94,13 +79,12 @@ def bmm(
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
-    stages: int = 1,
 ) -> BaseUCB:
     """BMM played greedily on the whole history: the base routine of SupBMM without its master.
 
     Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
     regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `moment`
-    (central) and arms that stand still for r plays. O(K d (d + r)) a decision.
+    (central) and arms that stand still for r plays. O(K d (d + r)) per decision.
 
     Parameters
     ----------
@@ -116,7 +100,7 @@ def bmm(
     plays = whole("plays", round_up(8.0 * union) if plays is None else plays)
     alpha = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
     region = _arm_radius(alpha, eps, norm, radius_scale)
-    return cast(BaseUCB(MedianRegression(whole("dim", dim), plays, region, stages)))
+    return cast(BaseUCB(MedianRegression(whole("dim", dim), plays, region)))
 
 
 def supbtc(
@@ -140,18 +124,7 @@ def supbtc(
     >>> supbtc(dim=10, horizon=10**6, arms=20, moment=3.5).target
     0.001
     """
-    greedy = btc(
-        dim=dim,
-        horizon=horizon,
-        arms=arms,
-        moment=moment,
-        epsilon=epsilon,
-        delta=delta,
-        norm=norm,
-        radius_scale=radius_scale,
-        stages=_stage_count(whole("horizon", horizon)),
-    )
-    return cast(Elimination(greedy.base, 1.0 / math.sqrt(horizon)))
+    return _master(tell(btc, locals()).base, horizon)
 
 
 def supbmm(
@@ -175,16 +148,4 @@ def supbmm(
     >>> supbmm(dim=10, horizon=10**6, arms=20, moment=3.0).base.stages
     13
     """
-    greedy = bmm(
-        dim=dim,
-        horizon=horizon,
-        arms=arms,
-        moment=moment,
-        epsilon=epsilon,
-        delta=delta,
-        norm=norm,
-        radius_scale=radius_scale,
-        plays=plays,
-        stages=_stage_count(whole("horizon", horizon)),
-    )
-    return cast(Elimination(greedy.base, 1.0 / math.sqrt(horizon)))
+    return _master(tell(bmm, locals()).base, horizon)

@@ -6,33 +6,21 @@ from typing import Any
 from .. import theory
 from ..engine.contracts import Filter, Link, Radius
 from ..engine.parts import cast, check_part, is_part
-from ..estimators import (
-    OnlineNewton,
-    OnlineToConfidence,
-)
+from ..estimators import OnlineNewton, OnlineToConfidence
 from ..filters import MeanOfMedians, Median, Raw, Truncate
 from ..links import Logistic, check_link
 from ..policies import Optimism
-from ..radii import (
-    Constant,
-    GradientSum,
-    Growing,
-    LogisticRegion,
-    OnlineToConfidenceRegion,
-)
+from ..radii import Constant, GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import fraction, positive, whole
-from .finite import round_up
-from .projections import make_projection
+from .shared import make_projection, round_up, tell
 
 
 def _newton(dim: int, link: Link, norm: float, curvature: float, projection: str) -> OnlineNewton:
-    kappa = check_link(link, norm)
-    penalty = theory.regularisation(kappa)
-    return OnlineNewton(
-        whole("dim", dim), link, curvature, penalty, make_projection(projection, norm)
-    )
+    penalty = theory.regularisation(check_link(link, norm))
+    part = make_projection(projection, norm)
+    return OnlineNewton(whole("dim", dim), link, curvature, penalty, part)
 
 
 def crtm(
@@ -55,7 +43,7 @@ def crtm(
     the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
 
     Assumes E|y|^{1+epsilon} <= `moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`. Arms
-    may change at every round. O(K d^2) a round, O(d^2) memory, regret
+    may change at every round. O(K d^2) per round, O(d^2) space, regret
     O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
@@ -171,13 +159,13 @@ def ol2m(
 ) -> Optimism:
     """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
 
-    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) a
+    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
     round; regret O~(d sqrt(T)).
 
     Parameters
     ----------
     gamma_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
-    curvature : "kappa" adds kappa/2 x x^T a round, as Xue et al. describe it; "original" adds
+    curvature : "kappa" adds kappa/2 x x^T per round, as Xue et al. describe it; "original" adds
         beta/2, beta = 1/(2(1 + e^S)), as Zhang et al. do; or that number.
     projection : "exact" as in the original; "none" is equation (2) of Xue et al.
 
@@ -198,9 +186,6 @@ def ol2m(
     return cast(Optimism(newton, Raw(), radius))
 
 
-# ---- generalised linear
-
-
 def gloc(
     *,
     dim: int,
@@ -216,7 +201,7 @@ def gloc(
 
     Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
     noise that is sub-Gaussian at R = `noise_scale` (None for sqrt(L), that of a canonical model).
-    Anytime; O(K d^2) a round; regret O~((L(L + R)/kappa) d sqrt(T)).
+    Anytime; O(K d^2) per round; regret O~((L(L + R)/kappa) d sqrt(T)).
 
     Parameters
     ----------
@@ -232,9 +217,9 @@ def gloc(
     kappa, penalty = check_link(link, norm), positive("penalty", penalty)
     part = make_projection(projection, norm)
     estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
-    spread = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
-    spread, delta = positive("noise_scale", spread), fraction("delta", delta)
-    region: Radius = OnlineToConfidenceRegion(kappa, spread, norm, penalty, delta)
+    scale = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
+    scale, delta = positive("noise_scale", scale), fraction("delta", delta)
+    region: Radius = OnlineToConfidenceRegion(kappa, scale, norm, penalty, delta)
     if gamma_scale is not None:
         region = GradientSum(positive("gamma_scale", gamma_scale))
     return cast(Optimism(estimator, Raw(), region))
@@ -283,17 +268,8 @@ def ol2m_mom(
     >>> ol2m_mom(dim=10, horizon=10**6).filter
     MeanOfMedians(plays=10206, group=306)
     """
-    keep = _mean_of_medians(horizon, delta, plays, exponent, group)
-    single = ol2m(
-        dim=dim,
-        link=link,
-        delta=delta,
-        norm=norm,
-        gamma_scale=gamma_scale,
-        curvature=curvature,
-        projection=projection,
-    )
-    return cast(single._replace(filter=keep))
+    single = tell(ol2m, locals())
+    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))
 
 
 def gloc_mom(
@@ -319,15 +295,5 @@ def gloc_mom(
     >>> gloc_mom(dim=10, horizon=10**4, plays=64, exponent=0.5).filter
     MeanOfMedians(plays=64, group=8)
     """
-    keep = _mean_of_medians(horizon, delta, plays, exponent, group)
-    single = gloc(
-        dim=dim,
-        link=link,
-        noise_scale=noise_scale,
-        delta=delta,
-        norm=norm,
-        penalty=penalty,
-        gamma_scale=gamma_scale,
-        projection=projection,
-    )
-    return cast(single._replace(filter=keep))
+    single = tell(gloc, locals())
+    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))

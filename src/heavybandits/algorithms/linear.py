@@ -4,25 +4,14 @@ import math
 
 from ..engine.contracts import Filter, Radius
 from ..engine.parts import cast, check_part
-from ..estimators import (
-    ManyRidges,
-    Ridge,
-    TruncatedHistory,
-)
+from ..estimators import ManyRidges, Ridge, TruncatedHistory
 from ..filters import MedianOfMeans, Raw, TruncateByTime
 from ..policies import Optimism
-from ..radii import (
-    Constant,
-    MiniBatchRegion,
-    Powered,
-    Scaled,
-    SelfNormalised,
-    TruncatedRegion,
-)
+from ..radii import Constant, MiniBatchRegion, Powered, Scaled, SelfNormalised, TruncatedRegion
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
-from ..support.validation import fraction, positive, whole
-from .finite import excess, round_up
+from ..support.validation import fraction, one_of, positive, whole
+from .shared import excess, round_up
 
 
 def linucb(
@@ -46,33 +35,30 @@ def linucb(
         for the constant radius alpha of Li et al. (2010).
     filter : any filter part, e.g. `Clip(level=2.0)`.
 
+    >>> from heavybandits.filters import Truncate
     >>> linucb(dim=3, radius=1.0, filter=Truncate(2.0)).filter
     Truncate(level=2.0, plays=1)
     """
     ridge = Ridge(whole("dim", dim), positive("penalty", penalty))
-    spread, norm = positive("noise_scale", noise_scale), positive("norm", norm)
+    scale, norm = positive("noise_scale", noise_scale), positive("norm", norm)
     delta = fraction("delta", delta)
-    if radius is None:
-        region: Radius = SelfNormalised(spread, norm, ridge.penalty, delta)
-    else:
-        region = Constant(positive("radius", radius) ** 2)
+    region: Radius = SelfNormalised(scale, norm, ridge.penalty, delta)
+    if radius is not None:
+        region = Constant(_square("radius", radius))
     return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-    return value
+def _square(name: str, value: float) -> float:
+    if positive(name, value) > 1e150:
+        raise InvalidInput(f"{name} must be at most 1e150, or its square is no number, got {value}")
+    return float(value) ** 2
 
 
 def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
     """The radius of the theorem, or c times it."""
-    return (
-        radius if radius_scale is None else Scaled(radius, positive("radius_scale", radius_scale))
-    )
-
-
-# ---- linear, one region
+    if radius_scale is None:
+        return radius
+    return Scaled(radius, positive("radius_scale", radius_scale))
 
 
 def crt(
@@ -89,7 +75,7 @@ def crt(
 
     The t-th reward counts as zero if |y| > t^{1/(2(1+eps))}, once and for good; ridge regression on
     the rest. Assumes E|y|^{1+eps} <= `moment` (they bound the noise, but their proof needs the raw
-    moment). Anytime; O(K d^2) a round; regret O~(d T^{(2+eps)/(2(1+eps))}).
+    moment). Anytime; O(K d^2) per round; regret O~(d T^{(2+eps)/(2(1+eps))}).
 
     Parameters
     ----------
@@ -101,7 +87,7 @@ def crt(
     TruncateByTime(power=0.25, scale=1.0, plays=1)
     """
     eps, norm = check_epsilon(epsilon), positive("norm", norm)
-    corollary = _one_of("reading", reading, ("theorem", "corollary")) == "corollary"
+    corollary = one_of("reading", reading, ("theorem", "corollary")) == "corollary"
     power = 1.0 / (1.0 + eps)
     region = TruncatedRegion(
         positive("moment", moment), power, norm, fraction("delta", delta), corollary
@@ -126,7 +112,7 @@ def mom(
 
     m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the means of
     k = floor(8 ln(2/delta')) blocks feeds a ridge regression. Assumes E|noise|^{1+eps} <= `moment`
-    and arms that stand still for r plays. O(K d^2) a decision; regret
+    and arms that stand still for r plays. O(K d^2) per decision; regret
     O~(sqrt(d) T^{(1+2 eps)/(1+3 eps)} + d T^{(1+eps)/(1+3 eps)}).
 
     Parameters
@@ -142,7 +128,7 @@ def mom(
     """
     eps, delta = check_epsilon(epsilon), fraction("delta", delta)
     horizon, norm = whole("horizon", horizon), positive("norm", norm)
-    printed = _one_of("reading", reading, ("union", "printed")) == "printed"
+    printed = one_of("reading", reading, ("union", "printed")) == "printed"
     if plays is None:
         epochs = round_up(math.pow(horizon, 2.0 * eps / (1.0 + 3.0 * eps)))
         plays = -(-horizon // epochs)
@@ -174,7 +160,7 @@ def tofu(
     Every round truncates the whole history anew in every coordinate of V^-1/2 x y, at
     b_t = (b / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))} (see `TruncatedHistory`). Radius
     4 sqrt(d) b^{1/(1+eps)} ln(2dT/delta)^{eps/(1+eps)} t^{(1-eps)/(2(1+eps))} + sqrt(lambda) S.
-    Assumes E|y|^{1+eps} <= `moment` (the raw moment b). Memory T d: it refuses to go beyond
+    Assumes E|y|^{1+eps} <= `moment` (the raw moment b). Space T d: it refuses to go beyond
     `horizon`. Regret O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
 
     Parameters
@@ -189,7 +175,7 @@ def tofu(
     """
     eps, dim, horizon = check_epsilon(epsilon), whole("dim", dim), whole("horizon", horizon)
     moment, penalty = positive("moment", moment), positive("penalty", penalty)
-    printed = _one_of("reading", reading, ("consistent", "printed")) == "printed"
+    printed = one_of("reading", reading, ("consistent", "printed")) == "printed"
     union = math.log(2.0 * dim * horizon / fraction("delta", delta))
     inner = union - math.log(dim) if printed else union
     level = math.pow(moment / inner, 1.0 / (1.0 + eps))
@@ -219,7 +205,7 @@ def menu(
     Every arm is played k = ceil(24 ln(eT/delta)) times, play j feeds ridge regression j, and the
     regression in the midst of the k is the centre (see `ManyRidges`). Radius after n decisions
     3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes E|noise|^{1+eps} <= c =
-    `moment` and arms that stand still for k plays. Memory O(d^2 + dk + k^2); regret
+    `moment` and arms that stand still for k plays. Space O(d^2 + dk + k^2); regret
     O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
 
     Parameters

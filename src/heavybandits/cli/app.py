@@ -3,18 +3,17 @@
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 from .. import __version__
-from ..support.errors import InvalidInput, SweepError
+from ..support.errors import DataError, InvalidInput, SweepError
 from .bounds import bounds
-from .data import register
+from .data import diagnose_command, replay_command
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
 
 
 class Group(click.Group):
-    """Commands in the order they are given, and our refusals as usage errors."""
+    """Commands in the order they are given; what goes wrong is said in a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -22,9 +21,21 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except InvalidInput as error:
+        except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (SweepError, ModuleNotFoundError) as error:
+        except (SweepError, ModuleNotFoundError, NotImplementedError) as error:
+            raise click.ClickException(str(error)) from error
+        except MemoryError as error:
+            raise click.ClickException(
+                "not enough memory: fewer arms, a smaller dim or a shorter horizon may fit"
+            ) from error
+        except ArithmeticError as error:
+            raise click.ClickException(
+                f"these numbers are too large or too small to compute with ({error.args[-1]})"
+            ) from error
+        except BrokenPipeError:  # who read our output has left: click knows what to do
+            raise
+        except OSError as error:
             raise click.ClickException(str(error)) from error
 
 
@@ -34,30 +45,11 @@ def cli() -> None:
     """Contextual bandits whose rewards have heavy tails.
 
     \b
-    heavybandits reproduce --quick          the paper, in about two minutes
-    heavybandits simulate CRTM OL2M         two algorithms on one problem
-    heavybandits bounds --horizon 1000000   what the theorems promise
+    heavybandits reproduce --quick                             the paper, in about two minutes
+    heavybandits simulate CRTM OL2M --low -1 --constant 0.001  two algorithms on one problem
+    heavybandits bounds --horizon 1000000                      what the theorems promise
     """
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the completion script of a shell.
-
-    \b
-    heavybandits completion bash >> ~/.bashrc
-    heavybandits completion fish > ~/.config/fish/completions/heavybandits.fish
-    """
-    made = get_completion_class(shell)
-    if made is None:  # pragma: no cover - click knows these three
-        raise click.ClickException(f"click has no completion for {shell}")
-    click.echo(made(cli, {}, "heavybandits", "_HEAVYBANDITS_COMPLETE").source())
-
-
-for command in (reproduce, report, simulate, tune, bounds):
+for command in (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command):
     cli.add_command(command)
-
-
-register(cli)
-cli.add_command(completion)

@@ -5,13 +5,16 @@ from typing import Any
 import click
 
 from .. import theory
+from ..links import check_link
 from ..reporting.style import shown
-from .shared import LINKS, print_json
+from ..support.validation import positive
+from .parameters import COUNT
+from .shared import LINK, print_json
 
 
 @click.command(short_help="What the theorems promise for your numbers.")
-@click.option("--dim", default=10, show_default=True, help="Dimension d.")
-@click.option("--horizon", default=1_000_000, show_default=True, help="Plays T.")
+@click.option("--dim", type=COUNT, default=10, show_default=True, help="Dimension d.")
+@click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Plays T.")
 @click.option(
     "--epsilon", default=1.0, show_default=True, help="Moments of order 1 + epsilon exist."
 )
@@ -19,11 +22,11 @@ from .shared import LINKS, print_json
 @click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
 @click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
 @click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")
-@click.option("--link", type=click.Choice(list(LINKS)), default="logistic", show_default=True)
+@click.option("--link", type=LINK, default="logistic", show_default=True)
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def bounds(u: float, v: float, link: str, as_json: bool, corrected: bool, **given: Any) -> None:
-    """Truncation level, confidence regions, plays a decision and regret bounds, CRTM and CRMM.
+def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
+    """Truncation level, confidence regions, plays per decision and regret bounds, CRTM and CRMM.
 
     The defaults are the paper's: Student's t noise with 3 degrees of freedom.
 
@@ -40,14 +43,14 @@ def bounds(u: float, v: float, link: str, as_json: bool, corrected: bool, **give
 
 
 def promised(
-    u: float, v: float, link: str, corrected: bool, given: dict[str, Any]
+    u: float, v: float, link: Any, corrected: bool, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The numbers by name."""
-    norm, made = given["norm"], LINKS[link]
+    norm = positive("norm", given["norm"])
     sizes = {key: given[key] for key in ("dim", "horizon", "epsilon", "delta")}
-    kappa = made.kappa(norm)
-    bound = {"kappa": kappa, "bound": made.bound(norm), "norm": norm, "corrected": corrected}
-    slope = made.lipschitz(norm)
+    kappa = check_link(link, norm)
+    bound = {"kappa": kappa, "bound": link.bound(norm), "norm": norm, "corrected": corrected}
+    slope = link.lipschitz(norm)
     clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
     epochs = theory.median_epochs(**clock)
     region = theory.median_region(t=epochs, moment=v, **sizes, **bound)
@@ -60,7 +63,7 @@ def promised(
             penalty=theory.regularisation(kappa), **sizes
         ),
         "CRTM: regret bound": theory.truncation_regret(moment=u, lipschitz=slope, **sizes, **bound),
-        "CRMM: plays a decision r": theory.median_plays(**clock),
+        "CRMM: plays per decision r": theory.median_plays(**clock),
         "CRMM: decisions": epochs,
         "CRMM: squared radius at the end": region,
         "CRMM: regret bound": theory.median_regret(moment=v, lipschitz=slope, **sizes, **bound),

@@ -1,35 +1,23 @@
-"""The commands `diagnose` and `replay`, added to the command line by `register`."""
+"""The commands `diagnose` and `replay`: what to make of data that is already there."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..algorithms import linucb
 from ..data import LOADERS, load_data
 from ..diagnosis.diagnose import diagnose
+from ..filters import AdaptiveClip, Clip
 from ..replaying.replay import PROTOCOLS, replay
-from ..replaying.results import ReplayResult
-from ..support.errors import DataError, InvalidInput
+from ..reporting.tables import to_text
+from ..support.errors import InvalidInput
+from .parameters import COUNT, PICTURES, SEED, TWO, NewFile, Number
+from .shared import print_json
 
-
-def register(group: click.Group) -> None:
-    """Add both commands to a group."""
-    group.add_command(diagnose_command)
-    group.add_command(replay_command)
-
-
-def _refuse(error: Exception) -> click.UsageError:
-    return click.UsageError(str(error))
-
-
-def _guarded(work: Callable[[], Any]) -> Any:
-    """The user's mistakes as usage errors, exit code 2."""
-    try:
-        return work()
-    except (InvalidInput, DataError, ModuleNotFoundError) as error:
-        raise _refuse(error) from None
+SHOWN = ["policy", "value", "random", "oracle", "fraction", "accepted", "acceptance"]
+SHOWN += ["difference", "low", "high", "better", "truncated_share"]
+PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
 
 
 def _names(columns: str | None) -> list[str]:
@@ -40,10 +28,10 @@ def _names(columns: str | None) -> list[str]:
 @click.argument("file")
 @click.option("--reward", help="Column of the rewards (of a named set: its own).")
 @click.option("--features", help="Columns of features, separated by commas.")
-@click.option("--horizon", type=click.IntRange(min=1), help="Plays you plan for [rows].")
+@click.option("--horizon", type=COUNT, help="Plays you plan for [rows].")
 @click.option("--delta", type=float, default=0.01, show_default=True, help="Chance of failure.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw to this file.")
+@PLOT
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diagnose_command(
     file: str,
@@ -66,23 +54,20 @@ def diagnose_command(
     heavybandits diagnose rand --json
     """
 
-    def work() -> Any:
-        source, columns, named = _source(file, _names(features), reward)
-        if named is None:
-            raise InvalidInput("--reward must name a column of the file")
-        return diagnose(
-            source,
-            columns or None,
-            reward=named,
-            horizon=horizon,
-            delta=delta,
-            drop_missing=drop_missing,
-        )
-
-    found = _guarded(work)
+    source, columns, named = _source(file, _names(features), reward)
+    if named is None:
+        raise InvalidInput("--reward must name a column of the file")
+    found = diagnose(
+        source,
+        columns or None,
+        reward=named,
+        horizon=horizon,
+        delta=delta,
+        drop_missing=drop_missing,
+    )
     if plot is not None:
-        _guarded(lambda: _save(found.plot(), plot))
-    click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else str(found))
+        _save(found.plot(), plot)
+    print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
 @click.command("replay", short_help="Play policies over data that is already there.")
@@ -91,18 +76,18 @@ def diagnose_command(
 @click.option("--features", help="Columns of features, separated by commas.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
 @click.option("--group", help="Column of the day (days) or of the cell (cells).")
-@click.option("--arms", type=click.IntRange(min=2), help="Rows a round, for rows [10].")
-@click.option("--orders", type=click.IntRange(min=1), default=20, show_default=True, help="Passes.")
-@click.option("--horizon", type=click.IntRange(min=2), help="Plays a pass, for cells [rows].")
+@click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
+@click.option("--orders", type=Number(1, 10_000), default=20, show_default=True, help="Passes.")
+@click.option("--horizon", type=TWO, help="Plays per pass, for cells [rows].")
 @click.option("--action", default="action", show_default=True, help="Column, for logged.")
 @click.option("--pscore", default="pscore", show_default=True, help="Column, for logged.")
-@click.option("--width", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
+@click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
 @click.option(
     "--clip", type=float, default=3.0, show_default=True, help="Fixed clip, in mean sizes."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the orders.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw to this file.")
+@PLOT
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def replay_command(
     source: str,
@@ -115,7 +100,7 @@ def replay_command(
     horizon: int | None,
     action: str,
     pscore: str,
-    width: float,
+    radius: float,
     clip: float,
     seed: int,
     drop_missing: bool,
@@ -135,27 +120,25 @@ def replay_command(
     given = {"group": group, "arms_per_round": arms, "horizon": horizon}
     chosen = {name: value for name, value in given.items() if value is not None}
 
-    def work() -> ReplayResult:
-        frame, columns, named = _source(source, _names(features), reward)
-        how = _protocol(source, protocol) | chosen
-        return replay(
-            frame,
-            columns,
-            named or "reward",
-            lambda dim: _policies(dim, width, clip),
-            orders=orders,
-            action=action,
-            pscore=pscore,
-            seed=seed,
-            drop_missing=drop_missing,
-            **how,
-        )
-
-    result: ReplayResult = _guarded(work)
+    frame, columns, named = _source(source, _names(features), reward)
+    how = _protocol(source, protocol) | chosen
+    result = replay(
+        frame,
+        columns,
+        named or "reward",
+        lambda dim: _policies(dim, radius, clip),
+        orders=orders,
+        action=action,
+        pscore=pscore,
+        seed=seed,
+        drop_missing=drop_missing,
+        **how,
+    )
     if plot is not None:
-        _guarded(lambda: _save(result.plot().figure, plot))
-    summary = result.summary()
-    click.echo(json.dumps(_finite(summary), indent=2) if as_json else _table(summary))
+        _save(result.plot().figure, plot)
+    rows = result.summary()
+    columns = [name for name in SHOWN if name in rows[0]]
+    print_json(rows) if as_json else click.echo(to_text(rows, columns))
 
 
 def _source(name: str, features: list[str], reward: str | None) -> tuple[Any, list[str], Any]:
@@ -176,44 +159,14 @@ def _protocol(name: str, protocol: str | None) -> dict[str, Any]:
     return known.get(protocol, {"protocol": protocol})
 
 
-def _policies(dim: int, width: float, clip: float) -> dict[str, Any]:
-    from ..algorithms.linear import linucb
-    from ..filters import AdaptiveClip, Clip
-
+def _policies(dim: int, radius: float, clip: float) -> dict[str, Any]:
     return {
-        "linucb": linucb(dim=dim, radius=width),
-        f"linucb, clip {clip:g}": linucb(dim=dim, radius=width, filter=Clip(clip)),
-        "linucb, adaptive clip": linucb(dim=dim, radius=width, filter=AdaptiveClip()),
+        "linucb": linucb(dim=dim, radius=radius),
+        f"linucb, clip {clip:g}": linucb(dim=dim, radius=radius, filter=Clip(clip)),
+        "linucb, adaptive clip": linucb(dim=dim, radius=radius, filter=AdaptiveClip()),
     }
 
 
 def _save(figure: Any, path: Path) -> None:
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:  # no such folder, no such format
-        raise InvalidInput(f"--plot cannot be written: {error}") from None
+    figure.savefig(path, dpi=150)
     click.echo(f"wrote {path}", err=True)
-
-
-def _table(summary: list[dict[str, Any]]) -> str:
-    """The summary in columns."""
-    shown = ["policy", "value", "random", "oracle", "fraction", "accepted", "acceptance"]
-    shown += ["difference", "low", "high", "better", "truncated_share"]
-    columns = [name for name in shown if name in summary[0]]
-    lines = [columns, *([_cell(row[name]) for name in columns] for row in summary)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    return "\n".join(
-        "  ".join(text.ljust(w) if i == 0 else text.rjust(w) for i, (text, w) in enumerate(pairs))
-        for pairs in (list(zip(line, widths, strict=True)) for line in lines)
-    )
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
-
-
-def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """nan has no place in JSON."""
-    return [
-        {k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows
-    ]

@@ -13,26 +13,30 @@ from ..paper.run import Run, all_verdicts, as_json, make_report, run_experiments
 from ..paper.running import Runner, Stored
 from ..reporting.style import shown
 from ..reporting.tables import to_text
+from ..reporting.verdicts import Verdict
+from ..sweep.backends import BACKENDS
+from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json
 
-SHOWN = ("outcome", "claim", "reading", "measured", "95% interval")
+FEW = 5  # failed cells of an experiment that are named
 
 
 def common_options(command: Any) -> Any:
     """What `reproduce` and `report` share."""
     for option in (
         click.option("--json", "machine", is_flag=True, help="Machine-readable output."),
-        click.option("--quiet", is_flag=True, help="No progress."),
         click.option(
             "--out",
-            type=click.Path(file_okay=False, path_type=Path),
+            type=Folder(),
             default="out",
             show_default=True,
             help="Results are kept here, the report in a folder named after the profile.",
         ),
-        click.option("--seed", type=click.IntRange(0), help="Of everything random; 0 by default."),
+        click.option("--seed", type=SEED, help="Of everything random; 0 by default."),
         click.option(
-            "--repetitions", type=click.IntRange(2), help="Reported runs of each algorithm."
+            "--repetitions",
+            type=Number(2, 100_000),
+            help="Reported runs of each algorithm.",
         ),
         click.option("--full", "profile", flag_value="full", help=PROFILES["full"].summary),
         click.option("--quick", "profile", flag_value="quick", help=PROFILES["quick"].summary),
@@ -44,25 +48,17 @@ def common_options(command: Any) -> Any:
 
 @click.command()
 @common_options
-@click.option("--jobs", type=click.IntRange(1), help="Workers; all cores by default.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--jobs", type=WORKERS, help="Workers; all cores by default.")
 @click.option(
     "--backend",
-    type=click.Choice(["loky", "sequential", "threads", "dask", "ray"]),
+    type=click.Choice(list(BACKENDS)),
     default="loky",
     show_default=True,
 )
 @click.option("--address", help="Of a Dask or Ray cluster that is already there.")
 def reproduce(
-    names: tuple[str, ...],
-    profile: str | None,
-    repetitions: int | None,
-    seed: int | None,
-    out: Path,
-    quiet: bool,
-    machine: bool,
-    jobs: int | None,
-    backend: str,
-    address: str | None,
+    quiet: bool, jobs: int | None, backend: str, address: str | None, **options: Any
 ) -> None:
     """Run the paper's experiments and judge its claims.
 
@@ -76,70 +72,80 @@ def reproduce(
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     """
-    runner = Runner(out, jobs=jobs, backend=backend, address=address, quiet=quiet)
-    conclude(runner, names, profile or "default", repetitions, seed, out, quiet, machine)
+    where: dict[str, Any] = {"jobs": jobs, "backend": backend, "address": address}
+    conclude(Runner(options["out"], quiet=quiet, **where), not quiet, **options)
 
 
 @click.command()
 @common_options
-def report(
-    names: tuple[str, ...],
-    profile: str | None,
-    repetitions: int | None,
-    seed: int | None,
-    out: Path,
-    quiet: bool,
-    machine: bool,
-) -> None:
+def report(**options: Any) -> None:
     """Build the report again from stored results, computing nothing.
 
     \b
     heavybandits report --quick
     """
-    conclude(Stored(out), names, profile or "default", repetitions, seed, out, quiet, machine)
+    conclude(Stored(options["out"]), False, **options)
 
 
 def conclude(
     compute: Any,
+    aloud: bool,
     names: Sequence[str],
-    profile: str,
+    profile: str | None,
     repetitions: int | None,
     seed: int | None,
     out: Path,
-    quiet: bool,
     machine: bool,
 ) -> None:
     """Run, write the report, print the verdicts, and leave with the right code."""
 
     def announce(text: str) -> None:
-        if not quiet:
+        if aloud:
             click.echo(text, err=True)
 
-    chosen = list(dict.fromkeys(names)) or PROFILES[profile].experiments
+    known = PROFILES[profile or "default"]
+    chosen = list(dict.fromkeys(names)) or known.experiments
     runs = run_experiments(
-        chosen, profile, compute, repetitions=repetitions, seed=seed, announce=announce
+        chosen, known.name, compute, repetitions=repetitions, seed=seed, announce=announce
     )
-    path = make_report(runs, profile, out / profile)
+    if isinstance(compute, Stored) and all(run.failed for run in runs):
+        raise click.ClickException(f"{out} holds no such results: run heavybandits reproduce first")
+    path = make_report(runs, known.name, out / known.name)
     if machine:
         print_json(as_json(runs, path))
     else:
-        print_verdicts(runs)
+        click.echo(verdict_text(all_verdicts(runs)))
         click.echo(f"\n{path}")
     if any(run.failed for run in runs):
         print_failures(runs)
         sys.exit(1)
 
 
-def print_verdicts(runs: Sequence[Run]) -> None:
+def verdict_text(verdicts: Sequence[Verdict]) -> str:
+    """The verdicts as a table for a terminal: the claim with its reading and its quantity.
+
+    >>> verdict = Verdict("A is best", "fixed arms", "margin", 5.0, (2.0, 9.0), "holds")
+    >>> print(verdict_text([verdict]))
+    outcome  measured  95% interval  claim, reading, quantity
+    holds           5  [2, 9]        A is best
+                                     fixed arms
+                                     margin
+    """
     rows: list[dict[str, object]] = [
-        verdict.as_row()
-        | {"95% interval": f"[{shown(verdict.interval[0])}, {shown(verdict.interval[1])}]"}
-        for verdict in all_verdicts(runs)
+        {
+            "outcome": verdict.outcome,
+            "measured": verdict.measured,
+            "95% interval": f"[{shown(verdict.interval[0])}, {shown(verdict.interval[1])}]",
+            "claim, reading, quantity": f"{verdict.claim}\n{verdict.reading}\n{verdict.quantity}",
+        }
+        for verdict in verdicts
     ]
-    click.echo(to_text(rows, SHOWN))
+    return to_text(rows)
 
 
 def print_failures(runs: Sequence[Run]) -> None:
     for run in runs:
-        for label, text in run.failed:
+        for label, text in run.failed[:FEW]:
             click.echo(f"failed: {run.name}: {label}: {text}", err=True)
+        if len(run.failed) > FEW:
+            click.echo(f"failed: {run.name}: {len(run.failed) - FEW} more", err=True)

@@ -6,6 +6,7 @@ libraries is needed, and none is imported except to read Parquet.
 
 import csv
 import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def _read_text(path: Path) -> dict[str, list[str]]:
     try:
         with opened(path, "rt", newline="", encoding="utf-8-sig") as file:
             lines = [line for line in csv.reader(file, delimiter=_delimiter(file)) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(f"{path.name!r} cannot be read as text: {error}") from None
     if not lines:
         raise InvalidInput(f"{path.name!r} must have a header and rows, got an empty file")

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from .. import theory
+from ..support.json import jsonable
 from .diagnose import Diagnosis, Estimate
 from .indices import Tail
 
@@ -173,25 +174,12 @@ def write_text(diagnosis: Diagnosis) -> str:
 def write_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """The diagnosis as plain values; what is infinite is None."""
     advice = advise(diagnosis)
-    plain = {
-        name: getattr(diagnosis, name)
-        for name in ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares")
-    }
+    names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares", "moments")
+    plain = {name: getattr(diagnosis, name) for name in names}
     for name in ("index", "epsilon", "raw_moment", "central_moment", "symmetry"):
-        plain[name] = {k: _plain(v) for k, v in getattr(diagnosis, name)._asdict().items()}
+        plain[name] = getattr(diagnosis, name)._asdict()
     for name in ("upper", "lower"):
         tail = getattr(diagnosis, name)
-        plain[name] = None if tail is None else _describe_fields(tail)
-    moments = {str(order): word for order, word in diagnosis.moments.items()}
-    return {**plain, "moments": moments, "advice": advice._asdict()}
-
-
-def _describe_fields(tail: Tail) -> dict[str, Any]:
-    fields = {name: _plain(value) for name, value in vars(tail).items() if name != "ladder"}
-    ladder = {name: [_plain(v) for v in column] for name, column in vars(tail.ladder).items()}
-    return {**fields, "ladder": ladder}
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+        plain[name] = None if tail is None else vars(tail) | {"ladder": vars(tail.ladder)}
+    made: dict[str, Any] = jsonable({**plain, "advice": advice._asdict()})
+    return made

@@ -7,12 +7,16 @@ E|s + eta|^p for p > 0 (inf if it is infinite), `central_moment(p)` is E|eta - E
 A noise of your own needs only `draw`; it may use uniforms 0, 1, 2 (3 is that of Contaminated).
 """
 
+from functools import partial
+
+from ..support.registry import Entry
 from .heavy import AlphaStable, Pareto, StudentT, SymmetricPareto
 from .light import Gaussian, Laplace, LogNormal
 from .mixtures import Contaminated, Outlier
 from .moments import reward_moment
 
 __all__ = [
+    "REGISTRY",
     "AlphaStable",
     "Contaminated",
     "Gaussian",
@@ -24,3 +28,17 @@ __all__ = [
     "SymmetricPareto",
     "reward_moment",
 ]
+
+# By the names of the command line, with the numbers that follow after colons.
+REGISTRY = {
+    "t": Entry(StudentT, "Student's t", ("degrees of freedom", "scale")),
+    "pareto": Entry(Pareto, "Pareto minus its mean", ("shape", "minimum")),
+    "pareto-raw": Entry(
+        partial(Pareto, centred=False), "Pareto as the paper prints it", ("shape", "minimum")
+    ),
+    "symmetric-pareto": Entry(SymmetricPareto, "Pareto with a random sign", ("shape", "minimum")),
+    "gaussian": Entry(Gaussian, "normal", ("scale",)),
+    "laplace": Entry(Laplace, "exponential with a random sign", ("scale",)),
+    "lognormal": Entry(LogNormal, "log-normal minus its mean", ("sigma", "scale")),
+    "stable": Entry(AlphaStable, "alpha-stable", ("alpha", "skew", "scale")),
+}

@@ -16,13 +16,13 @@ class OnlineToConfidenceRegion(NamedTuple):
     beta = 1 + 4B/kappa + 8R^2/kappa^2 ln((2/delta) sqrt(1 + 2B/kappa + 4R^4/(kappa^4 delta^2)))
     + lambda S^2 - (sum z^2 - centre.sum z x),  B = G/(2 kappa) + 2 kappa S^2 lambda.
 
-    >>> region = OnlineToConfidenceRegion(kappa=0.2, spread=0.5, norm=1.0, penalty=4.0, delta=0.01)
+    >>> region = OnlineToConfidenceRegion(0.2, noise_scale=0.5, norm=1.0, penalty=4.0, delta=0.01)
     >>> region.radius(None, 0)
     2.0
     """
 
     kappa: Positive
-    spread: NonNegative
+    noise_scale: NonNegative
     norm: Positive
     penalty: Positive
     delta: Fraction
@@ -32,7 +32,7 @@ class OnlineToConfidenceRegion(NamedTuple):
         if t == 0:
             return math.sqrt(start)
         regret = estimate.sums[GRADIENTS] / (2.0 * self.kappa) + 2.0 * self.kappa * start
-        ratio = self.spread * self.spread / (self.kappa * self.kappa)
+        ratio = self.noise_scale * self.noise_scale / (self.kappa * self.kappa)
         inner = 1.0 + 2.0 / self.kappa * regret + 4.0 * ratio * ratio / (self.delta * self.delta)
         tail = 8.0 * ratio * (math.log(2.0 / self.delta) + 0.5 * math.log(inner))
         beta = 1.0 + 4.0 / self.kappa * regret + tail + start - estimate.sums[RESIDUALS]
@@ -40,9 +40,9 @@ class OnlineToConfidenceRegion(NamedTuple):
 
 
 class MedianRegion(NamedTuple):
-    """Theorem 3: gamma_{t+1} = (bias + spread t^q) volume ln(1 + t/time_scale) + start + drift t^q.
+    """Theorem 3: gamma_{t+1} = (bias + tail t^q) volume ln(1 + t/time_scale) + start + drift t^q.
 
-    bias = 4U^2, spread = C rho, drift = 2 rho^2/kappa, start = lambda S^2, volume = 4d/kappa,
+    bias = 4U^2, tail = C rho, drift = 2 rho^2/kappa, start = lambda S^2, volume = 4d/kappa,
     time_scale = 2 lambda d/kappa: see `theory.median_radius`.
 
     >>> MedianRegion(1.0, 1.0, 1.0, 0.0, 4.0, 10.0, 2.0).radius(None, 0)
@@ -50,7 +50,7 @@ class MedianRegion(NamedTuple):
     """
 
     bias: NonNegative
-    spread: NonNegative
+    tail: NonNegative
     drift: NonNegative
     power: Share
     start: NonNegative
@@ -65,7 +65,7 @@ class MedianRegion(NamedTuple):
             return self.start
         growth = math.pow(t, self.power)
         squares = self.volume * math.log(1.0 + t / self.time_scale)
-        return (self.bias + self.spread * growth) * squares + self.start + self.drift * growth
+        return (self.bias + self.tail * growth) * squares + self.start + self.drift * growth
 
 
 class LogisticRegion(NamedTuple):
@@ -105,14 +105,14 @@ class SelfNormalised(NamedTuple):
     4.0349
     """
 
-    spread: NonNegative
+    noise_scale: NonNegative
     norm: Positive
     penalty: Positive
     delta: Fraction
 
     def radius(self, estimate: Estimate, t: int) -> float:
         volume = log_volume(estimate.region) - 2.0 * math.log(self.delta)
-        return self.spread * math.sqrt(volume) + math.sqrt(self.penalty) * self.norm
+        return self.noise_scale * math.sqrt(volume) + math.sqrt(self.penalty) * self.norm
 
 
 class TruncatedRegion(NamedTuple):

@@ -3,12 +3,12 @@
 import base64
 import html
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
+from ..support.json import jsonable
 from .outputs import Figure, Findings, Table
 from .style import PALETTE, colour_indices, shown
 from .tables import to_html
@@ -29,20 +29,9 @@ def asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def rounded(value: Any) -> Any:
-    """Five digits, and null for what JSON has no number for."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(item) for item in value]
-    return value
-
-
 def figure_data(figures: Sequence[Figure]) -> str:
     """What the script draws from, safe inside a script element."""
-    made = [rounded(asdict(figure)) for figure in figures]
+    made = [jsonable(asdict(figure), digits=5) for figure in figures]
     for figure in made:
         names = [s["name"] for v in figure["views"] for p in v["panels"] for s in p["series"]]
         colours = colour_indices(list(dict.fromkeys(names)))

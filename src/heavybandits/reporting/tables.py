@@ -3,10 +3,14 @@
 import csv
 import html
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from .outputs import Table
 from .style import shown
+
+NARROW = 16  # characters; no text is wrapped closer than that
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -79,24 +83,66 @@ def to_html(table: Table) -> str:
     return f'<div class="scroll" tabindex="0">{whole}</div>'
 
 
-def to_text(rows: Sequence[dict[str, object]], columns: Sequence[str] = ()) -> str:
-    """Columns lined up for a terminal.
+def to_text(
+    rows: Sequence[dict[str, object]], columns: Sequence[str] = (), width: int = 100
+) -> str:
+    """Columns lined up for a terminal of this width.
+
+    Long texts are wrapped; columns for which there is still no room go on below.
 
     >>> print(to_text([{"name": "a", "value": 1.5}]))
     name  value
     a       1.5
+    >>> print(to_text([{"name": "a", "x": 1, "y": 2}], width=8))
+    name  x
+    a     1
+    <BLANKLINE>
+    name  y
+    a     2
     """
     if not rows:
         return ""
     names = list(columns) or list(rows[0])
-    cells = [names, *([shown(row.get(name)) for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    right = [all(isinstance(row.get(name), int | float) for row in rows) for name in names]
-    lines = (
-        "  ".join(
-            text.rjust(width) if flush else text.ljust(width)
-            for text, width, flush in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in cells
+    right = {name for name in names if all(isinstance(row.get(name), int | float) for row in rows)}
+    table = [{name: name for name in names}]
+    table += [{name: shown(row.get(name)) for name in names} for row in rows]
+    needed = {n: max(len(line) for row in table for line in row[n].split("\n")) for n in names}
+    return "\n\n".join(
+        "\n".join(line for row in table for line in _lines(row, block, right))
+        for block in _blocks(_narrowed(needed, right, width), width)
     )
-    return "\n".join(lines)
+
+
+def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, int]:
+    """The longest texts get less room, until all columns fit or none is long."""
+    made, texts = dict(widths), [name for name in widths if name not in right]
+    while texts and sum(made.values()) + 2 * (len(made) - 1) > width:
+        longest = max(texts, key=made.__getitem__)
+        if made[longest] <= NARROW:
+            break
+        made[longest] -= 1
+    return made
+
+
+def _blocks(widths: dict[str, int], width: int) -> list[dict[str, int]]:
+    """The columns in groups that fit, the first column in each of them."""
+    first, *rest = widths
+    blocks = [{first: widths[first]}]
+    for name in rest:
+        room = width - sum(blocks[-1].values()) - 2 * len(blocks[-1])
+        if widths[name] > room and len(blocks[-1]) > 1:
+            blocks.append({first: widths[first]})
+        blocks[-1][name] = widths[name]
+    return blocks
+
+
+def _lines(row: dict[str, str], widths: dict[str, int], right: set[str]) -> Iterator[str]:
+    """One row, as many lines as its longest cell needs."""
+    cells = [
+        [piece for line in row[name].split("\n") for piece in textwrap.wrap(line, size) or [""]]
+        for name, size in widths.items()
+    ]
+    for line in zip_longest(*cells, fillvalue=""):
+        pairs = zip(line, widths.items(), strict=True)
+        padded = (t.rjust(size) if name in right else t.ljust(size) for t, (name, size) in pairs)
+        yield "  ".join(padded).rstrip()

@@ -7,6 +7,7 @@ given.
 import math
 import operator
 import reprlib
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -110,6 +111,19 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
         bound += " and below 2^128" if number is not None and number >> 128 > 0 else ""
         raise InvalidInput(f"{name} must be a whole number{bound}, got {_shown(value)}")
     return number
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of the words that are allowed.
+
+    >>> one_of("reading", "lemma", ("theorem", "corollary"))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: reading must be one of theorem, corollary, got 'lemma'
+    """
+    words = tuple(allowed)
+    if value not in words:
+        raise InvalidInput(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
+    return str(value)
 
 
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:

@@ -1,0 +1,36 @@
+"""Parts by the names that people type: each family keeps one registry of its own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import InvalidInput
+from .validation import one_of
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a name stands for: how to make it, the numbers that takes, and what it is in words."""
+
+    make: Callable[..., Any]
+    about: str
+    numbers: tuple[str, ...] = ()
+
+
+def make_named(kind: str, text: str, registry: Mapping[str, Entry]) -> Any:
+    """The part that a text such as `t:3:0.5` names: name and numbers, which may be left out.
+
+    >>> from heavybandits.noises import REGISTRY
+    >>> make_named("noise", "t:3:0.5", REGISTRY)
+    StudentT(dof=3.0, scale=0.5)
+    """
+    name, *words = text.split(":")
+    entry = registry[one_of(kind, name.lower(), registry)]
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if len(numbers) != len(words) or len(numbers) > len(entry.numbers):
+        takes = f"numbers after colons ({', '.join(entry.numbers)})" if entry.numbers else "none"
+        raise InvalidInput(f"{kind} {name} takes {takes}, got {text!r}")
+    return entry.make(*numbers)
