@@ -6,7 +6,7 @@ import numpy as np
 
 from .jitable import jitable
 from .linalg import dot
-from .verbs import choose, draw, learn, mean, refresh, tally, top
+from .verbs import choose, draw, learn, mean, observe, refresh, tally, top
 
 REGRET, MEAN, BEST = 0, 1, 2  # places in Episode.numbers
 PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
@@ -22,6 +22,32 @@ class Episode(NamedTuple):
 
 def make_episode(plays: int) -> Episode:
     return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
+
+
+class Trace(NamedTuple):
+    """What a run leaves at its checkpoints: one entry per checkpoint in every array."""
+
+    plays: Any  # the checkpoints themselves
+    regret: Any  # pseudo-regret up to there; the rest is the policy's `Tally`
+    updates: Any
+    projections: Any
+    truncated: Any
+
+
+def make_trace(plays: Any) -> Trace:
+    """Room for what happens at these plays.
+
+    >>> make_trace(np.array([10, 20])).updates.tolist()
+    [0, 0]
+    """
+    return Trace(plays, np.full(plays.size, np.nan), *np.zeros((3, plays.size), np.int64))
+
+
+class Unobserved(NamedTuple):
+    """The observer of a run that nobody watches: compiled, it is nothing at all."""
+
+    def observe(self, policy: Any, state: Any, theta: Any) -> None:
+        pass
 
 
 @jitable
@@ -42,13 +68,13 @@ def play(
     key: Any,
     noise: Any,
     episode: Any,
-    checkpoints: Any,
-    out: Any,
+    trace: Any,
+    observer: Any,
 ) -> None:
-    """Go on for as many plays as there is noise; at each checkpoint note regret and tallies.
+    """Go on for as many plays as there is noise; at each checkpoint note regret and tally.
 
     A decision lasts as many plays as the policy asks for; what is unfinished at the end of the
-    run has been played, and is not learned from.
+    run has been played, and is not learned from. The observer looks after every decision that is.
     """
     rewards, numbers, counts = episode
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
@@ -68,13 +94,14 @@ def play(
         done += 1
         if pending == rewards.size:
             learn(policy, state, view.chosen, rewards)
+            observe(observer, policy, state, theta)
             pending = 0
-        if upcoming < checkpoints.size and done == checkpoints[upcoming]:
-            updates, projections, cut = tally(policy, state)
-            out[upcoming, 0] = regret
-            out[upcoming, 1] = updates
-            out[upcoming, 2] = projections
-            out[upcoming, 3] = cut
+        if upcoming < trace.plays.size and done == trace.plays[upcoming]:
+            updates, projections, truncated = tally(policy, state)
+            trace.regret[upcoming] = regret
+            trace.updates[upcoming] = updates
+            trace.projections[upcoming] = projections
+            trace.truncated[upcoming] = truncated
             upcoming += 1
     numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
     counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming

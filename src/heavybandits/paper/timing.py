@@ -8,7 +8,7 @@ from ..engine.identity import describe
 from ..engine.parts import cast
 from ..reporting.outputs import Row
 from ..simulation.problem import check_problem
-from ..simulation.run import run_cell
+from ..simulation.run import run_once
 from ..sweep import Cell
 from ..sweep.simulation import build_parts
 from .cells import Compute, code_of
@@ -24,9 +24,9 @@ def time_cell(
     made, where = cast(build_parts(policy)), check_problem(build_parts(problem))
     plays = np.array([horizon], np.int64)
     short = min(WARM_UP, horizon)
-    run_cell(made, where, short, np.array([short], np.int64), seed, repetition)
-    out, seconds = run_cell(made, where, horizon, plays, seed, repetition)
-    return {"seconds": seconds, "updates": int(out[0, 1]), "regret": float(out[0, 0])}
+    run_once(made, where, short, np.array([short], np.int64), seed, repetition)
+    trace, seconds = run_once(made, where, horizon, plays, seed, repetition)
+    return {"seconds": seconds, "updates": int(trace.updates[0]), "regret": float(trace.regret[0])}
 
 
 def timed_rows(

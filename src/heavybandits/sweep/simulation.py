@@ -6,9 +6,10 @@ import numpy as np
 
 from ..agents import state
 from ..engine.identity import build
+from ..engine.contracts import Tally
 from ..policies.checks import check_match, check_policies
 from ..simulation.problem import check_problem
-from ..simulation.run import make_checkpoints, run_cell
+from ..simulation.run import make_checkpoints, run_once
 from ..support.errors import InvalidInput
 from ..support.validation import whole
 from .cells import resolve
@@ -24,7 +25,7 @@ def simulate_cell(
     checkpoints: int | list[int],
     parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Pseudo-regret and tallies at checkpoints, a row for each repetition of a half-open range.
+    """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
 
     Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
     cells at will.
@@ -48,17 +49,13 @@ def simulate_cell(
     first = whole("repetitions_from", repetitions_from, least=0)
     last = whole("repetitions_to", repetitions_to, least=first + 1)
     plays = make_checkpoints(whole("horizon", horizon), checkpoints)
-    runs = [run_cell(player, ours, horizon, plays, seed, r) for r in range(first, last)]
-    table = np.stack([out for out, _ in runs])
-    tallies = table[:, :, 1:].astype(np.int64)
-    return {
-        "play": plays,
-        "regret": table[:, :, 0],
-        "updates": tallies[:, :, 0],
-        "projections": tallies[:, :, 1],
-        "truncated": tallies[:, :, 2],
-        "cpu_seconds": np.array([seconds for _, seconds in runs]),
+    runs = [run_once(player, ours, horizon, plays, seed, r) for r in range(first, last)]
+    traces, seconds = zip(*runs, strict=True)
+    columns = {
+        name: np.stack([getattr(trace, name) for trace in traces])
+        for name in ("regret", *Tally._fields)
     }
+    return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:

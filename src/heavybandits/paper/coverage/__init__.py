@@ -10,6 +10,7 @@ from ..cells import Compute, simulation_cells
 from ..roster import LINK, make_policy, setting
 from . import settings
 from .analysis import analyse
+from .watch import Coverage
 
 __all__ = ["analyse", "collect", "settings"]
 
@@ -41,6 +42,8 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def unfold(names: Row, result: dict[str, Any]) -> list[Row]:
-    """One row a repetition."""
-    columns = ("checks", "covered", "worst", "squared_radius", "squared_distance")
-    return [names | dict(zip(columns, seen.tolist(), strict=True)) for seen in result["seen"]]
+    """One row per repetition."""
+    columns = {name: result[name].tolist() for name in Coverage._fields}
+    return [
+        names | dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+    ]
