@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.parts import is_part
+from ..engine.parts import walk
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import StateError
 
@@ -32,9 +32,7 @@ def kept(state: Any) -> dict[str, NDArray[Any]]:
 
 def regions_of(state: Any) -> list[Region]:
     """All confidence regions of a state."""
-    if isinstance(state, Region):
-        return [state]
-    return [r for field in state for r in regions_of(field)] if is_part(state) else []
+    return [part for part in walk(state) if isinstance(part, Region)]
 
 
 def check_size(policy: Any, size: int, trusted: set[type]) -> None:
@@ -43,18 +41,13 @@ def check_size(policy: Any, size: int, trusted: set[type]) -> None:
     Whatever part of ours inside a policy has a dimension keeps a d x d matrix, and any other of its
     whole numbers may be a length. For the classes in `trusted` the caller vouches.
     """
-    for part in _inner_parts(policy):
+    for part in list(walk(policy))[1:]:
         for name, number in zip(part._fields, part, strict=True):
             if type(part) in trusted or not isinstance(number, int) or name == "seed":
                 continue
             length = number * number if name == "dim" else number
             if 8 * length > size and number > (0 if name == "dim" else FREE):
                 raise StateError("the policy in the file is larger than the arrays in it")
-
-
-def _inner_parts(part: Any) -> list[Any]:
-    inner = [field for field in part if is_part(field)]
-    return inner + [deeper for field in inner for deeper in _inner_parts(field)]
 
 
 def fill(state: Any, declared: dict[str, Any], blobs: dict[str, bytes]) -> None:

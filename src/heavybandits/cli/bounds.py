@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from .. import theory
-from ..reporting.style import shown
+from ..support.tables import shown
 from .shared import LINKS, print_json
 
 

@@ -7,9 +7,9 @@ import click
 
 from ..paper.roster import ROSTER, make_policy, setting
 from ..paper.tuning import at_edge, grid
-from ..reporting.tables import to_text
 from ..simulation.results import Result
 from ..simulation.run import simulate as run_simulation
+from ..support.tables import to_text
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")

@@ -1,11 +1,15 @@
 """What a diagnosis means: the recommendation, and every assumption in plain words."""
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import theory
-from .diagnose import Diagnosis, Estimate
+from ..support.json import jsonable
+from ..support.statistics import Estimate
 from .indices import Tail
+
+if TYPE_CHECKING:
+    from .diagnose import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
 MILD = 2.5  # tail index above which clipping changed little in our replays of real data
@@ -20,7 +24,7 @@ class Advice(NamedTuple):
     assumptions: dict[str, str]
 
 
-def advise(diagnosis: Diagnosis) -> Advice:
+def advise(diagnosis: "Diagnosis") -> Advice:
     """What to use for rewards like these."""
     dim = diagnosis.dim if diagnosis.dim is not None else "d"
     assumptions = {
@@ -29,7 +33,7 @@ def advise(diagnosis: Diagnosis) -> Advice:
         "crmm": _about_crmm(diagnosis),
     }
     if not diagnosis.heavy:
-        code = f"linucb(dim={dim}, noise_scale={_spread(diagnosis):.3g})"
+        code = f"linucb(dim={dim}, noise_scale={_deviation(diagnosis):.3g})"
         reason = f"not heavy-tailed: use linucb (tail index {_shown(diagnosis.index)})"
         return Advice("linucb", code, reason, assumptions)
     if diagnosis.moments[1] == "no":
@@ -42,7 +46,7 @@ def advise(diagnosis: Diagnosis) -> Advice:
     return Advice("linucb with AdaptiveClip", code, _reason(diagnosis), assumptions)
 
 
-def _reason(diagnosis: Diagnosis) -> str:
+def _reason(diagnosis: "Diagnosis") -> str:
     """Why to clip, how much to expect of it, and what to mind."""
     shown = _shown(diagnosis.index)
     if diagnosis.index.value > MILD:
@@ -60,11 +64,11 @@ def _reason(diagnosis: Diagnosis) -> str:
     return f"{words}. Check by replaying your data with and without it"
 
 
-def _spread(diagnosis: Diagnosis) -> float:
+def _deviation(diagnosis: "Diagnosis") -> float:
     return float(diagnosis.noise.std()) / diagnosis.scale
 
 
-def _about_linucb(diagnosis: Diagnosis) -> str:
+def _about_linucb(diagnosis: "Diagnosis") -> str:
     ten = diagnosis.shares.get("10", 1.0)
     carried = f"the 10 largest of {diagnosis.rows} rows carry {ten:.0%} of the sum of squares"
     if diagnosis.heavy:
@@ -72,7 +76,7 @@ def _about_linucb(diagnosis: Diagnosis) -> str:
     return f"needs sub-Gaussian noise; nothing here speaks against it: {carried}"
 
 
-def _about_crtm(diagnosis: Diagnosis) -> str:
+def _about_crtm(diagnosis: "Diagnosis") -> str:
     epsilon, moment = diagnosis.epsilon.value, diagnosis.raw_moment
     words = (
         f"needs E|y|^{1 + epsilon:.2f} <= u: for rewards divided by {diagnosis.scale:.4g}, "
@@ -96,7 +100,7 @@ def _about_crtm(diagnosis: Diagnosis) -> str:
     )
 
 
-def _about_crmm(diagnosis: Diagnosis) -> str:
+def _about_crmm(diagnosis: "Diagnosis") -> str:
     plays = theory.median_plays(horizon=diagnosis.horizon, delta=diagnosis.delta)
     updates = diagnosis.horizon // plays
     symmetry = diagnosis.symmetry
@@ -137,7 +141,7 @@ def _describe_tail(name: str, tail: Tail | None) -> str:
     )
 
 
-def write_text(diagnosis: Diagnosis) -> str:
+def write_text(diagnosis: "Diagnosis") -> str:
     """The diagnosis as a page of text."""
     advice, symmetry = advise(diagnosis), diagnosis.symmetry
     moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
@@ -170,28 +174,15 @@ def write_text(diagnosis: Diagnosis) -> str:
     return "\n".join(lines)
 
 
-def write_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
     """The diagnosis as plain values; what is infinite is None."""
     advice = advise(diagnosis)
-    plain = {
-        name: getattr(diagnosis, name)
-        for name in ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares")
-    }
+    names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares", "moments")
+    plain = {name: getattr(diagnosis, name) for name in names}
     for name in ("index", "epsilon", "raw_moment", "central_moment", "symmetry"):
-        plain[name] = {k: _plain(v) for k, v in getattr(diagnosis, name)._asdict().items()}
+        plain[name] = getattr(diagnosis, name)._asdict()
     for name in ("upper", "lower"):
         tail = getattr(diagnosis, name)
-        plain[name] = None if tail is None else _describe_fields(tail)
-    moments = {str(order): word for order, word in diagnosis.moments.items()}
-    return {**plain, "moments": moments, "advice": advice._asdict()}
-
-
-def _describe_fields(tail: Tail) -> dict[str, Any]:
-    fields = {name: _plain(value) for name, value in vars(tail).items() if name != "ladder"}
-    ladder = {name: [_plain(v) for v in column] for name, column in vars(tail.ladder).items()}
-    return {**fields, "ladder": ladder}
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+        plain[name] = None if tail is None else vars(tail) | {"ladder": vars(tail.ladder)}
+    made: dict[str, Any] = jsonable({**plain, "advice": advice._asdict()})
+    return made

@@ -6,14 +6,8 @@ import numpy as np
 
 from ..agents.state_arrays import flatten as flatten
 from ..support.errors import StateError
+from .parts import classes_of as classes_of
 from .parts import is_part
-
-
-def classes_of(part: Any) -> set[type]:
-    """The classes of a part and of the parts in it."""
-    if not is_part(part):
-        return set()
-    return {type(part)}.union(*(classes_of(field) for field in part))
 
 
 def describe(value: Any) -> Any:

@@ -7,6 +7,8 @@ import numpy as np
 
 from ..reporting.outputs import Row, select, values
 
+TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+
 
 def grid(size: int, low: float = 1e-4, high: float = 1.0) -> list[float]:
     """`size` log-spaced constants, both ends included, rounded to four digits.
@@ -44,7 +46,7 @@ def at_edge(constant: float, constants: Iterable[float]) -> str:
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The whole grid, one row for each value of the keys and one column a constant.
+    """The whole grid, one row for each value of the keys and one column per constant.
 
     >>> grid_table([{"algorithm": "A", "constant": 0.1, "regret": 2.0}], ("algorithm",))
     [{'algorithm': 'A', 'c = 0.1': 2.0}]

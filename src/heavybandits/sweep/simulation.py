@@ -1,18 +1,72 @@
-"""The cell of a simulation: one policy, one problem, some repetitions."""
+"""The cells of simulations: one policy, one problem, some repetitions. Made and computed."""
 
+import functools
+import hashlib
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..agents import state
-from ..engine.identity import build
 from ..engine.contracts import Tally
+from ..engine.identity import build, describe
+from ..engine.kernels import play_kernel
+from ..engine.parts import classes_of
+from ..engine.sources import digest
 from ..policies.checks import check_match, check_policies
-from ..simulation.problem import check_problem
+from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_once
 from ..support.errors import InvalidInput
 from ..support.validation import whole
-from .cells import resolve
+from .cells import Cell, resolve
+
+SIMULATE = f"{__name__}:simulate_cell"
+# What every run goes through, whatever its parts.
+_ALWAYS = {play_kernel.__module__, run_once.__module__}
+
+
+def code_of(function: str, *parts: Any) -> str:
+    """A hash of the sources that can change what this function makes of these parts."""
+    return _code_of(function, frozenset().union(*map(classes_of, parts)))
+
+
+@functools.cache
+def _code_of(function: str, kinds: frozenset[type]) -> str:
+    module = importlib.import_module(function.partition(":")[0])
+    own = hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
+    return digest(_ALWAYS | {base.__module__ for kind in kinds for base in kind.__mro__}) + own
+
+
+def simulation_cells(
+    policy: Any,
+    problem: Problem,
+    *,
+    horizon: int,
+    repetitions: int,
+    seed: int,
+    checkpoints: Sequence[int],
+    label: str,
+    chunk: int = 5,
+    function: str = SIMULATE,
+) -> list[Cell]:
+    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells."""
+    problem = check_problem(problem)
+    common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
+    common |= {"seed": seed, "checkpoints": [int(play) for play in checkpoints]}
+    code, cost = code_of(function, policy, problem), horizon * (1.0 if policy.plays == 1 else 0.1)
+    ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
+    return [
+        Cell(
+            function=function,
+            settings=common | {"repetitions_from": first, "repetitions_to": last},
+            code=code,
+            label=label,
+            weight=cost * (last - first),
+        )
+        for first, last in ranges
+    ]
 
 
 def simulate_cell(
@@ -32,7 +86,7 @@ def simulate_cell(
 
     Parameters
     ----------
-    policy, problem : as `state.describe` writes them.
+    policy, problem : as `describe` writes them.
     checkpoints : how many plays to report at, evenly spaced, or which.
     parts : "module:Class" of parts of your own that they use.
 
@@ -59,7 +113,7 @@ def simulate_cell(
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:
-    """The part, policy or problem that `state.describe` described.
+    """The part, policy or problem that `describe` described.
 
     >>> build_parts({"part": "StudentT", "fields": {"dof": 3.0, "scale": 2.0}})
     StudentT(dof=3.0, scale=2.0)

@@ -6,8 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import (
+    Figure,
+    Findings,
+    Panel,
+    Row,
+    Series,
+    Table,
+    Verdict,
+    View,
+    judge,
+    select,
+    values,
+)
 from ...support.statistics import Estimate, wilson
 from .settings import NOISES, PROMISES
 

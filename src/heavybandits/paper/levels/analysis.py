@@ -5,8 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import (
+    Figure,
+    Findings,
+    Panel,
+    Row,
+    Series,
+    Table,
+    Verdict,
+    View,
+    judge,
+    select,
+    values,
+)
 from ...support.statistics import Array, Estimate, bootstrap, summary
 from .settings import ADAPTIVE, FAR, FIXED, JUDGED, NOISES, PROBLEMS
 
@@ -26,7 +37,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def regret(rows: Sequence[Row], name: str) -> Array:
-    """Final regret with this filter, one number a repetition."""
+    """Final regret with this filter, one number per repetition."""
     return np.array([row["regret"] for row in select(rows, filter=name)])
 
 

@@ -5,9 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import (
+    Figure,
+    Findings,
+    Panel,
+    Row,
+    Series,
+    Table,
+    Verdict,
+    View,
+    judge,
+    select,
+    values,
+)
 from ...support.statistics import Array, Estimate, bootstrap
+from ...support.statistics import difference as paired
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
@@ -67,20 +79,19 @@ def best_constant(rows: Sequence[Row]) -> float:
 
 
 def column(rows: Sequence[Row], name: str, constant: float | None = None) -> Array:
-    """A column, one number an order."""
+    """A column, one number per order."""
     return np.array([row[name] for row in rows if constant is None or row["constant"] == constant])
 
 
 def fractions(rows: Sequence[Row]) -> Array:
-    """(value - random) / (oracle - random), one number an order."""
+    """(value - random) / (oracle - random), one number per order."""
     value, random, oracle = (column(rows, name) for name in ("value", "random", "oracle"))
     return np.asarray((value - random) / (oracle - random))
 
 
 def difference(rows: Sequence[Row], others: Sequence[Row]) -> Estimate:
     """By how much the fraction of one policy exceeds that of another, order by order."""
-    pairs = np.column_stack([fractions(rows), fractions(others)])
-    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    return paired(fractions(rows), fractions(others))
 
 
 def learnable_table(rows: Sequence[Row]) -> Table:
@@ -104,7 +115,7 @@ def learnable_table(rows: Sequence[Row]) -> Table:
     return Table(
         "realdata_learnable",
         "Is there anything to learn?",
-        "Mean reward a round of random play and of the in-sample oracle, and what a linear score "
+        "Mean reward per round of random play and of the in-sample oracle, and what a linear score "
         "fitted on one half of the rounds makes above random play on the other half.",
         table,
     )
@@ -118,7 +129,7 @@ def tuned_table(rows: Sequence[Row]) -> Table:
         plain = select(mine, policy="LinUCB")
         for policy in values(mine, "policy"):
             part = select(mine, policy=policy)
-            share = bootstrap(fractions(part)[:, None], lambda means: means[:, 0])
+            share = bootstrap(fractions(part))
             beyond = difference(part, plain)
             table.append(
                 {"set": name, "policy": policy, "constant": part[0]["constant"]}
@@ -132,8 +143,9 @@ def tuned_table(rows: Sequence[Row]) -> Table:
         "realdata",
         "Policies on real data",
         "fraction: of the in-sample oracle's gain over random play, mean over the orders with its "
-        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards a pass; "
-        "in data order: the pass in the order of the calendar (days) or the first order (rows).",
+        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards per "
+        "pass; in data order: the pass in the order of the calendar (days) or the first order "
+        "(rows).",
         table,
     )
 
@@ -169,15 +181,12 @@ def twin_table(rows: Sequence[Row]) -> Table:
 
 
 def fraction_figure(rows: Sequence[Row]) -> Figure:
-    """The fraction of the oracle's gain of every policy, a panel a set."""
+    """The fraction of the oracle's gain of every policy, one panel per set."""
     panels = []
     for name in values(rows, "set"):
         mine = select(rows, set=name)
         names = values(mine, "policy")
-        made = [
-            bootstrap(fractions(select(mine, policy=p))[:, None], lambda means: means[:, 0])
-            for p in names
-        ]
+        made = [bootstrap(fractions(select(mine, policy=policy))) for policy in names]
         x = [float(i) for i in range(len(names))]
         y, low, high = ([m[i] for m in made] for i in range(3))
         series = [Series("fraction", x, y, low, high)]

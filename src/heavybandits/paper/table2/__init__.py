@@ -5,9 +5,8 @@ from typing import Any
 from ...arms import Fixed
 from ...reporting.outputs import Row
 from ...simulation.problem import Problem
-from ..cells import Compute
 from ..roster import LINK, make_policy, setting
-from ..timing import timed_rows
+from ..rows import Compute, timed_rows
 from . import settings
 from .analysis import analyse
 

@@ -5,9 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
-from ...support.statistics import Array, Estimate, bootstrap, summary
+from ...reporting.outputs import (
+    Figure,
+    Findings,
+    Panel,
+    Row,
+    Series,
+    Table,
+    Verdict,
+    View,
+    judge,
+    select,
+    values,
+)
+from ...support.statistics import Array, Estimate, difference, summary
 from .settings import NOISES, NONE, PROBLEMS
 
 
@@ -27,14 +38,13 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def regret(rows: Sequence[Row], radius: float, level: float) -> Array:
-    """Final regret at one radius and level, one number a repetition."""
+    """Final regret at one radius and level, one number per repetition."""
     return np.array([row["regret"] for row in select(rows, radius=radius, level=level)])
 
 
 def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
     """Regret without truncation minus regret with it, repetition by repetition."""
-    pairs = np.column_stack([regret(rows, radius, NONE), regret(rows, radius, level)])
-    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    return difference(regret(rows, radius, NONE), regret(rows, radius, level))
 
 
 def level_name(level: float) -> str:
@@ -58,7 +68,7 @@ def level_table(rows: Sequence[Row]) -> Table:
         "tails",
         "Tails: regret at every level and radius",
         "gain: regret of the untruncated online Newton step of the same radius minus this one's, "
-        "paired, with its 95% interval; truncated: rewards a run.",
+        "paired, with its 95% interval; truncated: rewards per run.",
         [
             {"problem": problem, "noise": noise} | level_row(mine, radius, level)
             for problem, noise, mine in split(rows)
@@ -81,7 +91,7 @@ def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any
 
 
 def level_figure(rows: Sequence[Row]) -> Figure:
-    """Final regret over the level, one colour a radius, one panel a noise, one view a problem."""
+    """Final regret over the level: a colour per radius, a panel per noise, a view per problem."""
     views: dict[str, list[Panel]] = {}
     for problem, noise, mine in split(rows):
         levels = values(mine, "level")
