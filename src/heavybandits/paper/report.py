@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ..reporting.drawing import write_figure
-from ..reporting.outputs import Figure, Row, Table, Verdict
+from ..reporting.outputs import Figure, Table, Verdict
 from ..reporting.page import escape, page, section, verdict_counts, verdict_groups
 from ..simulation.results import Result
 from ..support.files import replace_atomically
-from ..support.tables import to_csv, to_latex
+from ..support.tables import Row, to_csv, to_latex
 from ..sweep.store import versions
 from .profiles import PROFILES
 from .run import Run

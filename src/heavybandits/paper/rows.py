@@ -9,9 +9,9 @@ import numpy as np
 from ..engine.identity import describe
 from ..engine.parts import cast
 from ..engine.verbs import Tally
-from ..reporting.outputs import Row
 from ..simulation.problem import check_problem
 from ..simulation.run import run_once
+from ..support.tables import Row
 from ..sweep import Cell
 from ..sweep.simulation import build_parts, code_of
 

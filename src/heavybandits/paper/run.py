@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..reporting.outputs import Findings, Row
+from ..reporting.outputs import Findings
+from ..support.tables import Row
 from ..sweep import Cell, read_cell, run_cells
 from .profiles import load_experiment, settings_of
 from .rows import Compute, Result

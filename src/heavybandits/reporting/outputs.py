@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..support.statistics import Estimate
-
-Row = dict[str, Any]
+from ..support.tables import Row
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,16 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+
+
+def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
+    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+
+    >>> dots("here", [(2.0, 1.0, 3.0)]).high
+    [3.0]
+    """
+    x = [float(first + place) for place in range(len(estimates))]
+    return Series(name, x, *([float(e[i]) for e in estimates] for i in range(3)))
 
 
 @dataclass(frozen=True)
@@ -126,21 +135,3 @@ class Findings:
     figures: Sequence[Figure] = ()
     verdicts: Sequence[Verdict] = ()
     notes: Sequence[str] = ()
-
-
-def select(rows: Sequence[Row], **wanted: Any) -> list[Row]:
-    """The rows with these values.
-
-    >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
-    [{'a': 2, 'b': 3}]
-    """
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-
-
-def values(rows: Sequence[Row], name: str) -> list[Any]:
-    """The different values of a column, in the order they first appear.
-
-    >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
-    [2, 1]
-    """
-    return list(dict.fromkeys(row[name] for row in rows))

@@ -1,4 +1,4 @@
-"""Rows as CSV, LaTeX, HTML and plain text, and numbers as people read them."""
+"""Rows: selected, grouped, and shown as CSV, LaTeX, HTML and plain text."""
 
 import csv
 import html
@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-Rows = Sequence[dict[str, Any]]
+Row = dict[str, Any]
+Rows = Sequence[Row]
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -22,6 +23,36 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "∞": r"$\infty$",
 }
+
+
+def select(rows: Rows, **wanted: Any) -> list[Row]:
+    """The rows with these values.
+
+    >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
+    [{'a': 2, 'b': 3}]
+    """
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def grouped(rows: Rows, *names: str) -> list[tuple[Any, ...]]:
+    """The rows by the values of these columns: (value, ..., rows), in the order they first appear.
+
+    >>> grouped([{"a": 2, "b": 5}, {"a": 1, "b": 5}, {"a": 2, "b": 7}], "a")
+    [(2, [{'a': 2, 'b': 5}, {'a': 2, 'b': 7}]), (1, [{'a': 1, 'b': 5}])]
+    """
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return [(*key, mine) for key, mine in found.items()]
+
+
+def values(rows: Rows, name: str) -> list[Any]:
+    """The different values of a column, in the order they first appear.
+
+    >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    [2, 1]
+    """
+    return list(dict.fromkeys(row[name] for row in rows))
 
 
 def shown(value: Any) -> str:

@@ -4,8 +4,8 @@ from itertools import product
 from typing import Any
 
 from ...arms import Fixed
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ...sweep.simulation import simulation_cells
 from ..roster import LINK, make_policy, setting
 from ..rows import Compute, Result, collect_rows

@@ -5,9 +5,9 @@ from itertools import product
 from typing import Any
 
 from ...arms import Fixed, Frozen
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...simulation.run import make_checkpoints
+from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
 from ..roster import LINK, RANDOM, make_policy, setting

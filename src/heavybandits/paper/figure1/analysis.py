@@ -6,20 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import (
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    Series,
-    Table,
-    Verdict,
-    View,
-    judge,
-    select,
-    values,
-)
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Array, Estimate, bootstrap, difference, margin, summary
+from ...support.tables import Row, grouped, select, values
 from ..tuning import at_edge, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM
 
@@ -48,11 +37,9 @@ def finals(rows: Sequence[Row]) -> dict[str, Array]:
     }
 
 
-def split(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    """The reported rows by reading and noise."""
-    reported = select(rows, phase="report")
-    pairs = dict.fromkeys((row["reading"], row["noise"]) for row in reported)
-    return [(r, n, select(reported, reading=r, noise=n)) for r, n in pairs]
+def split(rows: Sequence[Row], phase: str = "report") -> list[tuple[Any, ...]]:
+    """The rows of a phase by reading and noise."""
+    return grouped(select(rows, phase=phase), "reading", "noise")
 
 
 def band(regret: Array) -> tuple[Array, Array]:
@@ -111,9 +98,7 @@ def logarithmic(figure: Figure) -> Figure:
 def constant_figure(rows: Sequence[Row]) -> Figure:
     """The whole grid: final regret over the constant c, on the tuning seeds."""
     views: dict[str, list[Panel]] = {}
-    tuning = select(rows, phase="tuning")
-    for reading, noise in dict.fromkeys((row["reading"], row["noise"]) for row in tuning):
-        mine = select(tuning, reading=reading, noise=noise)
+    for reading, noise, mine in split(rows, "tuning"):
         series = [constant_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
         panel = Panel(NOISES[noise][0], "constant c", "final regret", series, "log", "log")
         views.setdefault(reading, []).append(panel)
@@ -230,4 +215,4 @@ def notes(rows: Sequence[Row]) -> list[str]:
         for n in values(ends, "noise")
     }
     shown = ", ".join(f"{count:.3g} ({noise})" for noise, count in cut.items())
-    return [f"CRTM truncated, in the mean of a run of {play} rewards: {shown}."]
+    return [f"Rewards that CRTM truncated, mean per run of {play}: {shown}."]

@@ -8,8 +8,8 @@ from ...algorithms.linear import linucb
 from ...arms import Fixed, Fresh
 from ...links import Identity, Logistic
 from ...radii import Constant
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
 from ..rows import Compute, collect_rows

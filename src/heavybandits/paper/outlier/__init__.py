@@ -4,9 +4,9 @@ from itertools import product
 from typing import Any
 
 from ...algorithms.linear import linucb
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...simulation.run import make_checkpoints
+from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
 from ..roster import make_policy as make_named

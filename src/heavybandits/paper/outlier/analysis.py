@@ -5,20 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import (
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    Series,
-    Table,
-    Verdict,
-    View,
-    judge,
-    select,
-    values,
-)
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Array, bootstrap, difference, summary
+from ...support.tables import Row, select, values
 from ..rows import final_rows
 from .settings import NOISES, ROBUST, SHARE
 
@@ -89,7 +78,7 @@ def harm_table(rows: Sequence[Row]) -> Table:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Which algorithms shrug it off: no claim of the paper, but what its methods are for."""
+    """Which algorithms are unharmed: no claim of the paper, but what its methods are for."""
     names = values(rows, "algorithm")
     if "random play" not in names:
         return []

@@ -13,8 +13,8 @@ from ...engine.identity import describe
 from ...engine.sources import digest
 from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
-from ...reporting.outputs import Row
 from ...support.errors import DataError
+from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import code_of
 from ..rows import Compute, Result, collect_rows

@@ -5,21 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import (
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    Series,
-    Table,
-    Verdict,
-    View,
-    judge,
-    select,
-    values,
-)
+from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
 from ...support.statistics import Array, Estimate, bootstrap
 from ...support.statistics import difference as paired
+from ...support.tables import Row, grouped, select, values
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
@@ -39,7 +28,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         figures=[fraction_figure(report)],
         verdicts=verdicts(report),
         notes=[
-            "Widths were chosen on other orders of the same rows; the intervals speak of other "
+            "Constants were chosen on other orders of the same rows; the intervals speak of other "
             "orders of these rows, not of other data.",
             "The oracle is the linear score that least squares fits to all rows and rewards. "
             "A policy can beat it where one monstrous reward bends that fit.",
@@ -59,11 +48,9 @@ def missing_notes(rows: Sequence[Row]) -> list[str]:
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
     """The reported rows of each policy at the constant that was best on the tuning orders."""
     kept: list[Row] = []
-    for name in values(rows, "set"):
-        for policy in values(select(rows, set=name), "policy"):
-            mine = select(rows, set=name, policy=policy)
-            constant = best_constant(select(mine, phase="tuning"))
-            kept += select(mine, phase="report", constant=constant)
+    for *_, mine in grouped(rows, "set", "policy"):
+        constant = best_constant(select(mine, phase="tuning"))
+        kept += select(mine, phase="report", constant=constant)
     return kept
 
 
@@ -97,8 +84,7 @@ def difference(rows: Sequence[Row], others: Sequence[Row]) -> Estimate:
 def learnable_table(rows: Sequence[Row]) -> Table:
     """Is there anything to learn at all?"""
     table = []
-    for name in values(rows, "set"):
-        first = select(rows, set=name)[0]
+    for name, (first, *_) in grouped(rows, "set"):
         gain, error = first["holdout"], first["holdout_error"]
         table.append(
             {
@@ -124,11 +110,9 @@ def learnable_table(rows: Sequence[Row]) -> Table:
 def tuned_table(rows: Sequence[Row]) -> Table:
     """Every policy at its tuned constant."""
     table: list[dict[str, Any]] = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
+    for name, mine in grouped(rows, "set"):
         plain = select(mine, policy="LinUCB")
-        for policy in values(mine, "policy"):
-            part = select(mine, policy=policy)
+        for policy, part in grouped(mine, "policy"):
             share = bootstrap(fractions(part))
             beyond = difference(part, plain)
             table.append(
@@ -153,25 +137,18 @@ def tuned_table(rows: Sequence[Row]) -> Table:
 def twin_table(rows: Sequence[Row]) -> Table:
     """Each robust policy beside its untruncated twin at one constant, and LinUCB with a clip."""
     table: list[dict[str, Any]] = []
-    for name in values(rows, "set"):
-        for policy in values(select(rows, set=name), "policy"):
-            twin = PLAIN.get(POLICIES[policy][0])
-            mine = select(rows, set=name, policy=policy)
-            if twin is None or twin == policy:
-                continue
-            for constant in values(mine, "constant"):
-                part = select(mine, constant=constant)
-                plain = select(rows, set=name, policy=twin, constant=constant)
-                if not plain:
-                    continue
-                beyond = difference(part, plain)
-                table.append(
-                    {"set": name, "policy": policy, "constant": constant}
-                    | {"fraction": float(fractions(part).mean())}
-                    | {"untruncated twin": float(fractions(plain).mean())}
-                    | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
-                    | {"truncated": float(column(part, "truncated").mean())}
-                )
+    for name, policy, constant, part in grouped(rows, "set", "policy", "constant"):
+        twin = PLAIN.get(POLICIES[policy][0], policy)
+        plain = select(rows, set=name, policy=twin, constant=constant)
+        if twin != policy and plain:
+            beyond = difference(part, plain)
+            table.append(
+                {"set": name, "policy": policy, "constant": constant}
+                | {"fraction": float(fractions(part).mean())}
+                | {"untruncated twin": float(fractions(plain).mean())}
+                | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
+                | {"truncated": float(column(part, "truncated").mean())}
+            )
     return Table(
         "realdata_twins",
         "The same estimator at the same constant, with and without truncation",
@@ -183,16 +160,11 @@ def twin_table(rows: Sequence[Row]) -> Table:
 def fraction_figure(rows: Sequence[Row]) -> Figure:
     """The fraction of the oracle's gain of every policy, one panel per set."""
     panels = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
-        names = values(mine, "policy")
-        made = [bootstrap(fractions(select(mine, policy=policy))) for policy in names]
-        x = [float(i) for i in range(len(names))]
-        y, low, high = ([m[i] for m in made] for i in range(3))
-        series = [Series("fraction", x, y, low, high)]
-        panels.append(
-            Panel(SETS[name][2], "policy", "share of the oracle's gain", series, categories=names)
-        )
+    for name, mine in grouped(rows, "set"):
+        policies = grouped(mine, "policy")
+        series = [dots("fraction", [bootstrap(fractions(part)) for _, part in policies])]
+        names, label = [policy for policy, _ in policies], "share of the oracle's gain"
+        panels.append(Panel(SETS[name][2], "policy", label, series, categories=names))
     return Figure(
         "realdata",
         "Policies on real data",
@@ -210,8 +182,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         ("CRTM beats LinUCB with a clip", "CRTM", "LinUCB, clip"),
     )
     made = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
+    for name, mine in grouped(rows, "set"):
         for claim, robust, plain in claims:
             pair = [select(mine, policy=policy) for policy in (robust, plain)]
             if all(pair):

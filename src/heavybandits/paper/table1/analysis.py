@@ -5,20 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import (
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    Series,
-    Table,
-    Verdict,
-    View,
-    judge,
-    select,
-    values,
-)
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Estimate, slope
+from ...support.tables import Row, select, values
 from .settings import PAPER
 
 SIZES = {"T": "horizon", "d": "dim"}

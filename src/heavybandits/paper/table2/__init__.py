@@ -3,8 +3,8 @@
 from typing import Any
 
 from ...arms import Fixed
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ..roster import LINK, make_policy, setting
 from ..rows import Compute, timed_rows
 from . import settings

@@ -6,20 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import (
-    Figure,
-    Findings,
-    Panel,
-    Row,
-    Series,
-    Table,
-    Verdict,
-    View,
-    judge,
-    select,
-    values,
-)
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, dots, judge
 from ...support.statistics import Estimate, pooled_deviation, ratio, student_quantile
+from ...support.tables import Row, grouped, select
 from ..table1.settings import PAPER as COSTS
 from .settings import MEDIANS, PAPER, READINGS, STAND_INS, TRUNCATION
 
@@ -46,10 +35,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def times(rows: Sequence[Row]) -> dict[str, list[float]]:
     """Seconds of every run by algorithm."""
-    return {
-        name: [row["seconds"] for row in select(rows, algorithm=name)]
-        for name in values(rows, "algorithm")
-    }
+    return {name: [row["seconds"] for row in mine] for name, mine in grouped(rows, "algorithm")}
 
 
 def seconds(taken: dict[str, list[float]], name: str) -> Estimate:
@@ -132,10 +118,8 @@ def ratio_panels(taken: dict[str, list[float]]) -> list[Panel]:
     panels = []
     for family, names in (("truncation", TRUNCATION), ("medians", MEDIANS)):
         made = [compare(taken, name, names[0]) for name in names]
-        x = [float(i) for i in range(len(names))]
-        value, low, high = (list(column) for column in zip(*made, strict=True))
-        paper = Series("paper", x, [PAPER[name] / PAPER[names[0]] for name in names])
-        series = [Series("here", x, value, low, high), paper]
+        here = dots("here", made)
+        series = [here, Series("paper", here.x, [PAPER[name] / PAPER[names[0]] for name in names])]
         title = f"{family}: time relative to {names[0]}"
         panels.append(Panel(title, "", "ratio", series, "linear", "log", names))
     return panels

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...algorithms.glm import crtm
 from ...radii import Constant
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
 from ..roster import setting
