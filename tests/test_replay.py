@@ -223,7 +223,7 @@ def test_the_unit_of_the_rewards_does_not_matter() -> None:
 
 
 def test_the_interval_of_a_difference_holds_it_and_one_order_bounds_nothing() -> None:
-    told = {"features": ["a", "b"], "reward": "y", "arms_per_round": 5}
+    told: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "arms_per_round": 5}
     *_, adaptive = replay(make_frame(1000), **told, orders=8).summary()
     assert adaptive["low"] < adaptive["difference"] < adaptive["high"]
     *_, adaptive = replay(make_frame(1000), **told, orders=1).summary()

@@ -22,6 +22,7 @@ CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, gamma_scale=1e-3)
 CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
 FIXED = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
+NOTHING: Any = None
 DETERMINISTIC = ("policy", "repetition", "play", "regret", "updates", "projections", "truncated")
 
 
@@ -260,16 +261,16 @@ def test_given_checkpoints_are_sorted_and_unique():
         ({"checkpoints": [0]}, "checkpoints must be a whole number >= 1"),
         ({"spacing": "odd"}, "spacing must be 'even' or 'log', got 'odd'"),
         ({"policies": {}}, "policies must hold at least one policy"),
-        ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got int"),
-        ({"policies": [CRTM]}, "must be a policy, got list"),
+        ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy: .*got 3"),
+        ({"policies": [CRTM]}, r"must be a policy: .*got \[Optimism"),
         ({"policies": hb.linucb(dim=5)}, r"policies\['policy'\] has dim 5, the arms have dim 4"),
         ({"problem": None}, "problem must be a Problem, got NoneType"),
         ({"problem": FIXED._replace(theta=[1.0])}, r"theta must have shape \(4,\), got \(1,\)"),
         ({"problem": FIXED._replace(theta=[np.nan] * 4)}, "theta must be finite"),
-        ({"problem": FIXED._replace(link=None)}, "link must be a link"),
+        ({"problem": FIXED._replace(link=NOTHING)}, "link must be a link"),
         ({"problem": FIXED._replace(theta=np.full(4, 1e4))}, "link must have a positive slope"),
         ({"problem": FIXED._replace(noise=hb.noises.StudentT(-1.0))}, "must be"),
-        ({"problem": FIXED._replace(noise=None)}, "noise"),
+        ({"problem": FIXED._replace(noise=NOTHING)}, "noise"),
     ],
     ids=repr,
 )
@@ -278,9 +279,9 @@ def test_what_cannot_be_run_is_refused(changes, words):
         run(**changes)
 
 
-def test_a_policy_of_several_plays_refuses_arms_that_change_at_every_play():
+def test_a_policy_of_several_plays_refuses_arms_that_change_with_every_play():
     problem = FIXED._replace(arms=hb.arms.Fresh(6, DIM))
-    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes at every play.*Frozen"
+    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes with every play.*Frozen"
     with pytest.raises(hb.InvalidInput, match=words):
         run(problem=problem)
 

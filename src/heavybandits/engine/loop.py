@@ -4,9 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import Floats, Integers, Key
+from .contracts import ArmSet, Link, Noise, Observer, Policy
 from .jitable import jitable
 from .linalg import dot
 from .verbs import choose, draw, learn, mean, observe, refresh, tally, top
+from .views import View
 
 REGRET, MEAN, BEST = 0, 1, 2  # places in Episode.numbers
 PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
@@ -15,9 +18,9 @@ PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
 class Episode(NamedTuple):
     """Where a run stands between two calls of `play`."""
 
-    rewards: Any  # of the decision under way
-    numbers: Any  # regret so far; mean of the arm under way and of the best arm
-    counts: Any  # plays so far, plays of the decision under way, next checkpoint
+    rewards: Floats  # of the decision under way
+    numbers: Floats  # regret so far; mean of the arm under way and of the best arm
+    counts: Integers  # plays so far, plays of the decision under way, next checkpoint
 
 
 def make_episode(plays: int) -> Episode:
@@ -27,14 +30,14 @@ def make_episode(plays: int) -> Episode:
 class Trace(NamedTuple):
     """What a run leaves at its checkpoints: one entry per checkpoint in every array."""
 
-    plays: Any  # the checkpoints themselves
-    regret: Any  # pseudo-regret up to there; the rest is the policy's `Tally`
-    updates: Any
-    projections: Any
-    truncated: Any
+    plays: Integers  # the checkpoints themselves
+    regret: Floats  # pseudo-regret up to there; the rest is the policy's `Tally`
+    updates: Integers
+    projections: Integers
+    truncated: Integers
 
 
-def make_trace(plays: Any) -> Trace:
+def make_trace(plays: Integers) -> Trace:
     """Room for what happens at these plays.
 
     >>> make_trace(np.array([10, 20])).updates.tolist()
@@ -46,12 +49,12 @@ def make_trace(plays: Any) -> Trace:
 class Unobserved(NamedTuple):
     """The observer of a run that nobody watches: compiled, it is nothing at all."""
 
-    def observe(self, policy: Any, state: Any, theta: Any) -> None:
+    def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
         pass
 
 
 @jitable
-def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
+def draw_noise(noise: Noise, key: Key, start: int, out: Floats) -> None:
     """The noise of the plays start, start + 1, ... of a stream."""
     for i in range(out.size):
         out[i] = draw(noise, key, start + i)
@@ -59,17 +62,17 @@ def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
 
 @jitable
 def play(
-    policy: Any,
+    policy: Policy,
     state: Any,
-    arms: Any,
-    link: Any,
-    theta: Any,
-    view: Any,
-    key: Any,
-    noise: Any,
-    episode: Any,
-    trace: Any,
-    observer: Any,
+    arms: ArmSet,
+    link: Link,
+    theta: Floats,
+    view: View,
+    key: Key,
+    noise: Floats,
+    episode: Episode,
+    trace: Trace,
+    observer: Observer,
 ) -> None:
     """Go on for as many plays as there is noise; at each checkpoint note regret and tally.
 

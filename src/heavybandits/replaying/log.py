@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..arms import Fresh
 from ..data import frames
-from ..engine.verbs import Tally
+from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..support.errors import InvalidInput
 from ..support.threads import run_all

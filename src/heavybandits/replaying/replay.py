@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..algorithms.linear import linucb
 from ..arms import Fresh
 from ..data import frames
-from ..engine.verbs import Tally
+from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..filters import AdaptiveClip, Clip
 from ..policies.checks import check_policies
