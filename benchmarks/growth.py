@@ -141,7 +141,7 @@ def with_dimension(quick: bool) -> Outcome:
     best = best_of(2 if quick else 3, takers)
     rows = []
     for d, (policy, arms) in made.items():
-        projections = play(policy, arms, rounds[d])[0][2] / rounds[d]
+        projections = play(policy, arms, rounds[d])[0].projections[-1] / rounds[d]
         note = f"{rounds[d]} rounds, {projections:.1%} of them projected"
         rows.append(Row(PART, f"time a round at d = {d}", best[str(d)], "us", note=note))
     times = [best[str(d)] for d in dims]

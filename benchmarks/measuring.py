@@ -13,7 +13,7 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.simulation.problem import check_problem
-from heavybandits.simulation.run import run_cell
+from heavybandits.simulation.run import run_once
 
 DIM, ARMS = 10, 20
 WIDTH, MOMENT = 1e-4, 3.534446647  # E y^2 of a logistic mean in [0, 1] plus t_3 noise
@@ -90,13 +90,12 @@ def crtm(horizon: int, dim: int = DIM) -> Any:
 
 
 def play(policy: Any, arms: Any, horizon: int, repetition: int = 0) -> tuple[Any, float]:
-    """One run: (regret, updates, projections, cut) at its end, and CPU seconds, compiling left out.
+    """One run: its trace, which ends at the horizon, and CPU seconds, compiling left out.
 
     The first call of a policy on a kind of arms compiles before the clock starts.
     """
     plays = np.array([horizon], np.int64)
-    out, seconds = run_cell(policy, problem(arms), horizon, plays, SEED, repetition)
-    return out[-1], seconds
+    return run_once(policy, problem(arms), horizon, plays, SEED, repetition)
 
 
 def taker(policy: Any, arms: Any, horizon: int) -> Callable[[], float]:

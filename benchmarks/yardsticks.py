@@ -131,12 +131,12 @@ def agreement(binaries: dict[str, Path], horizon: int) -> list[Row]:
     short = max(horizon // 20, 100)
     policy = crtm(horizon)
     twin = numpy_crtm.run(short, SEED, policy, FRESH)[0]
-    apart = abs(twin / play(policy, FRESH, short)[0][0] - 1.0)
+    apart = abs(twin / play(policy, FRESH, short)[0].regret[-1] - 1.0)
     what = f"regret after {short} rounds: NumPy against ours"
     rows = [Row(PART, what, apart, "relative", most=1e-9)]
     if binaries:
         exact = run_yardstick(binaries["exact"], horizon)[0]
-        apart = abs(exact / play(policy, FRESH, horizon)[0][0] - 1.0)
+        apart = abs(exact / play(policy, FRESH, horizon)[0].regret[-1] - 1.0)
         what = f"regret after {horizon} rounds: C++ (-ffp-contract=off) against ours"
         rows.append(Row(PART, what, apart, "relative", most=1e-11, note="printed to 12 digits"))
     return rows

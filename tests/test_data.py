@@ -66,7 +66,7 @@ def test_scores_are_ranks_within_a_day_and_look_only_back() -> None:
     past = data.frame["past_1"].reshape(-1, 23)
     best = returns[:-1] == returns[:-1].max(axis=1, keepdims=True)  # equal returns share the top
     assert np.all(np.where(best, past[1:], -1.0).max(axis=1) == 1.0)
-    assert set(data.frame["cell"]) == set(range(25))
+    assert set(data.frame["group"]) == set(range(25))
 
 
 def test_the_negative_control_has_far_less_to_learn_than_the_others() -> None:

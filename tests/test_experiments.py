@@ -14,12 +14,10 @@ from scipy import stats
 
 from heavybandits import InvalidInput
 from heavybandits.noises import StudentT
-from heavybandits.paper import NAMES, load_experiment
-from heavybandits.paper.cells import SIMULATE, code_of, simulation_cells
 from heavybandits.paper.figure1 import analysis as figure1
 from heavybandits.paper.figure1 import make_problem
 from heavybandits.paper.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
-from heavybandits.paper.profiles import PROFILES, settings_of
+from heavybandits.paper.profiles import NAMES, PROFILES, load_experiment, settings_of
 from heavybandits.paper.roster import LINK, make_policy, setting
 from heavybandits.paper.table1 import analysis as table1
 from heavybandits.paper.table1.settings import PAPER as COSTS
@@ -28,19 +26,19 @@ from heavybandits.paper.table2.settings import PAPER as SECONDS
 from heavybandits.paper.table2.settings import STAND_INS
 from heavybandits.paper.tails import analysis as tails
 from heavybandits.paper.tuning import at_edge, best_constant, grid
-from heavybandits.reporting.outputs import Table
-from heavybandits.reporting.tables import escape_latex, to_csv, to_latex
-from heavybandits.reporting.verdicts import judge
+from heavybandits.reporting.outputs import judge
 from heavybandits.support import statistics as st
 from heavybandits.support.statistics import Estimate
+from heavybandits.support.tables import escape_latex, to_csv, to_latex
+from heavybandits.sweep.simulation import SIMULATE, code_of, simulation_cells
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
 
 SCRIPT = """
 import json, sys
-from heavybandits.paper import NAMES
-from heavybandits.paper.running import Runner, Stored
-from heavybandits.paper.run import as_json, make_report, run_experiments
+from heavybandits.paper.profiles import NAMES
+from heavybandits.paper.report import as_json, make_report
+from heavybandits.paper.run import Runner, Stored, run_experiments
 out = sys.argv[1]
 names = [name for name in NAMES if name not in ("levels", "realdata")]
 runs = run_experiments(names, "smallest", Runner(out, jobs=1, backend="sequential", quiet=True))
@@ -109,7 +107,7 @@ def test_expanded_tail_is_hesterbergs():
 def test_bootstrap_covers_the_mean_as_often_as_it_says():
     generator = np.random.default_rng(1)
     samples = generator.exponential(1.0, size=(400, 10))
-    made = [st.bootstrap(s[:, None], lambda m: m[:, 0], draws=2000) for s in samples]
+    made = [st.bootstrap(sample, draws=2000) for sample in samples]
     share = np.mean([e.low <= 1.0 <= e.high for e in made])
     assert 0.89 < share < 0.98  # the plain percentile interval manages 0.86
 
@@ -118,12 +116,12 @@ def test_bootstrap_keeps_pairs_together():
     generator = np.random.default_rng(2)
     shared = 1000.0 * generator.standard_normal(10)
     pairs = np.column_stack([shared, shared + 1.0 + 0.01 * generator.standard_normal(10)])
-    made = st.bootstrap(pairs, lambda m: m[:, 1] - m[:, 0])
+    made = st.difference(pairs[:, 1], pairs[:, 0])
     assert 0.9 < made.low <= made.value <= made.high < 1.1
 
 
 def test_one_repetition_decides_nothing():
-    made = st.bootstrap([[5.0]], lambda m: m[:, 0])
+    made = st.bootstrap([5.0])
     assert made == (5.0, -math.inf, math.inf)
     assert judge("", "", "", made).outcome == "undecided"
 
@@ -142,10 +140,10 @@ def test_slope_is_scipys():
 
 
 def test_ratio_has_the_pooled_interval():
-    spread, dof = st.pooled_spread([[1.0, math.e], [5.0], [7.0, 7.0]])
+    deviation, dof = st.pooled_deviation([[1.0, math.e], [5.0], [7.0, 7.0]])
     assert dof == 2
-    assert spread == pytest.approx(0.5)
-    made = st.ratio([math.e**2], [1.0], spread, dof)
+    assert deviation == pytest.approx(0.5)
+    made = st.ratio([math.e**2], [1.0], deviation, dof)
     half = stats.t.ppf(0.975, 2) * 0.5 * math.sqrt(2.0)
     assert np.log(made) == pytest.approx([2.0, 2.0 - half, 2.0 + half], rel=1e-4)
 
@@ -184,7 +182,7 @@ def test_verdicts_follow_the_interval(estimate, low, high, outcome):
     assert judge("", "", "", st.Estimate(*estimate), low, high).outcome == outcome
 
 
-def regret_rows(means, noise="t3", spread=1.0):
+def regret_rows(means, noise="t3", deviation=1.0):
     """Reported rows of ten repetitions with these mean final regrets."""
     generator = np.random.default_rng(0)
     common = generator.standard_normal(10)
@@ -197,7 +195,7 @@ def regret_rows(means, noise="t3", spread=1.0):
             "constant": 0.1,
             "repetition": r,
             "play": play,
-            "regret": (mean + spread * common[r]) * play / 10**6,
+            "regret": (mean + deviation * common[r]) * play / 10**6,
             "updates": 97,
             "projections": 0,
             "truncated": 0,
@@ -323,7 +321,7 @@ def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
     policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     script = (
         "import heavybandits\n"
-        "from heavybandits.paper.cells import SIMULATE, code_of\n"
+        "from heavybandits.sweep.simulation import SIMULATE, code_of\n"
         "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
         "print(code_of(SIMULATE, policy))"
     )
@@ -357,9 +355,10 @@ def test_the_paper_s_constants():
 
 
 def test_tables_are_escaped():
-    table = Table("t", "a_b", "50% & more", [{"name": "x_1 & {y}", "value": 1.5}])
-    assert to_csv(table) == "name,value\nx_1 & {y},1.5\n"
-    text = to_latex(table)
+    rows = [{"name": "x_1 & {y}", "value": 1.5}]
+    assert to_csv(rows) == "name,value\nx_1 & {y},1.5\n"
+    text = to_latex(rows, "a_b. 50% & more")
+    assert r"\caption{a\_b. 50\% \& more}" in text
     assert r"x\_1 \& \{y\} & 1.5 \\" in text
     assert r"\begin{tabular}{lr}" in text
     assert escape_latex("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
@@ -392,7 +391,7 @@ def test_figures_are_the_same_bytes_for_the_same_data(tmp_path: Path):
     figure = figure1.regret_figure(rows)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_figure(figure, tmp_path / name)
+        write_figure(figure, tmp_path / name, colours={"OL2M": 3})
     for ending in ("png", "svg", "pdf"):
         first, second = ((tmp_path / n / f"figure1.{ending}").read_bytes() for n in ("one", "two"))
         assert first == second, ending

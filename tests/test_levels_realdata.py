@@ -8,7 +8,7 @@ import pytest
 from heavybandits.paper import levels, realdata
 from heavybandits.paper.levels.analysis import best_fixed, ratio
 from heavybandits.paper.realdata.analysis import fractions, tuned_rows
-from heavybandits.paper.running import Runner
+from heavybandits.paper.run import Runner
 
 
 def level_rows(regrets: dict[str, float], noise: str = "t1.5") -> list[dict[str, Any]]:
@@ -112,12 +112,21 @@ def test_order_zero_is_never_tuned_on_and_seeds_differ() -> None:
         pytest.skip("the package lifetimes is not installed")
     given = realdata.settings.PROFILES["smallest"]
     tuning, report = (
-        realdata.make_group(given, phase, "cdnow", "LinUCB")[1].settings
+        realdata.make_group(given, phase, "cdnow", "LinUCB")[1][0].settings
         for phase in ("tuning", "report")
     )
     assert tuning["orders_from"] == 1
     assert report["orders_from"] == 0
     assert tuning["seed"] != report["seed"]
+
+
+def test_every_policy_of_the_settings_can_be_made_for_real_data() -> None:
+    if not realdata.is_there("cdnow"):
+        pytest.skip("the package lifetimes is not installed")
+    given = realdata.settings.PROFILES["smallest"]
+    for policy, (family, _) in realdata.settings.POLICIES.items():
+        constant = realdata.settings.CONSTANTS[family][0]
+        assert realdata.make_policy(given, "cdnow", policy, constant).dim == 9
 
 
 def test_levels_runs_at_a_tiny_setting(tmp_path) -> None:

@@ -12,8 +12,8 @@ from heavybandits.engine.compiling import compiled
 from heavybandits.filters import AdaptiveClip
 from heavybandits.replaying.log import make_log
 from heavybandits.replaying.protocols import (
-    CellRounds,
     DayRounds,
+    GroupRounds,
     RowRounds,
     fit_oracle,
     holdout_gains,
@@ -28,7 +28,7 @@ from heavybandits.replaying.replay import (
     replay,
     replay_rounds,
 )
-from heavybandits.replaying.results import ReplayResult, bootstrap_mean
+from heavybandits.replaying.results import ReplayResult
 
 POLICY = {"plain": lambda dim: hb.linucb(dim=dim, radius=1.0)}
 
@@ -41,7 +41,7 @@ def make_frame(rows: int = 400, seed: int = 0) -> dict[str, Any]:
         "b": b,
         "y": 3.0 * a - b + rng.standard_t(2, rows),
         "day": np.repeat(np.arange(rows // 8), 8),
-        "cell": (a > 0).astype(int) + 2 * (b > 0).astype(int),
+        "kind": (a > 0).astype(int) + 2 * (b > 0).astype(int),
     }
 
 
@@ -69,9 +69,9 @@ def test_a_pass_is_what_an_agent_would_have_played() -> None:
     rounds = make_rows(make_frame(150))
     policy = make_policies(POLICY, 3)["plain"]
     offer = rounds.deal(0)
-    paid, tallies, seconds = pass_once(policy, rounds, offer, 2.0)
+    paid, counted, seconds = pass_once(policy, rounds, offer, 2.0)
     assert np.array_equal(paid, play_by_agent(policy, rounds, offer, 2.0))
-    assert tallies[0] == 30
+    assert counted.updates == 30
     assert seconds >= 0.0
 
 
@@ -128,9 +128,9 @@ def test_order_zero_of_days_is_that_of_the_data() -> None:
     assert {tuple(row) for row in shuffled} == {tuple(row) for row in np.arange(32).reshape(4, 8)}
 
 
-def test_a_cell_pays_its_own_rows_over_and_over() -> None:
+def test_a_group_pays_its_own_rows_over_and_over() -> None:
     rewards = np.array([1.0, 2.0, 10.0, 20.0, 30.0])
-    rounds = CellRounds(np.arange(5.0)[:, None], rewards, ["x", "x", "y", "y", "y"], 6, seed=0)
+    rounds = GroupRounds(np.arange(5.0)[:, None], rewards, ["x", "x", "y", "y", "y"], 6, seed=0)
     payers = rounds.deal(0).payers
     assert sorted(payers[:2, 0]) == [0, 1]
     assert np.array_equal(payers[:2, 0], payers[2:4, 0])
@@ -172,17 +172,17 @@ def test_holdout_tells_signal_from_noise() -> None:
     assert abs(gains.mean()) < 3.0 * gains.std() / np.sqrt(gains.size)
 
 
-def test_epoch_policies_play_cells_and_nothing_else() -> None:
+def test_epoch_policies_play_groups_and_nothing_else() -> None:
     frame = make_frame()
     policies = {
         "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, gamma_scale=0.1, plays=5)
     }
     told: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
     told |= {"policies": policies, "orders": 2}
-    result = replay(frame, **told, protocol="cells", group="cell", horizon=203)
+    result = replay(frame, **told, protocol="groups", group="kind", horizon=203)
     assert result.data["updates"].tolist() == [40, 40]
     assert (result.data["rounds"] == 203).all()
-    with pytest.raises(hb.InvalidInput, match="use protocol 'cells'"):
+    with pytest.raises(hb.InvalidInput, match="use protocol 'groups'"):
         replay(frame, **told)
 
 
@@ -222,13 +222,12 @@ def test_the_unit_of_the_rewards_does_not_matter() -> None:
     assert two.data["fraction"] == pytest.approx(one.data["fraction"])
 
 
-def test_bootstrap_of_a_mean_covers_it() -> None:
-    rng = np.random.default_rng(0)
-    hits = 0
-    for _ in range(200):
-        low, high = bootstrap_mean(rng.normal(1.0, 1.0, 30))
-        hits += low <= 1.0 <= high
-    assert 175 <= hits <= 199
+def test_the_interval_of_a_difference_holds_it_and_one_order_bounds_nothing() -> None:
+    told: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "arms_per_round": 5}
+    *_, adaptive = replay(make_frame(1000), **told, orders=8).summary()
+    assert adaptive["low"] < adaptive["difference"] < adaptive["high"]
+    *_, adaptive = replay(make_frame(1000), **told, orders=1).summary()
+    assert (adaptive["low"], adaptive["high"]) == (-np.inf, np.inf)
 
 
 # ---- logs
@@ -309,7 +308,7 @@ def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"protocol": "weeks"}, "protocol must be one of rows, days, cells, logged"),
+        ({"protocol": "weeks"}, "protocol must be one of rows, days, groups, logged"),
         ({"features": []}, "features must be a list of columns"),
         ({"features": "a"}, "features must be a list of columns"),
         ({"features": ["z"]}, "must be one of the columns a, b, y"),

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from browser import Browser, find_browser
-from heavybandits.paper.run import Run, make_report
-from heavybandits.reporting.outputs import Figure, Findings, Panel, Series, Table, View
-from heavybandits.reporting.verdicts import judge
+from heavybandits.paper.report import make_report
+from heavybandits.paper.run import Run
+from heavybandits.reporting.outputs import Figure, Findings, Panel, Series, Table, View, judge
 from heavybandits.support.statistics import Estimate
 
 pytestmark = pytest.mark.skipif(

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.engine.streams import ARMS, stream_key
 from heavybandits.policies import Uniform
 from heavybandits.simulation.problem import check_problem
-from heavybandits.simulation.run import make_checkpoints, run_cell
+from heavybandits.simulation.run import make_checkpoints, run_once
 from heavybandits.support.progress import Progress
 
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
@@ -22,6 +22,7 @@ CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, gamma_scale=1e-3)
 CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
 FIXED: Any = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
+NOTHING: Any = None
 DETERMINISTIC = ("policy", "repetition", "play", "regret", "updates", "projections", "truncated")
 
 
@@ -66,16 +67,16 @@ class Witness(NamedTuple):
         return state.counts[1], 0, 0
 
 
-def witness(arms, plays, horizon=42, repetition=0, noise=None):
+def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
     """What is seen, uncompiled; the noise is 1, 2, 3, ... so that every play can be told apart."""
-    policy, out = Witness(DIM, plays), np.zeros((horizon, 4))
+    policy, trace = Witness(DIM, plays), make_trace(np.arange(1, horizon + 1))
     state, view, episode = policy.init(), arms.view(), make_episode(plays)
-    noise = np.arange(1.0, horizon + 1) if noise is None else noise
+    noise = np.arange(1.0, horizon + 1)
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
     arguments = (policy, state, arms, hb.links.Identity(), theta, view, key, noise, episode)
     with np.errstate(over="ignore"):
-        play(*arguments, np.arange(1, horizon + 1), out)
-    return state, out
+        play(*arguments, trace, observer)
+    return state, trace
 
 
 def test_fixed_arms_are_drawn_once_and_fresh_ones_at_every_play():
@@ -106,19 +107,36 @@ def test_every_play_has_its_own_noise_whatever_the_policy():
 
 def test_regret_is_the_gap_of_the_means_summed_over_plays():
     for plays in (1, 7):
-        state, out = witness(hb.arms.Frozen(6, DIM), plays)
+        state, trace = witness(hb.arms.Frozen(6, DIM), plays)
         means = np.einsum("tdk,d->tk", state.offered[: 42 // plays], np.full(DIM, 0.5))
         taken = means[np.arange(len(means)), np.arange(len(means)) % 6]
         gaps = np.repeat(means.max(axis=1) - taken, plays)
-        np.testing.assert_allclose(out[:, 0], np.cumsum(gaps), rtol=1e-12)
+        np.testing.assert_allclose(trace.regret, np.cumsum(gaps), rtol=1e-12)
 
 
 def test_the_tail_of_an_unfinished_decision_is_played_and_not_learned_from():
     whole, _ = witness(hb.arms.Fixed(6, DIM), 7, horizon=42)
-    short, out = witness(hb.arms.Fixed(6, DIM), 7, horizon=40)
+    short, trace = witness(hb.arms.Fixed(6, DIM), 7, horizon=40)
     assert (whole.counts[1], short.counts[1], short.counts[0]) == (6, 5, 6)
-    assert (np.diff(out[34:, 0]) > 0).all()  # plays 36 to 40 cost regret
-    assert out[34:, 1].tolist() == [5.0] * 6  # and bring no update
+    assert (np.diff(trace.regret[34:]) > 0).all()  # plays 36 to 40 cost regret
+    assert trace.updates[34:].tolist() == [5] * 6  # and bring no update
+
+
+class Counter(NamedTuple):
+    """An observer: the updates it was shown."""
+
+    seen: Any
+
+    def observe(self, policy, state, theta):
+        self.seen[0] += 1
+        self.seen[1] = policy.tally(state)[0]
+
+
+@pytest.mark.parametrize("plays", [1, 7])
+def test_an_observer_looks_after_every_decision_that_is_learned_from(plays):
+    observer = Counter(np.zeros(2, np.int64))
+    state, _ = witness(hb.arms.Fixed(6, DIM), plays, horizon=40, observer=observer)
+    assert observer.seen.tolist() == [40 // plays, 40 // plays] == [state.counts[1]] * 2
 
 
 def test_repetitions_differ_and_repeat():
@@ -136,14 +154,14 @@ def test_results_do_not_depend_on_jobs():
     assert len(one) == 2 * 3 * 5
 
 
-def test_a_cell_alone_is_the_cell_in_company():
+def test_a_run_alone_is_the_run_in_company():
     together = numbers(run())
     alone = numbers(run(policies={"CRMM": CRMM}))
     assert alone == [row for row in together if row[0] == "CRMM"]
     points = make_checkpoints(400, 5)
-    out, seconds = run_cell(CRTM, check_problem(FIXED), 400, points, 1, 2)
+    trace, seconds = run_once(CRTM, check_problem(FIXED), 400, points, 1, 2)
     rows = [row for row in together if row[:2] == ["CRTM", 2]]
-    assert out[:, 0].tolist() == [row[3] for row in rows]
+    assert trace.regret.tolist() == [row[3] for row in rows]
     assert seconds > 0.0
 
 
@@ -197,13 +215,13 @@ def test_a_single_policy_needs_no_name():
     assert run(policies=CRTM).policies == ["policy"]
 
 
-def test_an_error_in_a_cell_reaches_the_caller(monkeypatch):
+def test_an_error_in_a_run_reaches_the_caller(monkeypatch):
     def fail(*arguments):
-        raise RuntimeError("cell failed")
+        raise RuntimeError("run failed")
 
-    monkeypatch.setattr(module, "run_cell", fail)
+    monkeypatch.setattr(module, "run_once", fail)
     for jobs in (1, 2):
-        with pytest.raises(RuntimeError, match="cell failed"):
+        with pytest.raises(RuntimeError, match="run failed"):
             run(jobs=jobs)
 
 
@@ -249,10 +267,10 @@ def test_given_checkpoints_are_sorted_and_unique():
         ({"problem": None}, "problem must be a Problem, got NoneType"),
         ({"problem": FIXED._replace(theta=[1.0])}, r"theta must have shape \(4,\), got \(1,\)"),
         ({"problem": FIXED._replace(theta=[np.nan] * 4)}, "theta must be finite"),
-        ({"problem": FIXED._replace(link=None)}, "link must be a link"),
+        ({"problem": FIXED._replace(link=NOTHING)}, "link must be a link"),
         ({"problem": FIXED._replace(theta=np.full(4, 1e4))}, "link must have a positive slope"),
         ({"problem": FIXED._replace(noise=hb.noises.StudentT(-1.0))}, "must be"),
-        ({"problem": FIXED._replace(noise=None)}, "noise"),
+        ({"problem": FIXED._replace(noise=NOTHING)}, "noise"),
     ],
     ids=repr,
 )
@@ -261,9 +279,9 @@ def test_what_cannot_be_run_is_refused(changes, words):
         run(**changes)
 
 
-def test_a_policy_of_several_plays_refuses_arms_that_change_at_every_play():
+def test_a_policy_of_several_plays_refuses_arms_that_change_with_every_play():
     problem = FIXED._replace(arms=hb.arms.Fresh(6, DIM))
-    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes at every play.*Frozen"
+    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes with every play.*Frozen"
     with pytest.raises(hb.InvalidInput, match=words):
         run(problem=problem)
 

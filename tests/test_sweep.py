@@ -16,9 +16,9 @@ from heavybandits import InvalidInput
 from heavybandits.engine.identity import describe
 from heavybandits.support import container
 from heavybandits.support.container import Format
+from heavybandits.support.progress import Progress
 from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
 from heavybandits.sweep.cells import check_json, kind, schedule
-from heavybandits.sweep.display import Display
 from heavybandits.sweep.simulation import build_parts, simulate_cell
 from heavybandits.sweep.store import cell_path, load_cell, timing_path
 from sweep_functions import OwnNoise
@@ -305,17 +305,28 @@ def test_progress_is_told_and_quiet_is_quiet(
 
 
 def test_the_time_left_goes_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [Cell("math:sqrt", {"x": x}, weight=x) for x in (1.0, 9.0)]
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    with Display(cells, reused=0, quiet=True) as display:
+    with Progress(10.0, show=False) as display:
         now[0] += 7.0
-        display.advance(cells[0])
+        display.advance(1.0, "1/2 cells")
         assert display.status() == "1/2 cells, 1 min 3 s left"
 
 
-def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("rich")
+def test_a_log_file_gets_a_line_every_half_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with Progress(4.0, show=True) as display:
+        for _ in range(4):
+            now[0] += 20.0
+            display.advance(1.0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["50.0%, 40 s left", "100.0%", "100.0%"]
+
+
+def test_a_terminal_gets_a_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
     class Terminal(io.StringIO):
@@ -324,10 +335,12 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    with Display(squares(2), reused=1) as display:
-        display.advance(squares(2)[0])
-    assert "2/3 cells, 1 reused" in terminal.getvalue()
+    run(squares(1), tmp_path)
+    bad = cell("raises", 5.0)
+    run([*squares(3), bad], tmp_path, quiet=False)
+    shown = terminal.getvalue()
+    assert shown.endswith(f"\r[{'#' * 30}] 4/4 cells, 1 reused\x1b[K\n")
+    assert "\x1b[Kraises of 5.0 failed 3 times" in shown
 
 
 def test_ctrl_c_stops_and_says_how_to_go_on(

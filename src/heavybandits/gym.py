@@ -56,7 +56,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     ----------
     problem : arms (a finite set), link, noise and theta*; by default 20 fresh arms in 10
         dimensions, the logistic link and Student's t with 3 degrees of freedom.
-    horizon : steps an episode.
+    horizon : steps per episode.
 
     >>> env = gymnasium.make(ENV_ID, horizon=5)
     >>> arms, info = env.reset(seed=0)
@@ -91,7 +91,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """The arms of the first step. A seed begins again with episode 0; without, the next one."""
+        """The arms of the first step: of episode 0 with a seed, of the next episode without one."""
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
             given = seed is not None

@@ -36,6 +36,7 @@ from .engine.contracts import (
     Policy,
     Projection,
     Radius,
+    Tally,
     TimeRadius,
 )
 from .engine.jitable import jitable
@@ -100,7 +101,7 @@ __all__ = [  # noqa: RUF022 (by what they are for)
     "Count", "Features", "Floats", "Fraction", "Index", "Integers", "Interval", "Key",
     "NonNegative", "Point", "Positive", "Share",
     # what a state is made of
-    "CUT", "SEEN", "Memory", "aligned_zeros", "make_memory", "state_bytes", "zeros",
+    "CUT", "SEEN", "Memory", "Tally", "aligned_zeros", "make_memory", "state_bytes", "zeros",
     # loops over vectors and matrices
     "add_outer", "cholesky", "combine", "dot", "eigen", "invert", "jitable", "median", "norm",
     "select_rank", "squares", "stretch", "subtract",

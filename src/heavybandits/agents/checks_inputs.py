@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.identity import build, classes_of, describe, known_parts
-from ..engine.parts import cast, is_part
+from ..engine.identity import build, describe, known_parts
+from ..engine.parts import cast, classes_of, is_part
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require

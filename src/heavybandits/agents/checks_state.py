@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arms import Fresh
-from ..engine.identity import classes_of
+from ..engine.parts import classes_of
 from ..engine.views import make_view
 from .agent import Agent, load
 from .changes import written_by_choice

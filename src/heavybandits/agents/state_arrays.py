@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.layout import state_bytes
-from ..engine.parts import is_part
+from ..engine.parts import walk
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import StateError
 
@@ -33,9 +33,7 @@ def kept(state: Any) -> dict[str, NDArray[Any]]:
 
 def regions_of(state: Any) -> list[Region]:
     """All confidence regions of a state."""
-    if isinstance(state, Region):
-        return [state]
-    return [r for field in state for r in regions_of(field)] if is_part(state) else []
+    return [part for part in walk(state) if isinstance(part, Region)]
 
 
 def check_size(policy: Any, size: int) -> None:

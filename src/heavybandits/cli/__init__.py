@@ -11,7 +11,7 @@ def main() -> None:
     try:
         from .app import cli
     except ModuleNotFoundError as error:
-        if error.name not in ("click", "rich", "joblib", "matplotlib", "pyarrow", "pandas"):
+        if error.name not in ("click", "joblib", "matplotlib", "pyarrow", "pandas"):
             raise
         print(
             f'the command line needs {error.name}: pip install "heavybandits[lab]"', file=sys.stderr

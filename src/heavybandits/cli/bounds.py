@@ -6,7 +6,7 @@ import click
 
 from .. import theory
 from ..links import check_link
-from ..reporting.style import shown
+from ..support.tables import shown
 from ..support.validation import positive
 from .parameters import COUNT
 from .shared import LINK, print_json

@@ -10,8 +10,8 @@ from ..data import LOADERS, load_data
 from ..diagnosis.diagnose import diagnose
 from ..filters import AdaptiveClip, Clip
 from ..replaying.replay import PROTOCOLS, replay
-from ..reporting.tables import to_text
 from ..support.errors import InvalidInput
+from ..support.tables import to_text
 from .parameters import COUNT, PICTURES, SEED, TWO, NewFile, Number
 from .shared import print_json
 
@@ -75,10 +75,10 @@ def diagnose_command(
 @click.option("--reward", help="Column of the rewards.")
 @click.option("--features", help="Columns of features, separated by commas.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
-@click.option("--group", help="Column of the day (days) or of the cell (cells).")
+@click.option("--group", help="Column of the round (days) or of the arm (groups).")
 @click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
 @click.option("--orders", type=Number(1, 10_000), default=20, show_default=True, help="Passes.")
-@click.option("--horizon", type=TWO, help="Plays per pass, for cells [rows].")
+@click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
 @click.option("--action", default="action", show_default=True, help="Column, for logged.")
 @click.option("--pscore", default="pscore", show_default=True, help="Column, for logged.")
 @click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
@@ -113,7 +113,7 @@ def replay_command(
 
     \b
     heavybandits replay rand
-    heavybandits replay nyse_n --protocol cells --horizon 20000
+    heavybandits replay nyse_n --protocol groups --horizon 20000
     heavybandits replay orders.csv --reward revenue --features age,visits --arms 10
     heavybandits replay log.csv --protocol logged --features age --reward click
     """

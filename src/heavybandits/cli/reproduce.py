@@ -7,13 +7,11 @@ from typing import Any
 
 import click
 
-from ..paper import NAMES
-from ..paper.profiles import PROFILES
-from ..paper.run import Run, all_verdicts, as_json, make_report, run_experiments
-from ..paper.running import Runner, Stored
-from ..reporting.style import shown
-from ..reporting.tables import to_text
-from ..reporting.verdicts import Verdict
+from ..paper.profiles import NAMES, PROFILES
+from ..paper.report import all_verdicts, as_json, make_report
+from ..paper.run import Run, Runner, Stored, run_experiments
+from ..reporting.outputs import Verdict
+from ..support.tables import shown, to_text
 from ..sweep.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json

@@ -9,9 +9,9 @@ import click
 from ..algorithms.catalogue import CATALOGUE
 from ..paper.roster import RANDOM, make_policy, setting
 from ..paper.tuning import at_edge, grid
-from ..reporting.tables import to_text
 from ..simulation.results import Result
 from ..simulation.run import simulate as run_simulation
+from ..support.tables import to_text
 from .parameters import PICTURES, TABLES, NewFile, Number, OneOf
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 

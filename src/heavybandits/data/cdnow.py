@@ -58,7 +58,7 @@ def _ordinal(text: str) -> int:
 
 
 def _summarise(customers: Any, days: Any, units: Any, dollars: Any, size: int) -> dict[str, Any]:
-    """Frequency, recency, tenure, total, mean, max and last spend, units: a row a customer."""
+    """Frequency, recency, tenure, total, mean, max and last spend, units: one row per customer."""
     count = np.bincount(customers, minlength=size)
     total = np.bincount(customers, dollars, size)
     first, last, most = np.zeros(size), np.zeros(size), np.zeros(size)

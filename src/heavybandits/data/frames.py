@@ -158,6 +158,17 @@ def table(frame: Any, names: Sequence[str], *, drop_missing: bool = False) -> tu
     return np.ascontiguousarray(values[kept]), kept
 
 
+def standardise(features: Floats) -> Floats:
+    """Every column with mean 0 and deviation 1; one that never changes is 0.
+
+    >>> standardise(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    deviation = features.std(axis=0)
+    moved = features - features.mean(axis=0)
+    return np.asarray(moved / np.where(deviation > 0.0, deviation, 1.0))
+
+
 def _check(values: Floats, name: str, drop_missing: bool) -> None:
     bad = np.flatnonzero(np.isinf(values))
     if bad.size:

@@ -30,7 +30,7 @@ SP500 = Source(
     sha256="ee21cac28befb1d0a739a9ceb22184f995394726aa0cfde9a21941d1ac04ac0d",
 )
 WINDOWS = (1, 2, 3, 5, 10, 20, 60, 120, 250)  # days of past return that the nine scores look at
-FIFTHS = ("past_1", "past_20")  # whose fifths make the 25 fixed cells
+FIFTHS = ("past_1", "past_20")  # whose fifths make the 25 fixed groups
 
 
 def load_nyse_new() -> Dataset:
@@ -49,14 +49,14 @@ def load_sp500() -> Dataset:
 
 
 def _read(content: bytes, skip: int = 0) -> Floats:
-    """Prices, a row a day; `skip` columns of dates are left out."""
+    """Prices, one row per day; `skip` columns of dates are left out."""
     header = content.split(b"\n", 1)[0].count(b",") + 1
     columns = range(skip, header)
     return np.loadtxt(io.BytesIO(content), delimiter=",", skiprows=1, usecols=columns)
 
 
 def _make(name: str, prices: Floats) -> Dataset:
-    """Long format: a row for each day and stock, from the first day on that has all its past."""
+    """Long format: one row per day and stock, from the first day on that has all its past."""
     days, stocks = prices.shape
     start = max(WINDOWS)
     today = np.arange(start, days - 1)
@@ -69,7 +69,7 @@ def _make(name: str, prices: Floats) -> Dataset:
         frame[f"past_{window}"] = _score(past).ravel()
     frame["return"] = (prices[today + 1] / prices[today] - 1.0).ravel()
     fifths = [np.minimum((frame[column] + 1.0) * 2.5, 4.0).astype(np.int64) for column in FIFTHS]
-    frame["cell"] = 5 * fifths[0] + fifths[1]
+    frame["group"] = 5 * fifths[0] + fifths[1]
     return Dataset(
         name=name,
         frame=frame,
@@ -77,12 +77,12 @@ def _make(name: str, prices: Floats) -> Dataset:
         reward="return",
         protocols={
             "days": {"protocol": "days", "group": "day"},
-            "cells": {"protocol": "cells", "group": "cell"},
+            "groups": {"protocol": "groups", "group": "group"},
         },
         about=(
             f"a row is a stock on a day ({stocks} stocks, {today.size} days); features are the "
             "ranks among the stocks of that day of nine past returns, the reward is the next day's "
-            "return; the 25 cells are fifths of the last day's by fifths of the last 20 days' rank"
+            "return; the 25 groups are fifths of the last day's by fifths of the last 20 days' rank"
         ),
     )
 

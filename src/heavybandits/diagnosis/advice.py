@@ -1,12 +1,15 @@
 """What a diagnosis means: the recommendation, and every assumption in plain words."""
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import theory
 from ..support.json import jsonable
-from .diagnose import Diagnosis, Estimate
+from ..support.statistics import Estimate
 from .indices import Tail
+
+if TYPE_CHECKING:
+    from .diagnose import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
 MILD = 2.5  # tail index above which clipping changed little in our replays of real data
@@ -21,7 +24,7 @@ class Advice(NamedTuple):
     assumptions: dict[str, str]
 
 
-def advise(diagnosis: Diagnosis) -> Advice:
+def advise(diagnosis: "Diagnosis") -> Advice:
     """What to use for rewards like these."""
     dim = diagnosis.dim if diagnosis.dim is not None else "d"
     assumptions = {
@@ -30,7 +33,7 @@ def advise(diagnosis: Diagnosis) -> Advice:
         "crmm": _about_crmm(diagnosis),
     }
     if not diagnosis.heavy:
-        code = f"linucb(dim={dim}, noise_scale={_spread(diagnosis):.3g})"
+        code = f"linucb(dim={dim}, noise_scale={_deviation(diagnosis):.3g})"
         reason = f"not heavy-tailed: use linucb (tail index {_shown(diagnosis.index)})"
         return Advice("linucb", code, reason, assumptions)
     if diagnosis.moments[1] == "no":
@@ -43,7 +46,7 @@ def advise(diagnosis: Diagnosis) -> Advice:
     return Advice("linucb with AdaptiveClip", code, _reason(diagnosis), assumptions)
 
 
-def _reason(diagnosis: Diagnosis) -> str:
+def _reason(diagnosis: "Diagnosis") -> str:
     """Why to clip, how much to expect of it, and what to mind."""
     shown = _shown(diagnosis.index)
     if diagnosis.index.value > MILD:
@@ -61,11 +64,11 @@ def _reason(diagnosis: Diagnosis) -> str:
     return f"{words}. Check by replaying your data with and without it"
 
 
-def _spread(diagnosis: Diagnosis) -> float:
+def _deviation(diagnosis: "Diagnosis") -> float:
     return float(diagnosis.noise.std()) / diagnosis.scale
 
 
-def _about_linucb(diagnosis: Diagnosis) -> str:
+def _about_linucb(diagnosis: "Diagnosis") -> str:
     ten = diagnosis.shares.get("10", 1.0)
     carried = f"the 10 largest of {diagnosis.rows} rows carry {ten:.0%} of the sum of squares"
     if diagnosis.heavy:
@@ -73,7 +76,7 @@ def _about_linucb(diagnosis: Diagnosis) -> str:
     return f"needs sub-Gaussian noise; nothing here speaks against it: {carried}"
 
 
-def _about_crtm(diagnosis: Diagnosis) -> str:
+def _about_crtm(diagnosis: "Diagnosis") -> str:
     epsilon, moment = diagnosis.epsilon.value, diagnosis.raw_moment
     words = (
         f"needs E|y|^{1 + epsilon:.2f} <= u: for rewards divided by {diagnosis.scale:.4g}, "
@@ -97,7 +100,7 @@ def _about_crtm(diagnosis: Diagnosis) -> str:
     )
 
 
-def _about_crmm(diagnosis: Diagnosis) -> str:
+def _about_crmm(diagnosis: "Diagnosis") -> str:
     plays = theory.median_plays(horizon=diagnosis.horizon, delta=diagnosis.delta)
     updates = diagnosis.horizon // plays
     symmetry = diagnosis.symmetry
@@ -138,7 +141,7 @@ def _describe_tail(name: str, tail: Tail | None) -> str:
     )
 
 
-def write_text(diagnosis: Diagnosis) -> str:
+def write_text(diagnosis: "Diagnosis") -> str:
     """The diagnosis as a page of text."""
     advice, symmetry = advise(diagnosis), diagnosis.symmetry
     moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
@@ -171,7 +174,7 @@ def write_text(diagnosis: Diagnosis) -> str:
     return "\n".join(lines)
 
 
-def write_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
     """The diagnosis as plain values; what is infinite is None."""
     advice = advise(diagnosis)
     names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares", "moments")

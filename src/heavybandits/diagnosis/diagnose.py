@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from ..data import frames
 from ..support.errors import InvalidInput
+from ..support.statistics import Estimate, bootstrap_rows
 from ..support.validation import finite_array, fraction, whole
+from .advice import Advice, advise, write_dict, write_text
 from .indices import Tail, estimate_tail, square_shares
+from .plots import plot_diagnosis
 
 Floats = NDArray[np.float64]
 
@@ -21,14 +24,6 @@ SKEWED = 0.05  # of the scale, between trimmed mean and median
 LEAST_ROWS = 100
 
 ORDERS = (1, 2, 3, 4)
-
-
-class Estimate(NamedTuple):
-    """A number with a 90% interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Symmetry(NamedTuple):
@@ -73,27 +68,19 @@ class Diagnosis:
     noise: Floats
 
     @property
-    def advice(self) -> Any:
+    def advice(self) -> Advice:
         """The algorithm, its constants and what each assumption says about this data."""
-        from .advice import advise
-
         return advise(self)
 
     def __str__(self) -> str:
-        from .advice import write_text
-
         return write_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the rewards themselves are left out."""
-        from .advice import write_dict
-
         return write_dict(self)
 
     def plot(self) -> Any:
         """One page: survival on log axes, Hill plot, quantiles against normal."""
-        from .plots import plot_diagnosis
-
         return plot_diagnosis(self)
 
 
@@ -188,9 +175,7 @@ def _noise(rewards: Floats, features: Floats | None) -> Floats:
     """Rewards minus what a linear fit explains (of rewards clipped at 1%), about its median."""
     if features is None:
         return rewards - float(np.median(rewards))
-    spread = features.std(axis=0)
-    used = (features - features.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    design = np.column_stack([np.ones(rewards.size), used])
+    design = np.column_stack([np.ones(rewards.size), frames.standardise(features)])
     clipped = np.clip(rewards, *np.quantile(rewards, (0.005, 0.995)))
     fitted = design @ np.linalg.lstsq(design, clipped, rcond=None)[0]
     left = rewards - fitted
@@ -241,10 +226,7 @@ def _epsilon(index: Estimate) -> Estimate:
 def _moment(values: Floats, power: float, rng: np.random.Generator, resamples: int) -> Estimate:
     """E|y|^power with a bootstrap interval; fewer resamples where rows are many."""
     powers = np.abs(values) ** power
-    draws = max(20, min(resamples, 20_000_000 // values.size))
-    means = [powers[rng.integers(values.size, size=values.size)].mean() for _ in range(draws)]
-    low, high = np.quantile(means, (0.05, 0.95))
-    return Estimate(float(powers.mean()), float(low), float(high))
+    return bootstrap_rows(powers, rng, max(20, min(resamples, 20_000_000 // values.size)))
 
 
 def _symmetry(noise: Floats) -> Symmetry:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.statistics import bootstrap_rows
+
 Floats = NDArray[np.float64]
 
 LEAST_TAIL = 15  # rows below which a tail is not estimated
@@ -123,14 +125,14 @@ def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200
     count = int(ladder.count[best])
     descending = np.sort(side)[::-1]
     logs = np.log(descending[:count] / descending[count])
-    low, high = _bootstrap_index(logs, rng, resamples)
+    interval = bootstrap_rows(logs, rng, resamples, lambda m: 1.0 / np.maximum(m, 1e-300))
     many = min(max(4 * LEAST_TAIL, side.size // 10), side.size - 1)
     shape = pareto_shape(descending[:many] - descending[many])
     error = (1.0 + max(shape, -0.5)) / math.sqrt(many)
     return Tail(
         index=float(ladder.index[best]),
-        low=low,
-        high=high,
+        low=interval.low,
+        high=interval.high,
         count=count,
         threshold=float(descending[count]),
         pareto=shape,
@@ -138,13 +140,6 @@ def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200
         rows=side.size,
         ladder=ladder,
     )
-
-
-def _bootstrap_index(logs: Floats, rng: np.random.Generator, resamples: int) -> tuple[float, float]:
-    """A 90% interval of Hill's index, from resampled log excesses."""
-    means = logs[rng.integers(logs.size, size=(resamples, logs.size))].mean(axis=1)
-    low, high = np.quantile(1.0 / np.maximum(means, 1e-300), (0.05, 0.95))
-    return float(low), float(high)
 
 
 def square_shares(values: Floats, counts: tuple[int, ...] = (1, 10, 100)) -> dict[str, float]:

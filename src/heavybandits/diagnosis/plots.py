@@ -1,13 +1,14 @@
 """Figures of the tail doctor."""
 
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from ..simulation.figures import COLOURS
 from ..support.optional import optional
+from ..support.palette import COLOURS, GREY
 
-UPPER, LOWER, FIT = COLOURS[0], COLOURS[1], "#555555"
+UPPER, LOWER = COLOURS[:2]
 
 
 def plot_diagnosis(diagnosis: Any) -> Any:
@@ -52,7 +53,7 @@ def _plot_survival(axes: Any, diagnosis: Any) -> None:
         )
         start = survival[tail.count]
         ends = np.array([tail.threshold, side[0]])
-        axes.loglog(ends, start * (ends / tail.threshold) ** -tail.index, color=FIT, linewidth=1.2)
+        axes.loglog(ends, start * (ends / tail.threshold) ** -tail.index, color=GREY, linewidth=1.2)
         axes.set_ylim(bottom=0.5 / values.size, top=1.5)
     _limit_left(axes, diagnosis)
     axes.set(
@@ -94,15 +95,13 @@ def _plot_hill(axes: Any, diagnosis: Any) -> None:
         most = max(most, 1.6 * tail.index)
     axes.set(title="Hill plot (dot: k chosen, dotted: 1/xi)", xlabel="rows used, k", xscale="log")
     axes.set(ylabel="tail index", ylim=(0.0, min(most, 12.0)))
-    axes.axhspan(0.0, 2.0, color=FIT, alpha=0.08, linewidth=0)
-    axes.text(0.02, 0.02, "below 2: no variance", transform=axes.transAxes, fontsize=8, color=FIT)
+    axes.axhspan(0.0, 2.0, color=GREY, alpha=0.08, linewidth=0)
+    axes.text(0.02, 0.02, "below 2: no variance", transform=axes.transAxes, fontsize=8, color=GREY)
     _finish(axes)
 
 
 def _plot_quantiles(axes: Any, diagnosis: Any) -> None:
     """Quantiles of the noise against normal ones; the line goes through the quartiles."""
-    from statistics import NormalDist
-
     noise = np.sort(diagnosis.noise)
     places = np.unique(np.geomspace(1, noise.size / 2, 200).astype(int)) - 1
     rows = np.unique(np.concatenate([places, noise.size - 1 - places]))
@@ -111,7 +110,7 @@ def _plot_quantiles(axes: Any, diagnosis: Any) -> None:
     low, high = np.quantile(noise, (0.25, 0.75))
     slope = (high - low) / (2.0 * 0.6744897501960817)
     ends = np.array([normal[0], normal[-1]])
-    axes.plot(ends, 0.5 * (low + high) + slope * ends, color=FIT, linewidth=1.2, label="normal")
+    axes.plot(ends, 0.5 * (low + high) + slope * ends, color=GREY, linewidth=1.2, label="normal")
     axes.set(title="quantiles against normal", xlabel="standard normal", ylabel="noise")
     _finish(axes)
 
@@ -123,4 +122,4 @@ def _finish(axes: Any) -> None:
         axes.legend(frameon=False, fontsize=8)
     else:
         words = "no tail: too few different values"
-        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", fontsize=9, color=FIT)
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", fontsize=9, color=GREY)

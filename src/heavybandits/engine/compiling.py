@@ -13,16 +13,10 @@ from typing import Any
 
 from numba import config, njit, typeof
 
+from .parts import classes_of
 from .sources import digest, source_file
 
 Function = Callable[..., Any]
-
-
-def parts_of(value: Any) -> set[type]:
-    """The classes of a part and of all the parts inside it."""
-    if not isinstance(value, tuple):
-        return set()
-    return {type(value)}.union(*(parts_of(field) for field in value))
 
 
 def is_cacheable(part: type) -> bool:
@@ -31,8 +25,6 @@ def is_cacheable(part: type) -> bool:
     False for a class typed at a prompt, in a notebook or inside a function: to keep compiled code
     of it on disk would be to meet it again after the class has changed.
     """
-    if part is tuple:
-        return True
     module = sys.modules.get(part.__module__)
     found = getattr(module, part.__qualname__, None) is part
     return found and source_file(part.__module__) is not None
@@ -40,8 +32,7 @@ def is_cacheable(part: type) -> bool:
 
 def stamp_of(factory: Any, *values: Any) -> str:
     """A hash of all the sources that can change what this kernel computes with these parts."""
-    parts = frozenset().union(*(parts_of(value) for value in values))
-    modules = {base.__module__ for part in parts for base in part.__mro__}
+    modules = {base.__module__ for part in classes_of(values) for base in part.__mro__}
     return digest(modules | {factory.__module__})
 
 
@@ -74,7 +65,7 @@ def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
 
 
 def _compile(function: Function, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
-    if all(is_cacheable(part) for argument in arguments for part in parts_of(argument)):
+    if all(is_cacheable(part) for part in classes_of(arguments)):
         return _guarded(function, signature, stamp)
     return _in_memory(function, signature)
 

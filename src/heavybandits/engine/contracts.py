@@ -5,7 +5,7 @@ these Protocols, `check_part` tests a part against them at the door, the verbs a
 and the docs print them.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from .arrays import Floats, Integers, Key
 from .bounds import Count, Index
@@ -138,10 +138,18 @@ class Estimator(Protocol):
         """Learn from the cleaned reward of x, or from all rewards of the decision."""
 
 
+class Tally(NamedTuple):
+    """What a policy has counted so far."""
+
+    updates: int
+    projections: int
+    truncated: int  # rewards that the filter cut
+
+
 class Tallied(Protocol):
     """What counts what it does: policies and base routines."""
 
-    def tally(self, state: Any) -> tuple[int, int, int]:
+    def tally(self, state: Any) -> Tally:
         """Updates, projections and cut rewards so far."""
 
 
@@ -217,6 +225,13 @@ class Policy(Tallied, Protocol):
 
     def estimate_arm(self, state: Any, x: Floats) -> tuple[float, float]:
         """The mean reward expected of x, and the confidence width of x.theta."""
+
+
+class Observer(Protocol):
+    """Watches a run from outside, for an experiment; it changes nothing."""
+
+    def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
+        """Look at the policy, which has just learned from a decision; theta is the true one."""
 
 
 class Extras(Protocol):

@@ -44,13 +44,6 @@ def known_parts(*groups: Iterable[type]) -> dict[str, type]:
     return known
 
 
-def classes_of(part: Any) -> set[type]:
-    """The classes of a part and of the parts in it."""
-    if not is_part(part):
-        return set()
-    return {type(part)}.union(*(classes_of(field) for field in part))
-
-
 def describe(value: Any) -> Any:
     """A part as plain JSON.
 

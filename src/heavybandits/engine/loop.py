@@ -4,9 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import Floats, Integers, Key
+from .contracts import ArmSet, Link, Noise, Observer, Policy
 from .jitable import jitable
 from .linalg import dot
-from .verbs import choose, draw, learn, mean, refresh, tally, top
+from .verbs import choose, draw, learn, mean, observe, refresh, tally, top
+from .views import View
 
 REGRET, MEAN, BEST = 0, 1, 2  # places in Episode.numbers
 PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
@@ -15,17 +18,43 @@ PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
 class Episode(NamedTuple):
     """Where a run stands between two calls of `play`."""
 
-    rewards: Any  # of the decision under way
-    numbers: Any  # regret so far; mean of the arm under way and of the best arm
-    counts: Any  # plays so far, plays of the decision under way, next checkpoint
+    rewards: Floats  # of the decision under way
+    numbers: Floats  # regret so far; mean of the arm under way and of the best arm
+    counts: Integers  # plays so far, plays of the decision under way, next checkpoint
 
 
 def make_episode(plays: int) -> Episode:
     return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
 
 
+class Trace(NamedTuple):
+    """What a run leaves at its checkpoints: one entry per checkpoint in every array."""
+
+    plays: Integers  # the checkpoints themselves
+    regret: Floats  # pseudo-regret up to there; the rest is the policy's `Tally`
+    updates: Integers
+    projections: Integers
+    truncated: Integers
+
+
+def make_trace(plays: Integers) -> Trace:
+    """Room for what happens at these plays.
+
+    >>> make_trace(np.array([10, 20])).updates.tolist()
+    [0, 0]
+    """
+    return Trace(plays, np.full(plays.size, np.nan), *np.zeros((3, plays.size), np.int64))
+
+
+class Unobserved(NamedTuple):
+    """The observer of a run that nobody watches: compiled, it is nothing at all."""
+
+    def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
+        pass
+
+
 @jitable
-def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
+def draw_noise(noise: Noise, key: Key, start: int, out: Floats) -> None:
     """The noise of the plays start, start + 1, ... of a stream."""
     for i in range(out.size):
         out[i] = draw(noise, key, start + i)
@@ -33,22 +62,22 @@ def draw_noise(noise: Any, key: Any, start: int, out: Any) -> None:
 
 @jitable
 def play(
-    policy: Any,
+    policy: Policy,
     state: Any,
-    arms: Any,
-    link: Any,
-    theta: Any,
-    view: Any,
-    key: Any,
-    noise: Any,
-    episode: Any,
-    checkpoints: Any,
-    out: Any,
+    arms: ArmSet,
+    link: Link,
+    theta: Floats,
+    view: View,
+    key: Key,
+    noise: Floats,
+    episode: Episode,
+    trace: Trace,
+    observer: Observer,
 ) -> None:
-    """Go on for as many plays as there is noise; at each checkpoint note regret and tallies.
+    """Go on for as many plays as there is noise; at each checkpoint note regret and tally.
 
     A decision lasts as many plays as the policy asks for; what is unfinished at the end of the
-    run has been played, and is not learned from.
+    run has been played, and is not learned from. The observer looks after every decision that is.
     """
     rewards, numbers, counts = episode
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
@@ -68,13 +97,14 @@ def play(
         done += 1
         if pending == rewards.size:
             learn(policy, state, view.chosen, rewards)
+            observe(observer, policy, state, theta)
             pending = 0
-        if upcoming < checkpoints.size and done == checkpoints[upcoming]:
-            updates, projections, cut = tally(policy, state)
-            out[upcoming, 0] = regret
-            out[upcoming, 1] = updates
-            out[upcoming, 2] = projections
-            out[upcoming, 3] = cut
+        if upcoming < trace.plays.size and done == trace.plays[upcoming]:
+            updates, projections, truncated = tally(policy, state)
+            trace.regret[upcoming] = regret
+            trace.updates[upcoming] = updates
+            trace.projections[upcoming] = projections
+            trace.truncated[upcoming] = truncated
             upcoming += 1
     numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
     counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming

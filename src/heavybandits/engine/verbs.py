@@ -19,6 +19,7 @@ from .contracts import (
     Filter,
     Link,
     Noise,
+    Observer,
     PerArmEstimator,
     Policy,
     Projection,
@@ -84,3 +85,4 @@ choose = verb(Policy.choose, inline=True)
 learn = verb(Policy.learn, inline=True)
 estimate_arm = verb(Policy.estimate_arm)
 tally = verb(Tallied.tally)
+observe = verb(Observer.observe)

@@ -12,7 +12,7 @@ import numpy as np
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
 from ..engine.bounds import Count, Interval
-from ..engine.contracts import Radius
+from ..engine.contracts import Radius, Tally
 from ..engine.jitable import jitable
 from ..engine.layout import repeated, zeros
 from ..engine.linalg import dot
@@ -206,9 +206,9 @@ class TruncatedRegression(NamedTuple):
                     estimates[scratch.batch[j]] = total
                 count = 0
 
-    def tally(self, state: TruncatedMemory) -> tuple[int, int, int]:
+    def tally(self, state: TruncatedMemory) -> Tally:
         """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
-        return state.history.counts[STORED], 0, state.cuts[0]
+        return Tally(state.history.counts[STORED], 0, state.cuts[0])
 
 
 class MedianScratch(NamedTuple):
@@ -288,8 +288,8 @@ class MedianRegression(NamedTuple):
                 combine(memory.sums[stage], scratch.image, scratch.buffer)
                 estimates[k] = median(scratch.buffer, 0, self.plays)
 
-    def tally(self, state: MedianMemory) -> tuple[int, int, int]:
+    def tally(self, state: MedianMemory) -> Tally:
         stored = 0
         for stage in range(state.stages.counts.shape[0]):
             stored += state.stages.counts[stage, UPDATES]
-        return stored, 0, 0
+        return Tally(stored, 0, 0)

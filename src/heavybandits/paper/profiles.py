@@ -1,8 +1,22 @@
-"""Profiles: how much of everything one command runs."""
+"""The experiments by name, and profiles: how much of everything one command runs."""
 
+import importlib
 from typing import Any, NamedTuple
 
-from . import NAMES, load_experiment
+from ..support.errors import InvalidInput
+
+NAMES = ("figure1", "table2", "table1", "coverage", "tails", "outlier", "levels", "realdata")
+
+
+def load_experiment(name: str) -> Any:
+    """The package of an experiment.
+
+    >>> load_experiment("figure1").settings.PROFILES["default"]["horizon"]
+    1000000
+    """
+    if name not in NAMES:
+        raise InvalidInput(f"experiment must be one of {', '.join(NAMES)}, got {name!r}")
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 class Profile(NamedTuple):

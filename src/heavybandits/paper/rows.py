@@ -1,32 +1,30 @@
-"""Results of simulation cells made into tidy rows."""
+"""Results of cells made into tidy rows: of simulations, and of runs that are timed."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..reporting.outputs import Row
+import numpy as np
+
+from ..engine.contracts import Tally
+from ..engine.identity import describe
+from ..engine.parts import cast
+from ..simulation.problem import check_problem
+from ..simulation.run import run_once
+from ..support.tables import Row
 from ..sweep import Cell
-from .cells import Compute, Result
+from ..sweep.simulation import build_parts, code_of
 
-COUNTS = ("regret", "updates", "projections", "truncated")
+Result = dict[str, Any]
+Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
+Unfold = Callable[[Row, dict[str, Any], Result], list[Row]]
 
-
-def simulated_rows(groups: Sequence[tuple[Row, list[Cell]]], compute: Compute) -> list[Row]:
-    """Run the cells of all groups at once; one row for each repetition and checkpoint.
-
-    groups: the columns that name a group of cells, and the cells.
-    """
-    results = iter(compute([cell for _, cells in groups for cell in cells]))
-    rows: list[Row] = []
-    for named, cells in groups:
-        for cell in cells:
-            rows += unfold(named, cell.settings, next(results))
-    return rows
+COUNTS = ("regret", *Tally._fields)
 
 
 def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
-    """One row for each repetition and checkpoint of a cell.
+    """One row per repetition and checkpoint of a simulation.
 
-    >>> import numpy as np
     >>> made = {name: np.ones((1, 1)) for name in COUNTS}
     >>> unfold({}, {"repetitions_from": 3, "checkpoints": [10]}, made)[0]["repetition"]
     3
@@ -41,6 +39,22 @@ def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
     ]
 
 
+def collect_rows(
+    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
+) -> list[Row]:
+    """Compute the cells of all groups at once, and unfold the results.
+
+    groups: the columns that name a group of cells, and the cells.
+    """
+    results = iter(compute([cell for _, cells in groups for cell in cells]))
+    return [
+        row
+        for named, cells in groups
+        for cell in cells
+        for row in unfold(named, cell.settings, next(results))
+    ]
+
+
 def final_rows(rows: Sequence[Row]) -> list[Row]:
     """The rows of the last checkpoint.
 
@@ -49,3 +63,49 @@ def final_rows(rows: Sequence[Row]) -> list[Row]:
     """
     last = max(row["play"] for row in rows)
     return [row for row in rows if row["play"] == last]
+
+
+# ---- CPU time of one run, in this process, compilation not counted
+
+TIME = f"{__name__}:time_cell"
+WARM_UP = 300  # plays of a run before the clock starts, so that code and data are in the caches
+
+
+def time_cell(
+    policy: Any, problem: Any, horizon: int, seed: int, repetition: int
+) -> dict[str, Any]:
+    """CPU seconds of one run of a described policy on a described problem."""
+    made, where = cast(build_parts(policy)), check_problem(build_parts(problem))
+    for plays in (min(WARM_UP, horizon), horizon):
+        last = np.array([plays], np.int64)
+        trace, seconds = run_once(made, where, plays, last, seed, repetition)
+    return {"seconds": seconds, "updates": int(trace.updates[0]), "regret": float(trace.regret[0])}
+
+
+def timing_cells(
+    names: Row, policy: Any, problem: Any, horizon: int, repetitions: int, seed: int
+) -> list[Cell]:
+    """One cell per repetition."""
+    where = check_problem(problem)
+    common = {"policy": describe(policy), "problem": describe(where), "horizon": horizon}
+    return [
+        Cell(
+            function=TIME,
+            settings=common | {"seed": seed, "repetition": repetition},
+            code=code_of(TIME, policy, where),
+            label=", ".join(str(value) for value in names.values()),
+        )
+        for repetition in range(repetitions)
+    ]
+
+
+def timed_rows(
+    runs: Sequence[tuple[Row, Any, Any, int, int]], seed: int, compute: Compute
+) -> list[Row]:
+    """Time runs one after the other; each is (names, policy, problem, horizon, repetitions)."""
+    groups = [(run[0], timing_cells(*run, seed)) for run in runs]
+
+    def name(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
+        return [named | {"repetition": settings["repetition"]} | result]
+
+    return collect_rows(groups, functools.partial(compute, alone=True), name)

@@ -1,28 +1,63 @@
-"""From cells to a folder that a person wants to look at."""
+"""The run: experiments one after the other, their cells computed or only read back."""
 
-import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..reporting.drawing import write_figure
-from ..reporting.outputs import Figure, Findings, Row, Table
-from ..reporting.page import escape, page, section, verdict_counts, verdict_groups
-from ..reporting.tables import to_csv, to_latex
-from ..reporting.verdicts import Verdict
-from ..simulation.results import Result as Rows
-from ..support.files import replace_atomically
-from ..support.optional import optional
-from ..sweep.store import versions
-from . import load_experiment
-from .cells import Result
-from .profiles import PROFILES, settings_of
-from .running import CellsFailed
+from ..reporting.outputs import Findings
+from ..support.tables import Row
+from ..sweep import Cell, read_cell, run_cells
+from .profiles import load_experiment, settings_of
+from .rows import Compute, Result
 
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
+
+
+class CellsFailed(RuntimeError):
+    """Some cells could not be computed (or are not stored); the others are safe on the disk."""
+
+    def __init__(self, failures: Sequence[tuple[Cell, str]]) -> None:
+        self.failures = [(cell, text.strip().splitlines()[-1][:300]) for cell, text in failures]
+        shown = "; ".join(f"{cell.label or cell.key}: {error}" for cell, error in self.failures[:3])
+        more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
+        super().__init__(f"{len(failures)} cells failed: {shown}{more}")
+
+
+class Runner:
+    """Computes cells in a folder, reusing those that are there."""
+
+    def __init__(self, folder: str | Path, *, quiet: bool = False, **where: Any) -> None:
+        """where: `jobs`, `backend` and `address` of `run_cells`."""
+        self.folder, self.quiet, self.where = Path(folder), quiet, where
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        """The results in the order of the cells. `alone`: one after the other, for timing."""
+        where = {"jobs": 1, "backend": "sequential"} if alone else self.where
+        outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
+        if outcome.failed:
+            raise CellsFailed(outcome.failed)
+        return [outcome.results[cell.key] for cell in cells]
+
+
+class Stored:
+    """Reads cells that were computed before, and computes nothing."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        found = {cell.key: read_cell(self.folder, cell) for cell in cells}
+        missing = [
+            (cell, "not stored by this version of the code: run reproduce")
+            for cell in cells
+            if found[cell.key] is None
+        ]
+        if missing:
+            raise CellsFailed(missing)
+        return [result for cell in cells if (result := found[cell.key]) is not None]
 
 
 @dataclass
@@ -41,7 +76,7 @@ class Run:
 def run_experiments(
     names: Sequence[str],
     profile: str,
-    compute: Any,
+    compute: Compute,
     *,
     repetitions: int | None = None,
     seed: int | None = None,
@@ -63,126 +98,12 @@ def run_experiments(
     return runs
 
 
-def metered(compute: Any, run: Run) -> Any:
+def metered(compute: Compute, run: Run) -> Compute:
     """The same `compute`, adding up the CPU time of the cells."""
 
     def metered_compute(cells: Sequence[Any], alone: bool = False) -> list[Result]:
-        results: list[Result] = compute(cells, alone=alone)
+        results = compute(cells, alone=alone)
         run.cpu_seconds += sum(float(np.sum(result["cpu_seconds"])) for result in results)
         return results
 
     return metered_compute
-
-
-def make_report(runs: Sequence[Run], profile: str, folder: str | Path) -> Path:
-    """Write figures, tables, rows and the page; the path of the page."""
-    folder = Path(folder)
-    for part in ("figures", "tables", "rows"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
-    images = {f.name: write_figure(f, folder / "figures") for f in all_figures(runs)}
-    verdicts = all_verdicts(runs)
-    tables = [table for run in runs for table in run.findings.tables]
-    if verdicts:
-        rows = [verdict.as_row() for verdict in verdicts]
-        tables.append(Table("verdicts", "Verdicts", "Every claim that was tested.", rows))
-    for table in tables:
-        write_text(folder / "tables" / f"{table.name}.csv", to_csv(table))
-        write_text(folder / "tables" / f"{table.name}.tex", to_latex(table))
-    for run in runs:
-        if run.rows:
-            write_rows(run.rows, folder / "rows" / f"{run.name}.parquet")
-    write_text(folder / "report.html", make_page(runs, profile, images))
-    return folder / "report.html"
-
-
-def all_figures(runs: Sequence[Run]) -> list[Figure]:
-    return [figure for run in runs for figure in run.findings.figures]
-
-
-def all_verdicts(runs: Sequence[Run]) -> list[Verdict]:
-    return [verdict for run in runs for verdict in run.findings.verdicts]
-
-
-def write_text(path: Path, text: str) -> None:
-    replace_atomically(path, lambda target: target.write_text(text, encoding="utf-8"))
-
-
-def write_rows(rows: Sequence[Row], path: Path) -> None:
-    """All rows as Parquet."""
-    optional("pyarrow", "lab")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    Rows({name: [row.get(name) for row in rows] for name in columns}).to_parquet(path)
-
-
-def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, bytes]]) -> str:
-    """The page of these runs."""
-    verdicts, groups = all_verdicts(runs), {run.title: run.findings.verdicts for run in runs}
-    sections = [
-        '<section id="verdicts"><h2>Verdicts</h2><p>A claim holds if the whole 95% interval of '
-        "what was measured agrees with it, does not hold if none of it does, and is undecided at "
-        "this number of repetitions otherwise.</p>"
-        f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>"
-    ]
-    sections += [failure_section(run) for run in runs if run.failed]
-    sections += [
-        section(run.name, run.title, run.findings, images, run.settings)
-        for run in runs
-        if not run.failed
-    ]
-    links = "".join(
-        f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in runs if not r.failed
-    )
-    lead = lead_html(runs, profile)
-    title = "heavybandits: the paper, run again"
-    return page(title, lead, facts_html(runs), sections, links, all_figures(runs))
-
-
-def failure_section(run: Run) -> str:
-    items = "".join(f"<li>{escape(label)}: {escape(text)}</li>" for label, text in run.failed[:20])
-    return (
-        f'<section><h2 class="fails">{escape(run.title)}: {len(run.failed)} cells failed</h2>'
-        f"<ul>{items}</ul></section>"
-    )
-
-
-def lead_html(runs: Sequence[Run], profile: str) -> str:
-    """Which profile this is, and what it leaves out."""
-    known = PROFILES[profile]
-    skipped = [n for n in known.experiments if n not in {run.name for run in runs}]
-    left_out = [*known.leaves_out, *(f"{name}, which was not asked for" for name in skipped)]
-    out = f"<p>It leaves out: {escape('; '.join(left_out))}.</p>" if left_out else ""
-    return (
-        '<p>Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized Linear Bandits '
-        'with Heavy-tailed Rewards": its figure, its tables and its claims.</p>'
-        f"<p>Profile <b>{escape(profile)}</b>: {escape(known.summary)}.</p>{out}"
-    )
-
-
-def facts_html(runs: Sequence[Run]) -> str:
-    """Versions, machine and times."""
-    made = {"python": platform.python_version()} | versions()
-    times = "; ".join(f"{run.title} {run.cpu_seconds:,.0f} s" for run in runs)
-    return (
-        f"<p>CPU time: {escape(times)}.</p>"
-        f"<p>Made with {escape(', '.join(f'{n} {v}' for n, v in made.items()))} on "
-        f"{escape(platform.machine())}, {escape(platform.system())}.</p>"
-        "<p>Beside this file: figures (PNG, SVG, PDF), tables (CSV, LaTeX), rows (Parquet).</p>"
-    )
-
-
-def as_json(runs: Sequence[Run], report: Path) -> dict[str, Any]:
-    """For machines."""
-    return {
-        "report": str(report),
-        "experiments": [
-            {
-                "name": run.name,
-                "settings": run.settings,
-                "cpu_seconds": run.cpu_seconds,
-                "verdicts": [asdict(verdict) for verdict in run.findings.verdicts],
-                "tables": {table.name: list(table.rows) for table in run.findings.tables},
-                "failed": [{"cell": label, "error": text} for label, text in run.failed],
-            }
-            for run in runs
-        ],
-    }

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..reporting.outputs import Row, select, values
+from ..support.tables import Row, grouped
+
+TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
 
 
 def grid(size: int, low: float = 1e-4, high: float = 1.0) -> list[float]:
@@ -23,12 +25,14 @@ def best_constant(rows: Iterable[Row]) -> float:
     >>> best_constant([{"constant": c, "regret": abs(c - 0.1)} for c in (0.01, 0.1, 1.0)])
     0.1
     """
-    rows = list(rows)
-    means = {
-        c: float(np.mean([row["regret"] for row in select(rows, constant=c)]))
-        for c in sorted(values(rows, "constant"))
-    }
+    means = mean_regrets(rows)
     return min(means, key=lambda c: means[c])
+
+
+def mean_regrets(rows: Iterable[Row]) -> dict[float, float]:
+    """The mean regret at every constant, the smallest constant first."""
+    found = sorted(grouped(list(rows), "constant"), key=lambda group: group[0])
+    return {c: float(np.mean([row["regret"] for row in mine])) for c, mine in found}
 
 
 def at_edge(constant: float, constants: Iterable[float]) -> str:
@@ -44,19 +48,13 @@ def at_edge(constant: float, constants: Iterable[float]) -> str:
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The whole grid, one row for each value of the keys and one column a constant.
+    """The whole grid, one row for each value of the keys and one column per constant.
 
     >>> grid_table([{"algorithm": "A", "constant": 0.1, "regret": 2.0}], ("algorithm",))
     [{'algorithm': 'A', 'c = 0.1': 2.0}]
     """
-    rows = list(rows)
-    table: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for key in dict.fromkeys(tuple(row[k] for k in keys) for row in rows):
-        chosen = dict(zip(keys, key, strict=True))
-        mine = select(rows, **chosen)
-        means = {
-            f"c = {c:g}": float(np.mean([row["regret"] for row in select(mine, constant=c)]))
-            for c in sorted(values(mine, "constant"))
-        }
-        table[key] = chosen | means
-    return list(table.values())
+    return [
+        dict(zip(keys, key, strict=True))
+        | {f"c = {c:g}": mean for c, mean in mean_regrets(mine).items()}
+        for *key, mine in grouped(list(rows), *keys)
+    ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.bounds import NonNegative
-from ..engine.contracts import ArmSet, PerArmEstimator
+from ..engine.contracts import ArmSet, PerArmEstimator, Tally
 from ..engine.jitable import jitable
 from ..engine.verbs import arm_width, estimate_arms, remember, tally
 from ..engine.views import View, take
@@ -138,9 +138,8 @@ class BaseUCB(NamedTuple):
     def estimate_arm(self, state: StagesState, x: Floats) -> tuple[float, float]:
         return estimate_arm_at(self.base, state, 0, x)
 
-    def tally(self, state: StagesState) -> tuple[int, int, int]:
-        _, _, cut = tally(self.base, state.memory)
-        return state.learned[0], 0, cut
+    def tally(self, state: StagesState) -> Tally:
+        return Tally(state.learned[0], 0, tally(self.base, state.memory).truncated)
 
 
 class Elimination(NamedTuple):
@@ -231,6 +230,5 @@ class Elimination(NamedTuple):
                 best, least = stage, width
         return estimate_arm_at(self.base, state, best, x)
 
-    def tally(self, state: StagesState) -> tuple[int, int, int]:
-        _, _, cut = tally(self.base, state.memory)
-        return state.learned[0], 0, cut
+    def tally(self, state: StagesState) -> Tally:
+        return Tally(state.learned[0], 0, tally(self.base, state.memory).truncated)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.contracts import ArmSet, Counted, Estimate, Estimator, Filter, Radius
+from ..engine.contracts import ArmSet, Counted, Estimate, Estimator, Filter, Radius, Tally
 from ..engine.linalg import dot
 from ..engine.parts import check_reads
 from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
@@ -90,7 +90,7 @@ class Optimism(NamedTuple):
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
         return expected, width * math.sqrt(max(dot(x, image), 0.0))
 
-    def tally(self, state: OptimismState) -> tuple[int, int, int]:
+    def tally(self, state: OptimismState) -> Tally:
         counts = state.estimate.region.counts
         cut = state.memory.counts[CUT] + counts[CUTS]
-        return counts[UPDATES], counts[PROJECTIONS], cut
+        return Tally(counts[UPDATES], counts[PROJECTIONS], cut)

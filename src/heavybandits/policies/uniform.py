@@ -6,7 +6,7 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.bounds import Count, Index
-from ..engine.contracts import ArmSet
+from ..engine.contracts import ArmSet, Tally
 from ..engine.streams import uniform
 from ..engine.views import View, take
 from .rewards import clamp
@@ -72,5 +72,5 @@ class Uniform(NamedTuple):
         """The mean of all rewards so far, whatever the arm."""
         return state.total[0] / max(state.counts[1], 1), 0.0
 
-    def tally(self, state: UniformState) -> tuple[int, int, int]:
-        return state.counts[1], 0, 0
+    def tally(self, state: UniformState) -> Tally:
+        return Tally(state.counts[1], 0, 0)

@@ -1,1 +1,1 @@
-"""Policies on recorded data: rows, days, cells and logged decisions."""
+"""Policies on recorded data: rows, days, groups and logged decisions."""

@@ -2,9 +2,10 @@
 the actions of a log of which one is known."""
 
 import math
+import time
 from typing import Any
 
-from ..engine.compiling import Function, stamped
+from ..engine.compiling import Factory, Function, compiled, stamped
 from ..engine.jitable import jitable
 from ..engine.verbs import choose, learn
 
@@ -88,3 +89,11 @@ def rounds_kernel(stamp: str) -> Function:
 
 def log_kernel(stamp: str) -> Function:
     return stamped(pass_log, stamp)
+
+
+def run_timed(factory: Factory, *arguments: Any) -> float:
+    """Run a kernel on these arguments; the CPU seconds it takes, compilation not counted."""
+    kernel = compiled(factory, *arguments)
+    started = time.thread_time()
+    kernel(*arguments)
+    return time.thread_time() - started

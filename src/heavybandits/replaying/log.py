@@ -1,6 +1,5 @@
 """Rejection replay of logged decisions (Li, Chu, Langford and Wang 2011)."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,14 +8,13 @@ from numpy.typing import NDArray
 
 from ..arms import Fresh
 from ..data import frames
-from ..engine.compiling import compiled
-from ..engine.verbs import tally
+from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import finite_array
-from .kernels import log_kernel
-from .protocols import scale_features
+from .kernels import log_kernel, run_timed
+from .protocols import choose_scale, scale_features
 from .results import ReplayResult
 
 Floats = NDArray[np.float64]
@@ -120,12 +118,10 @@ def replay_log(
     jobs: int,
 ) -> ReplayResult:
     """Let policies play a log; only rows on which they agree with it count."""
-    from .replay import choose_scale
-
     for name, policy in policies.items():
         if policy.plays > 1:
             raise InvalidInput(
-                f"policies[{name!r}] plays an arm {policy.plays} times a decision, but in a log "
+                f"policies[{name!r}] plays an arm {policy.plays} times per decision, but in a log "
                 "the context changes at every row"
             )
     scale = choose_scale(log.rewards, reward_scale)
@@ -134,9 +130,7 @@ def replay_log(
         shuffled = _shuffle(log, seed, order)
         return [_pass_log(name, p, shuffled, order, scale) for name, p in policies.items()]
 
-    passes = run_all(run, range(orders), jobs)
-    rows = [row for name in policies for rows in passes for row in rows if row["policy"] == name]
-    return ReplayResult.from_rows(rows)
+    return ReplayResult.from_passes(run_all(run, range(orders), jobs))
 
 
 def _shuffle(log: Log, seed: int, order: int) -> Log:
@@ -148,7 +142,8 @@ def _shuffle(log: Log, seed: int, order: int) -> Log:
 
 def _pass_log(name: str, policy: Any, log: Log, order: int, scale: float) -> dict[str, Any]:
     state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
-    arguments = (
+    seconds = run_timed(
+        log_kernel,
         policy,
         state,
         Fresh(len(log.actions), log.dim, 0.0),
@@ -160,12 +155,8 @@ def _pass_log(name: str, policy: Any, log: Log, order: int, scale: float) -> dic
         np.zeros(1),
         chosen,
     )
-    kernel = compiled(log_kernel, *arguments)
-    started = time.thread_time()
-    kernel(*arguments)
-    seconds = time.thread_time() - started
     agreed = chosen == log.taken
-    accepted, cut = int(agreed.sum()), int(tally(policy, state)[2])
+    accepted, cut = int(agreed.sum()), int(Tally(*policy.tally(state)).truncated)
     return {
         "policy": name,
         "order": order,

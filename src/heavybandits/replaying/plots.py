@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnosis.plots import FIT
-from ..simulation.figures import COLOURS
+from ..support.palette import COLOURS, GREY
 
 
 def plot_replay(result: Any, axes: Any = None) -> Any:
@@ -22,7 +21,7 @@ def plot_replay(result: Any, axes: Any = None) -> Any:
         axes.plot(values, np.full(values.size, place), "o", color=colour, alpha=0.3, markersize=4)
         axes.plot(values.mean(), place, "D", color=colour, markersize=8)
     baseline = 0.0 if column == "fraction" else float(result.data["random"].mean())
-    axes.axvline(baseline, color=FIT, linewidth=0.8)
+    axes.axvline(baseline, color=GREY, linewidth=0.8)
     label = "share of the oracle's gain over random play" if column == "fraction" else "mean reward"
     axes.set(yticks=range(len(names)), yticklabels=names, xlabel=label)
     axes.set_ylim(len(names) - 0.5, -0.5)

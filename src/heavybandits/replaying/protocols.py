@@ -5,8 +5,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data import frames
 from ..support.errors import InvalidInput
-from ..support.validation import whole
+from ..support.validation import positive, whole
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -42,10 +43,20 @@ def scale_features(features: Floats) -> Floats:
     >>> scale_features(np.array([[1.0], [2.0], [3.0]])).round(3).tolist()
     [[0.632, -0.775], [0.632, 0.0], [0.632, 0.775]]
     """
-    spread = features.std(axis=0)
-    used = (features - features.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    wide = np.column_stack([np.ones(len(used)), np.clip(used, -3.0, 3.0)])
+    used = np.clip(frames.standardise(features), -3.0, 3.0)
+    wide = np.column_stack([np.ones(len(used)), used])
     return np.ascontiguousarray(wide / np.sqrt((wide * wide).sum(axis=1).max()))
+
+
+def choose_scale(rewards: Floats, given: float | None) -> float:
+    """What policies see rewards divided by: the mean |reward| if not given.
+
+    >>> choose_scale(np.array([-1.0, 3.0]), None)
+    2.0
+    """
+    if given is not None:
+        return positive("reward_scale", given)
+    return float(np.abs(rewards).mean()) or 1.0
 
 
 def fit_oracle(features: Floats, rewards: Floats) -> Floats:
@@ -58,7 +69,7 @@ def fit_oracle(features: Floats, rewards: Floats) -> Floats:
 
 
 class RowRounds:
-    """K rows a round, without replacement, in a random order; rows left over are not offered."""
+    """K rows per round, without replacement, in a random order; rows left over are not offered."""
 
     fixed = False
 
@@ -113,10 +124,10 @@ class DayRounds:
         return fit_oracle(self.features, self.rewards)
 
 
-class CellRounds:
-    """Static arms: a cell is a group of rows, shows their mean features, and pays a row of its own
-    at each play, in a random order that starts again when it is used up. So policies that play an
-    arm many times a decision can play as well."""
+class GroupRounds:
+    """Fixed arms: a group shows the mean features of its rows, and pays a row of its own at each
+    play, in a random order that starts again when it is used up. So policies that play an arm many
+    times per decision can play as well."""
 
     fixed = True
 
@@ -124,25 +135,25 @@ class CellRounds:
         self, features: Floats, rewards: Floats, groups: Any, horizon: int | None, seed: int
     ) -> None:
         self.rewards, self.seed = rewards, seed
-        names, cell = np.unique(groups, return_inverse=True)
+        names, group = np.unique(groups, return_inverse=True)
         self.size = names.size
         if self.size < 2:
-            raise InvalidInput(f"group must make two cells or more, got {self.size}")
-        self._cells = [np.flatnonzero(cell == k) for k in range(self.size)]
-        self.features = np.array([features[rows].mean(axis=0) for rows in self._cells])
+            raise InvalidInput(f"group must make two arms or more, got {self.size}")
+        self._groups = [np.flatnonzero(group == k) for k in range(self.size)]
+        self.features = np.array([features[rows].mean(axis=0) for rows in self._groups])
         self.horizon = rewards.size if horizon is None else whole("horizon", horizon, least=2)
 
     def deal(self, order: int) -> Offer:
         rng = np.random.default_rng([self.seed, order])
         payers = np.empty((self.horizon, self.size), np.int64)
-        for k, rows in enumerate(self._cells):
+        for k, rows in enumerate(self._groups):
             payers[:, k] = np.resize(rng.permutation(rows), self.horizon)
         offers = np.broadcast_to(np.arange(self.size), payers.shape)
         return Offer(np.ascontiguousarray(offers), payers)
 
     def oracle(self) -> Floats:
-        """The mean reward of each cell: the best of them is played for ever."""
-        return np.array([self.rewards[rows].mean() for rows in self._cells])
+        """The mean reward of each group: the best of them is always played."""
+        return np.array([self.rewards[rows].mean() for rows in self._groups])
 
 
 def judge_random(offer: Offer, rewards: Floats) -> float:
@@ -162,8 +173,8 @@ def judge_oracle(offer: Offer, rewards: Floats, scores: Floats) -> float:
 def holdout_gains(rounds: Rounds, offer: Offer) -> Floats:
     """What a linear score fitted on one half of the rounds makes on the other, above random play.
 
-    One number a round, both halves in turn. If their mean is not clearly above zero, there is next
-    to nothing to learn, whatever an in-sample oracle makes.
+    One number per round, both halves in turn. If their mean is not clearly above zero, there is
+    next to nothing to learn, whatever an in-sample oracle makes.
     """
     there = offer.offers >= 0
     paid = np.where(there, rounds.rewards[offer.payers], 0.0)

@@ -1,6 +1,5 @@
 """Replay: policies play over data that is already there, and show what they would have made."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,22 +9,22 @@ from numpy.typing import NDArray
 from ..algorithms.linear import linucb
 from ..arms import Fresh
 from ..data import frames
-from ..engine.compiling import compiled
-from ..engine.verbs import tally
+from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..filters import AdaptiveClip, Clip
 from ..policies.checks import check_policies
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
-from ..support.validation import positive, whole
-from .kernels import rounds_kernel
+from ..support.validation import whole
+from .kernels import rounds_kernel, run_timed
 from .log import read_log, replay_log
 from .protocols import (
-    CellRounds,
     DayRounds,
+    GroupRounds,
     Offer,
     Rounds,
     RowRounds,
+    choose_scale,
     judge_oracle,
     judge_random,
     scale_features,
@@ -33,7 +32,7 @@ from .protocols import (
 from .results import ReplayResult
 
 Floats = NDArray[np.float64]
-PROTOCOLS = ("rows", "days", "cells", "logged")
+PROTOCOLS = ("rows", "days", "groups", "logged")
 
 
 def default_policies(dim: int) -> dict[str, Any]:
@@ -82,12 +81,12 @@ def replay(
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
     protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
-        the rows of a `group` are. "cells": each `group` is one fixed arm that pays its own rows.
-        "logged": one action a row was taken (columns `action`, `pscore`), uniformly at random; the
-        rows on which the policy agrees are learned from, the rest is skipped.
+        the rows of a `group` are. "groups": each `group` is one fixed arm that pays its own rows.
+        "logged": one action per row was taken (columns `action`, `pscore`), uniformly at random;
+        the rows on which the policy agrees are learned from, the rest is skipped.
     orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
         logs is that of the data.
-    horizon : plays of a pass over cells; the number of rows if not given.
+    horizon : plays of a pass over groups; the number of rows if not given.
     actions : features of the actions of a log, (A, a); one-hot if not given. The features of an
         action are the products of its own with (1, the context).
     drop_missing : leave out rows with a missing value instead of refusing them.
@@ -153,7 +152,7 @@ def make_rounds(
     groups = frames.column(source, group, "group")[kept]
     if protocol == "days":
         return DayRounds(scaled, rewards, groups, seed)
-    return CellRounds(scaled, rewards, groups, horizon, seed)
+    return GroupRounds(scaled, rewards, groups, horizon, seed)
 
 
 def replay_rounds(
@@ -167,8 +166,8 @@ def replay_rounds(
     for name, policy in policies.items():
         if policy.plays > 1 and not rounds.fixed:
             raise InvalidInput(
-                f"policies[{name!r}] plays an arm {policy.plays} times a decision, but the arms "
-                "change at every round: use protocol 'cells'"
+                f"policies[{name!r}] plays an arm {policy.plays} times per decision, but the "
+                "arms change at every round: use protocol 'groups'"
             )
     scale = choose_scale(rounds.rewards, reward_scale)
     scores = rounds.oracle()
@@ -181,16 +180,17 @@ def replay_rounds(
             for name, policy in policies.items()
         ]
 
-    passes = run_all(run, range(orders), jobs)
-    rows = [row for name in policies for rows in passes for row in rows if row["policy"] == name]
-    return ReplayResult.from_rows(rows)
+    return ReplayResult.from_passes(run_all(run, range(orders), jobs))
 
 
-def pass_once(policy: Any, rounds: Rounds, offer: Offer, scale: float) -> tuple[Floats, Any, float]:
-    """The rewards of one pass in the units of the data, the state at its end, and CPU seconds."""
+def pass_once(
+    policy: Any, rounds: Rounds, offer: Offer, scale: float
+) -> tuple[Floats, Tally, float]:
+    """The rewards of one pass in the units of the data, what was counted, and CPU seconds."""
     dim = rounds.features.shape[1]
     state, chosen = policy.init(), np.zeros(len(offer.offers), np.int64)
-    arguments = (
+    seconds = run_timed(
+        rounds_kernel,
         policy,
         state,
         Fresh(rounds.size, dim, 0.0),
@@ -202,32 +202,20 @@ def pass_once(policy: Any, rounds: Rounds, offer: Offer, scale: float) -> tuple[
         np.zeros(policy.plays),
         chosen,
     )
-    kernel = compiled(rounds_kernel, *arguments)
-    started = time.thread_time()
-    kernel(*arguments)
-    seconds = time.thread_time() - started
     paid = rounds.rewards[offer.payers[np.arange(chosen.size), chosen]]
-    return paid, tally(policy, state), seconds
-
-
-def choose_scale(rewards: Floats, given: float | None) -> float:
-    """What policies see rewards divided by."""
-    if given is not None:
-        return positive("reward_scale", given)
-    return float(np.abs(rewards).mean()) or 1.0
+    return paid, Tally(*map(int, policy.tally(state))), seconds
 
 
 def _row(
     name: str,
     order: int,
     paid: Floats,
-    tallies: tuple[int, int, int],
+    counted: Tally,
     seconds: float,
     random: float,
     oracle: float,
 ) -> dict[str, Any]:
     value, gain = float(paid.mean()), oracle - random
-    updates, _, cut = (int(count) for count in tallies)
     return {
         "policy": name,
         "order": order,
@@ -236,8 +224,8 @@ def _row(
         "random": random,
         "oracle": oracle,
         "fraction": (value - random) / gain if gain > 0.0 else float("nan"),
-        "updates": updates,
-        "truncated": cut,
-        "truncated_share": cut / paid.size,
+        "updates": counted.updates,
+        "truncated": counted.truncated,
+        "truncated_share": counted.truncated / paid.size,
         "cpu_seconds": seconds,
     }

@@ -1,14 +1,14 @@
 """Figures drawn by matplotlib: PNG, SVG and PDF, the same bytes for the same data."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..support.files import replace_atomically
 from ..support.optional import optional
+from ..support.palette import COLOURS, MARKERS, colour_places
 from .outputs import Figure, Panel, Series, View
-from .style import MARKERS, PALETTE, colour_indices
 
 FORMATS = ("png", "svg", "pdf")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -31,11 +31,14 @@ def file_name(figure: Figure, view: View) -> str:
     return f"{figure.name}_{'-'.join(piece for piece in slug.split('-') if piece)}"
 
 
-def write_figure(figure: Figure, folder: Path) -> dict[str, bytes]:
-    """Write every view in every format; returns the PNG of each view by its label."""
+def write_figure(figure: Figure, folder: Path, colours: Mapping[str, int]) -> dict[str, bytes]:
+    """Write every view in every format; returns the PNG of each view by its label.
+
+    colours: names that have a place of their own in the palette, wherever they appear.
+    """
     images = {}
     for view in figure.views:
-        for form, data in draw(view).items():
+        for form, data in draw(view, colours).items():
             path = folder / f"{file_name(figure, view)}.{form}"
             replace_atomically(path, lambda target, data=data: target.write_bytes(data))  # type: ignore[misc]
             if form == "png":
@@ -43,7 +46,7 @@ def write_figure(figure: Figure, folder: Path) -> dict[str, bytes]:
     return images
 
 
-def draw(view: View) -> dict[str, bytes]:
+def draw(view: View, colours: Mapping[str, int]) -> dict[str, bytes]:
     """One view in every format."""
     matplotlib = optional("matplotlib", "lab")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -57,7 +60,7 @@ def draw(view: View) -> dict[str, bytes]:
         FigureCanvasAgg(canvas)
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
-            draw_panel(axes, panel)
+            draw_panel(axes, panel, colours)
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, grid[0])
@@ -81,7 +84,7 @@ def add_legend(canvas: Any, axes: Any) -> None:
         canvas.legend(handles, labels, **where)
 
 
-def draw_panel(axes: Any, panel: Panel) -> None:
+def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     """One set of axes."""
     from matplotlib.ticker import EngFormatter
 
@@ -91,9 +94,9 @@ def draw_panel(axes: Any, panel: Panel) -> None:
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
-    colours = colour_indices([series.name for series in panel.series])
+    places = colour_places([series.name for series in panel.series], colours)
     for i, series in enumerate(panel.series):
-        style = {"color": PALETTE[colours[series.name]][0], "marker": MARKERS[i % len(MARKERS)]}
+        style = {"color": COLOURS[places[series.name]], "marker": MARKERS[i % len(MARKERS)]}
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.categories:
         label_categories(axes, panel.categories)

@@ -1,12 +1,12 @@
-"""What an analysis returns, as plain data: drawn by matplotlib and by the report's own script."""
+"""What an analysis returns, as plain data: figures, tables and verdicts."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from .verdicts import Verdict
-
-Row = dict[str, Any]
+from ..support.statistics import Estimate
+from ..support.tables import Row
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,16 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+
+
+def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
+    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+
+    >>> dots("here", [(2.0, 1.0, 3.0)]).high
+    [3.0]
+    """
+    x = [float(first + place) for place in range(len(estimates))]
+    return Series(name, x, *([float(e[i]) for e in estimates] for i in range(3)))
 
 
 @dataclass(frozen=True)
@@ -60,9 +70,61 @@ class Table:
     caption: str
     rows: Sequence[Row]
 
-    @property
-    def columns(self) -> list[str]:
-        return list(self.rows[0]) if self.rows else []
+
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what was measured, and what that says: never without an interval.
+
+    >>> verdict = judge("CRTM is lowest", "fixed arms", "margin", Estimate(5.0, 2.0, 9.0))
+    >>> verdict.outcome, verdict.interval
+    ('holds', (2.0, 9.0))
+    """
+
+    claim: str
+    reading: str
+    quantity: str
+    measured: float
+    interval: tuple[float, float]
+    outcome: str
+    note: str = ""
+
+    def as_row(self) -> dict[str, Any]:
+        """The verdict as a flat row."""
+        row = asdict(self)
+        row["low"], row["high"] = row.pop("interval")
+        return row
+
+
+def judge(
+    claim: str,
+    reading: str,
+    quantity: str,
+    estimate: Estimate,
+    low: float = 0.0,
+    high: float = math.inf,
+    note: str = "",
+) -> Verdict:
+    """The claim says that the quantity lies between `low` and `high`.
+
+    It holds if the whole interval lies there, does not hold if none of it does, and is undecided
+    at this number of repetitions otherwise.
+
+    >>> [judge("", "", "", Estimate(v, v - 1, v + 1)).outcome for v in (2.0, 0.5, -2.0)]
+    ['holds', 'undecided', 'does not hold']
+    """
+    if math.isnan(estimate.value):
+        outcome = UNDECIDED
+    elif low < estimate.low and estimate.high < high:
+        outcome = HOLDS
+    elif estimate.high <= low or estimate.low >= high:
+        outcome = FAILS
+    else:
+        outcome = UNDECIDED
+    span = (estimate.low, estimate.high)
+    return Verdict(claim, reading, quantity, estimate.value, span, outcome, note)
 
 
 @dataclass(frozen=True)
@@ -72,22 +134,4 @@ class Findings:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     verdicts: Sequence[Verdict] = ()
-    notes: Sequence[str] = field(default_factory=tuple)
-
-
-def select(rows: Sequence[Row], **wanted: Any) -> list[Row]:
-    """The rows with these values.
-
-    >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
-    [{'a': 2, 'b': 3}]
-    """
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-
-
-def values(rows: Sequence[Row], name: str) -> list[Any]:
-    """The different values of a column, in the order they first appear.
-
-    >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
-    [2, 1]
-    """
-    return list(dict.fromkeys(row[name] for row in rows))
+    notes: Sequence[str] = ()

@@ -3,16 +3,15 @@
 import base64
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 from ..support.json import jsonable
-from .outputs import Figure, Findings, Table
-from .style import PALETTE, colour_indices, shown
-from .tables import to_html
-from .verdicts import FAILS, HOLDS, UNDECIDED, Verdict
+from ..support.palette import PALETTE, colour_places
+from ..support.tables import shown, to_html
+from .outputs import FAILS, HOLDS, UNDECIDED, Figure, Findings, Table, Verdict
 
 CLASSES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
@@ -29,16 +28,14 @@ def asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def figure_data(figures: Sequence[Figure]) -> str:
+def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
     """What the script draws from, safe inside a script element."""
     made = [jsonable(asdict(figure), digits=5) for figure in figures]
     for figure in made:
-        names = [s["name"] for v in figure["views"] for p in v["panels"] for s in p["series"]]
-        colours = colour_indices(list(dict.fromkeys(names)))
-        for view in figure["views"]:
-            for panel in view["panels"]:
-                for series in panel["series"]:
-                    series["colour"] = colours[series["name"]]
+        series = [s for v in figure["views"] for p in v["panels"] for s in p["series"]]
+        places = colour_places([one["name"] for one in series], colours)
+        for one in series:
+            one["colour"] = places[one["name"]]
     text = json.dumps({"palette": PALETTE, "figures": made}, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -58,7 +55,7 @@ def figure_html(figure: Figure, images: dict[str, bytes]) -> str:
 
 def table_html(table: Table) -> str:
     """A table with its caption, folded away if it is long."""
-    inner = f'<p class="caption">{escape(table.caption)}</p>{to_html(table)}'
+    inner = f'<p class="caption">{escape(table.caption)}</p>{to_html(table.rows)}'
     if len(table.rows) <= LONG:
         return f"<h3>{escape(table.title)}</h3>{inner}"
     title = f"{escape(table.title)} ({len(table.rows)} rows)"
@@ -75,7 +72,7 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdict_groups(groups: dict[str, Sequence[Verdict]]) -> str:
-    """A table an experiment."""
+    """One table per experiment."""
     told = {title: verdicts for title, verdicts in groups.items() if verdicts}
     few = sum(map(len, told.values())) <= MANY
     return "".join(
@@ -136,8 +133,9 @@ def page(
     sections: Sequence[str],
     links: str,
     figures: Sequence[Figure],
+    colours: Mapping[str, int],
 ) -> str:
-    """The whole document."""
+    """The whole document. colours: names that have a place of their own in the palette."""
     body = "\n".join(sections)
     return f"""<!doctype html>
 <html lang="en">
@@ -155,7 +153,7 @@ def page(
 {body}
 </main>
 <footer>{facts}</footer>
-<script type="application/json" id="figures">{figure_data(figures)}</script>
+<script type="application/json" id="figures">{figure_data(figures, colours)}</script>
 <script>
 {asset("page.js")}</script>
 </body>

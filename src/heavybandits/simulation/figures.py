@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colours, told apart by everyone, and a marker each for black and white print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B6F47")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+from ..support.palette import COLOURS, MARKERS
 
 
 def plot_regret(result: Any, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:

@@ -7,23 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.loop import Trace
+from ..support.files import replace_atomically
 from ..support.optional import optional
-
-COLUMNS = (
-    "policy",
-    "repetition",
-    "play",
-    "regret",
-    "updates",
-    "projections",
-    "truncated",
-    "truncated_share",
-    "cpu_seconds",
-)
+from .figures import plot_regret
 
 
 class Result:
-    """A row for every policy, repetition and checkpoint, held by column.
+    """One row per policy, repetition and checkpoint, held by column.
 
     `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
     `truncated_share` that over the plays; `cpu_seconds` is of the whole run.
@@ -36,27 +27,23 @@ class Result:
         self.data = {name: np.asarray(column) for name, column in data.items()}
 
     @classmethod
-    def from_cells(
-        cls,
-        cells: Sequence[tuple[str, int]],
-        plays: NDArray[np.int64],
-        outcomes: Sequence[tuple[NDArray[np.float64], float]],
+    def from_runs(
+        cls, runs: Sequence[tuple[str, int]], outcomes: Sequence[tuple[Trace, float]]
     ) -> "Result":
-        """Rows from the (policy, repetition) cells and what each of them gave."""
-        size, table = plays.size, np.concatenate([out for out, _ in outcomes])
-        play = np.tile(plays, len(cells))
-        cut = table[:, 3].astype(np.int64)
+        """Rows from the runs (policy, repetition), and the trace and seconds of each of them."""
+        traces, seconds = zip(*outcomes, strict=True)
+        size, whole = traces[0].plays.size, Trace(*map(np.concatenate, zip(*traces, strict=True)))
         return cls(
             {
-                "policy": np.repeat([name for name, _ in cells], size),
-                "repetition": np.repeat([repetition for _, repetition in cells], size),
-                "play": play,
-                "regret": table[:, 0],
-                "updates": table[:, 1].astype(np.int64),
-                "projections": table[:, 2].astype(np.int64),
-                "truncated": cut,
-                "truncated_share": cut / play,
-                "cpu_seconds": np.repeat([seconds for _, seconds in outcomes], size),
+                "policy": np.repeat([name for name, _ in runs], size),
+                "repetition": np.repeat([repetition for _, repetition in runs], size),
+                "play": whole.plays,
+                "regret": whole.regret,
+                "updates": whole.updates,
+                "projections": whole.projections,
+                "truncated": whole.truncated,
+                "truncated_share": whole.truncated / whole.plays,
+                "cpu_seconds": np.repeat(seconds, size),
             }
         )
 
@@ -84,7 +71,7 @@ class Result:
         return [dict(zip(self.data, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def curves(self, policy: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The checkpoints, and the regret of a policy: a row a repetition."""
+        """The checkpoints, and the regret of a policy: one row per repetition."""
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
@@ -92,12 +79,12 @@ class Result:
         return plays, self.data["regret"][mine].reshape(-1, plays.size)
 
     def final(self, policy: str) -> NDArray[np.float64]:
-        """The regret of a policy at the last checkpoint, one number a repetition."""
+        """The regret of a policy at the last checkpoint: one number per repetition."""
         return self.curves(policy)[1][:, -1]
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean, standard error, median and quartiles of the final regret of each policy."""
-        return [{"policy": name, **_spread(self.final(name))} for name in self.policies]
+        return [{"policy": name, **_summarise(self.final(name))} for name in self.policies]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -107,19 +94,15 @@ class Result:
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows to a Parquet file, at once or not at all."""
         optional("pyarrow", "lab")
-        from ..support.files import replace_atomically
-
         replace_atomically(Path(path), lambda target: self.to_pandas().to_parquet(target))
 
     def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
         """Mean regret against plays, with a band between two quantiles of the repetitions."""
         optional("matplotlib", "lab")
-        from .figures import plot_regret
-
         return plot_regret(self, axes, band)
 
 
-def _spread(values: NDArray[np.float64]) -> dict[str, float]:
+def _summarise(values: NDArray[np.float64]) -> dict[str, float]:
     error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     return {

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.compiling import compiled
-from ..engine.contracts import Policy
+from ..engine.contracts import Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
-from ..engine.loop import make_episode
+from ..engine.loop import Trace, Unobserved, make_episode, make_trace
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
 from ..support.errors import InvalidInput
@@ -38,14 +38,14 @@ def simulate(
     """Let policies play a problem; pseudo-regret at checkpoints, for every policy and repetition.
 
     All policies of a repetition meet the same arms and the same noise, and the numbers do not
-    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times a decision
-    makes T // r decisions it learns from, and the tail is played and not learned from.
+    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per
+    decision makes T // r decisions it learns from; the tail is played and not learned from.
 
     Parameters
     ----------
     policies : one policy, or a mapping from names to policies.
     problem : arms, link, noise and theta*.
-    horizon, repetitions, seed : plays a run, runs a policy, and the seed of everything random.
+    horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
     jobs : threads (the loop is compiled and holds no lock); None for all cores.
     checkpoints : how many plays to report at, or which.
     spacing : "even" or "log", when `checkpoints` is a number.
@@ -67,19 +67,19 @@ def simulate(
         check_room(f"policies[{name!r}]", policy, horizon // policy.plays)
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
-    cells = [(name, r) for name in named for r in range(repetitions)]
+    runs = [(name, r) for name in named for r in range(repetitions)]
     workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
-    with Progress(len(cells) * horizon, progress) as bar:
+    with Progress(len(runs) * horizon, progress) as bar:
 
-        def run(cell: tuple[str, int]) -> tuple[NDArray[np.float64], float]:
-            name, repetition = cell
-            return run_cell(named[name], problem, horizon, plays, seed, repetition, bar)
+        def run(which: tuple[str, int]) -> tuple[Trace, float]:
+            name, repetition = which
+            return run_once(named[name], problem, horizon, plays, seed, repetition, bar)
 
-        outcomes = run_all(run, cells, workers)
-    return Result.from_cells(cells, plays, outcomes)
+        outcomes = run_all(run, runs, workers)
+    return Result.from_runs(runs, outcomes)
 
 
-def run_cell(
+def run_once(
     policy: Policy,
     problem: Problem,
     horizon: int,
@@ -87,15 +87,15 @@ def run_cell(
     seed: int,
     repetition: int,
     bar: Progress | None = None,
-) -> tuple[NDArray[np.float64], float]:
-    """One policy, one repetition: a row a checkpoint, and the CPU seconds of this thread."""
+    observer: Observer = Unobserved(),
+) -> tuple[Trace, float]:
+    """One policy, one repetition: its trace, and the CPU seconds of this thread."""
     check_room("policy", policy, horizon // policy.plays)
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
-    noise = np.empty(min(CHUNK, horizon))
-    out = np.full((checkpoints.size, 4), np.nan)
+    noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
     state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
     setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
-    record = (episode, checkpoints, out)
+    record = (episode, trace, observer)
     draw = compiled(noise_kernel, problem.noise, noise_key, 0, noise)
     play = compiled(play_kernel, *setting, noise, *record)
     started = time.thread_time()
@@ -106,7 +106,7 @@ def run_cell(
             play(*setting, piece, *record)
             if bar is not None:
                 bar.advance(piece.size)
-    return out, time.thread_time() - started
+    return trace, time.thread_time() - started
 
 
 def make_checkpoints(

@@ -1,26 +1,35 @@
-"""A progress bar that needs nothing: one line on stderr, redrawn at most five times a second."""
+"""How far the work has come, on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 import sys
 import threading
 import time
 from types import TracebackType
 
+WIDTH = 30  # of the bar, in characters
+REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
+
 
 class Progress:
-    """Counts plays from several threads. Shown on a terminal unless told otherwise.
+    """Counts work from several threads, and shows it.
 
-    >>> with Progress(10, show=False) as bar:
-    ...     bar.advance(4)
-    >>> bar.done
-    4
+    Parameters
+    ----------
+    total : all the work, in any unit: plays, or the weights of cells.
+    show : True for a bar on a terminal and lines elsewhere, False for nothing; None shows the bar
+        and leaves out the lines.
+
+    >>> with Progress(10, show=False) as progress:
+    ...     progress.advance(4)
+    >>> progress.status().partition(",")[0]
+    '40.0%'
     """
 
-    def __init__(self, total: int, show: bool | None = None) -> None:
-        self.total, self.done = total, 0
-        self.show = sys.stderr.isatty() if show is None else show
+    def __init__(self, total: float, show: bool | None = None) -> None:
+        self.total, self.done, self.text = total, 0.0, ""
+        self._bar = sys.stderr.isatty()
+        self._show = self._bar if show is None else show
         self._lock = threading.Lock()
-        self._started = time.monotonic()
-        self._drawn = 0.0
+        self._started = self._drawn = time.monotonic()
 
     def __enter__(self) -> "Progress":
         return self
@@ -31,20 +40,50 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.show:
-            self._draw()
-            print(file=sys.stderr)
+        if self._show and self.total:
+            self._draw(end="\n")
 
-    def advance(self, plays: int) -> None:
+    def advance(self, work: float, text: str = "") -> None:
+        """So much is done; the text, if there is one, says it better than a percentage."""
         with self._lock:
-            self.done += plays
-            if self.show and time.monotonic() - self._drawn > 0.2:
-                self._draw()
+            self.done += work
+            self.text = text
+        self.tick()
 
-    def _draw(self) -> None:
+    def tick(self) -> None:
+        """Time has passed."""
+        with self._lock:
+            waited = time.monotonic() - self._drawn
+            if self._show and waited > (REDRAW if self._bar else LINE):
+                self._draw(end="" if self._bar else "\n")
+
+    def say(self, text: str) -> None:
+        """Something went wrong: this is printed even where progress is not shown."""
+        print(f"\r\x1b[K{text}" if self._bar and self._show else text, file=sys.stderr)
+
+    def status(self) -> str:
+        """How much is done, and how long the rest takes if it goes as fast."""
+        passed, rest = time.monotonic() - self._started, self.total - self.done
+        seconds = passed * rest / self.done if self.done else 0.0
+        left = f", {_duration(seconds)} left" if seconds > 0.0 else ""
+        return (self.text or f"{self.done / max(self.total, 1):.1%}") + left
+
+    def _draw(self, end: str) -> None:
         self._drawn = time.monotonic()
-        share = self.done / max(self.total, 1)
-        left = (self._drawn - self._started) * (1.0 / share - 1.0) if share else 0.0
-        filled = int(30 * share)
-        bar = "#" * filled + "." * (30 - filled)
-        print(f"\r[{bar}] {share:6.1%}  {left:5.0f} s left", end="", file=sys.stderr, flush=True)
+        filled = int(WIDTH * self.done / max(self.total, 1))
+        bar = f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] " if self._bar else ""
+        clear = "\x1b[K" if self._bar else ""
+        print(f"{bar}{self.status()}{clear}", end=end, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(7.2), _duration(75.4), _duration(7200.0)
+    ('7 s', '1 min 15 s', '2 h 0 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,4 +1,4 @@
-"""Few repetitions of heavy-tailed things: resampling, and intervals that admit how few they are."""
+"""Resampling, and intervals that admit how few repetitions of heavy-tailed things there are."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 DRAWS = 20_000
 
 
@@ -26,7 +26,7 @@ UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
 
 
 def student_quantile(probability: float, dof: float) -> float:
-    """The quantile of Student's t, by bisection on its distribution function.
+    """The quantile of Student's t, interpolated in a table of its distribution function.
 
     >>> round(student_quantile(0.975, 9), 4)
     2.2622
@@ -40,7 +40,7 @@ def student_quantile(probability: float, dof: float) -> float:
     return math.copysign(math.sqrt(dof) * math.tan(angle), probability - 0.5)
 
 
-def expanded_tail(size: int, level: float = LEVEL) -> float:
+def expanded_tail(size: int, confidence: float = CONFIDENCE) -> float:
     """The tail to cut from a bootstrap of `size` values so that the interval is not too short.
 
     The plain percentile interval is short by sqrt((n-1)/n) and by the normal instead of Student's
@@ -49,36 +49,64 @@ def expanded_tail(size: int, level: float = LEVEL) -> float:
     >>> round(expanded_tail(10), 4), round(expanded_tail(10**6), 4)
     (0.0086, 0.025)
     """
-    quantile = student_quantile(0.5 + level / 2.0, size - 1)
+    quantile = student_quantile(0.5 + confidence / 2.0, size - 1)
     return NormalDist().cdf(-math.sqrt(size / (size - 1)) * quantile)
 
 
 def bootstrap(
     values: Any,
-    statistic: Callable[[Array], Array],
-    level: float = LEVEL,
+    statistic: Callable[[Array], Array] = lambda means: means[:, 0],
+    confidence: float = CONFIDENCE,
     draws: int = DRAWS,
-    seed: int = 0,
 ) -> Estimate:
-    """An expanded percentile interval for a statistic of column means.
+    """An expanded percentile interval for the mean of repetitions, or a statistic of such means.
 
-    values: one row a repetition, one column a quantity. Whole rows are resampled, so that what
-    was paired stays paired. statistic: (any, columns) means to one number a row.
+    values: one row per repetition, one column per quantity. Whole rows are resampled, so that what
+    was paired stays paired. statistic: (any, columns) means to one number per row.
 
-    >>> pairs = np.column_stack([np.arange(10.0), np.arange(10.0) + 3.0])
-    >>> [round(v, 9) for v in bootstrap(pairs, lambda means: means[:, 1] - means[:, 0])]
-    [3.0, 3.0, 3.0]
+    >>> [round(v, 9) for v in bootstrap([2.0, 2.0, 2.0])]
+    [2.0, 2.0, 2.0]
     """
-    table = np.asarray(values, dtype=np.float64)
-    size = table.shape[0]
+    table = np.array(values, dtype=np.float64, order="C")
+    size = len(table)
+    table = table.reshape(size, -1)
     value = float(statistic(table.mean(axis=0, keepdims=True))[0])
     if size < 2:
         return Estimate(value, -math.inf, math.inf)
-    generator = np.random.default_rng(seed)
-    weights = generator.multinomial(size, np.full(size, 1.0 / size), size=draws) / size
-    tail = expanded_tail(size, level)
-    low, high = np.quantile(statistic(weights @ table), (tail, 1.0 - tail))
-    return Estimate(value, min(float(low), value), max(float(high), value))
+    counts = np.random.default_rng(0).multinomial(size, np.full(size, 1.0 / size), size=draws)
+    made = _interval(value, statistic(counts / size @ table), expanded_tail(size, confidence))
+    return Estimate(value, min(made.low, value), max(made.high, value))
+
+
+def bootstrap_rows(
+    values: Array,
+    rng: np.random.Generator,
+    draws: int,
+    statistic: Callable[[Array], Array] = lambda means: means,
+    tail: float = 0.05,
+) -> Estimate:
+    """The same for many rows and few draws: rows are drawn one by one, and the tail is as it is.
+
+    >>> bootstrap_rows(np.ones(1000), np.random.default_rng(0), draws=20)
+    Estimate(value=1.0, low=1.0, high=1.0)
+    """
+    size = values.size
+    means = np.array([values[rng.integers(size, size=size)].mean() for _ in range(draws)])
+    return _interval(float(statistic(values.mean(keepdims=True))[0]), statistic(means), tail)
+
+
+def _interval(value: float, resampled: Array, tail: float) -> Estimate:
+    low, high = np.quantile(resampled, (tail, 1.0 - tail))
+    return Estimate(value, float(low), float(high))
+
+
+def difference(first: Any, second: Any) -> Estimate:
+    """By how much the mean of the first exceeds that of the second, repetition by repetition.
+
+    >>> [round(v, 9) for v in difference(np.arange(10.0) + 3.0, np.arange(10.0))]
+    [3.0, 3.0, 3.0]
+    """
+    return bootstrap(np.column_stack([first, second]), lambda means: means[:, 0] - means[:, 1])
 
 
 def margin(means: Array, ours: list[int], others: list[int]) -> Array:
@@ -90,7 +118,7 @@ def margin(means: Array, ours: list[int], others: list[int]) -> Array:
     return np.asarray(means[:, others].min(axis=1) - means[:, ours].max(axis=1))
 
 
-def wilson(successes: int, trials: int, level: float = LEVEL) -> Estimate:
+def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
     """Wilson's interval for a share.
 
     >>> [round(x, 3) for x in wilson(10, 10)]
@@ -98,14 +126,14 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Estimate:
     """
     if trials == 0:
         return UNKNOWN
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
     share, weight = successes / trials, z * z / trials
     middle = (share + weight / 2.0) / (1.0 + weight)
     half = z * math.sqrt(share * (1.0 - share) / trials + weight / (4.0 * trials)) / (1.0 + weight)
     return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
 
 
-def slope(x: Any, y: Any, level: float = LEVEL) -> Estimate:
+def slope(x: Any, y: Any, confidence: float = CONFIDENCE) -> Estimate:
     """The least-squares slope of ln y on ln x, with Student's interval.
 
     >>> [round(v, 6) for v in slope([1, 2, 4, 8], [3, 12, 48, 192])]
@@ -120,31 +148,33 @@ def slope(x: Any, y: Any, level: float = LEVEL) -> Estimate:
         return Estimate(value, -math.inf, math.inf)
     residual = b - b.mean() - value * a
     error = math.sqrt(float(residual @ residual) / (a.size - 2) / float(a @ a))
-    half = student_quantile(0.5 + level / 2.0, a.size - 2) * error
+    half = student_quantile(0.5 + confidence / 2.0, a.size - 2) * error
     return Estimate(value, value - half, value + half)
 
 
-def ratio(above: Any, below: Any, spread: float, dof: int, level: float = LEVEL) -> Estimate:
-    """The ratio of two geometric means, `spread` being the standard deviation of the logarithms.
+def ratio(
+    above: Any, below: Any, deviation: float, dof: int, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The ratio of two geometric means, `deviation` being the standard one of the logarithms.
 
-    >>> [round(v, 3) for v in ratio([8.0, 8.0], [2.0, 2.0], spread=0.1, dof=10)]
+    >>> [round(v, 3) for v in ratio([8.0, 8.0], [2.0, 2.0], deviation=0.1, dof=10)]
     [4.0, 3.201, 4.998]
     """
     top, bottom = np.log(np.asarray(above)), np.log(np.asarray(below))
     value = float(top.mean() - bottom.mean())
     if dof < 1:
         return Estimate(math.exp(value), 0.0, math.inf)
-    error = spread * math.sqrt(1.0 / top.size + 1.0 / bottom.size)
-    half = student_quantile(0.5 + level / 2.0, dof) * error
+    error = deviation * math.sqrt(1.0 / top.size + 1.0 / bottom.size)
+    half = student_quantile(0.5 + confidence / 2.0, dof) * error
     return Estimate(math.exp(value), math.exp(value - half), math.exp(value + half))
 
 
-def pooled_spread(groups: list[Any]) -> tuple[float, int]:
+def pooled_deviation(groups: list[Any]) -> tuple[float, int]:
     """The standard deviation of ln(time) within groups, and its degrees of freedom.
 
-    One spread for all, so that a run too long to repeat often still has an interval.
+    One deviation for all, so that a run too long to repeat often still has an interval.
 
-    >>> pooled_spread([[1.0, 1.0], [5.0]])
+    >>> pooled_deviation([[1.0, 1.0], [5.0]])
     (0.0, 1)
     """
     logs = [np.log(np.asarray(group, dtype=np.float64)) for group in groups]
@@ -160,7 +190,7 @@ def summary(values: Any) -> dict[str, float]:
     2.0
     """
     column = np.asarray(values, dtype=np.float64)
-    mean = bootstrap(column[:, None], lambda means: means[:, 0])
+    mean = bootstrap(column)
     low, middle, high = (float(q) for q in np.quantile(column, (0.25, 0.5, 0.75)))
     return {
         "mean": mean.value,

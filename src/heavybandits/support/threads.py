@@ -5,12 +5,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Any
 
 
-def run_all(run: Any, cells: Sequence[Any], workers: int) -> list[Any]:
-    """run(cell) for every cell, in threads; an error in one of them stops the rest."""
+def run_all(run: Any, tasks: Sequence[Any], workers: int) -> list[Any]:
+    """run(task) for every task, in threads; an error in one of them stops the rest."""
     if workers == 1:
-        return [run(cell) for cell in cells]
+        return [run(task) for task in tasks]
     with ThreadPoolExecutor(workers) as pool:
-        futures: list[Future[Any]] = [pool.submit(run, cell) for cell in cells]
+        futures: list[Future[Any]] = [pool.submit(run, task) for task in tasks]
         try:
             for future in as_completed(futures):
                 future.result()

@@ -9,6 +9,7 @@ from ..engine.identity import describe
 from ..support.errors import CellError, SweepError
 from .cells import Cell
 from .run import Outcome, run_cells
+from .simulation import simulation_cells
 from .store import digest, read_cell
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "digest",
     "read_cell",
     "run_cells",
+    "simulation_cells",
 ]

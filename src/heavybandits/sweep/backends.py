@@ -1,7 +1,7 @@
 """Where cells run. A backend takes a call and gives a future; all of them give the same results.
 
 We drive the executors themselves, loky's from joblib, Dask's and Ray's, and not `joblib.Parallel`:
-it loses every result in flight when one worker is killed, over Dask it then waits for ever, and
+it loses every result in flight when one worker is killed, over Dask it then waits forever, and
 over Ray it returns nothing before everything is done.
 """
 
@@ -112,7 +112,7 @@ class Dask:
         import dask
 
         settings = {
-            "distributed.scheduler.allowed-failures": 0,  # who is to be tried again is our business
+            "distributed.scheduler.allowed-failures": 0,  # what to try again is our decision
             "distributed.logging.distributed": "critical",
         }
         with dask.config.set(settings):
@@ -181,7 +181,7 @@ BACKENDS: dict[str, Callable[[int | None, str | None], Backend]] = {
 
 
 def check_backend(backend: str, jobs: int | None, address: str | None) -> None:
-    """Refuse what cannot be meant, before anything is started."""
+    """Refuse what makes no sense, before anything is started."""
     if backend not in BACKENDS:
         raise InvalidInput(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if jobs is not None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..support.errors import CellError, SweepError
+from ..support.progress import Progress
 from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
 from .cells import Cell, resolve, schedule
-from .display import Display
 from .folder import forget_failure, hold, note_failure
 from .store import cell_path, check_room, load_cell
 from .worker import CRASHED, DONE, RAISED, UNWRITABLE, Report, compute
@@ -76,12 +76,13 @@ def run_cells(
     with hold(folder):
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
-        with Display(missing, outcome.reused, quiet, progress) as display:
+        with Progress(sum(cell.weight for cell in missing), show=not quiet) as display:
             for cell, reason in outcome.damaged:
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
             if missing:
                 with _started(backend, jobs, address) as workers:
-                    Sweep(workers, Path(folder), retries, outcome, display).run(schedule(missing))
+                    sweep = Sweep(workers, Path(folder), retries, outcome, display, progress)
+                    sweep.run(schedule(missing))
         outcome.failed.sort(key=lambda failure: failure[0].key)
     return outcome
 
@@ -122,13 +123,21 @@ class Sweep:
     """
 
     def __init__(
-        self, workers: Backend, folder: Path, retries: int, outcome: Outcome, display: Display
+        self,
+        workers: Backend,
+        folder: Path,
+        retries: int,
+        outcome: Outcome,
+        display: Progress,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.workers, self.folder, self.retries = workers, folder, retries
-        self.outcome, self.display = outcome, display
+        self.outcome, self.display, self.progress = outcome, display, progress
         self.attempts: Counter[str] = Counter()
+        self.total = 0
 
     def run(self, cells: list[Cell]) -> None:
+        self.total = len(self.outcome.results) + len(cells)
         queue, suspects = cells, list[Cell]()
         while queue or suspects:
             batch, window = (queue, 2 * self.workers.workers) if queue else ([suspects.pop()], 1)
@@ -165,7 +174,7 @@ class Sweep:
         self.outcome.results[cell.key] = result
         self.outcome.computed += 1
         forget_failure(self.folder, cell)
-        self.display.advance(cell)
+        self.advance(cell)
         return Report(DONE)
 
     def given_up(self, cell: Cell, report: Report, alone: bool) -> bool:
@@ -175,10 +184,18 @@ class Sweep:
             return False
         self.outcome.failed.append((cell, report.text))
         note_failure(self.folder, cell, report.text)
-        self.display.advance(cell)
+        self.advance(cell)
         last_line = report.text.strip().splitlines()[-1]
         self.display.say(f"{cell.name} failed {self.attempts[cell.key]} times: {last_line}")
         return True
+
+    def advance(self, cell: Cell) -> None:
+        """A cell is finished, one way or the other."""
+        done, reused = len(self.outcome.results) + len(self.outcome.failed), self.outcome.reused
+        text = f"{done}/{self.total} cells" + (f", {reused} reused" if reused else "")
+        self.display.advance(cell.weight, text)
+        if self.progress is not None:
+            self.progress(done, self.total)
 
 
 def _report(future: "Future[Any]") -> Report:

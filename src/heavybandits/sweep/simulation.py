@@ -1,16 +1,71 @@
-"""The cell of a simulation: one policy, one problem, some repetitions."""
+"""The cells of simulations: one policy, one problem, some repetitions. Made and computed."""
 
+import functools
+import hashlib
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine.identity import build, known_parts
+from ..engine.contracts import Tally
+from ..engine.identity import build, describe, known_parts
+from ..engine.kernels import play_kernel
+from ..engine.parts import classes_of
+from ..engine.sources import digest
 from ..families import library_parts
 from ..policies.checks import check_match, check_policies
 from ..simulation.problem import Problem, check_problem
-from ..simulation.run import make_checkpoints, run_cell
+from ..simulation.run import make_checkpoints, run_once
 from ..support.validation import whole
-from .cells import resolve
+from .cells import Cell, resolve
+
+SIMULATE = f"{__name__}:simulate_cell"
+# What every run goes through, whatever its parts.
+_ALWAYS = {play_kernel.__module__, run_once.__module__}
+
+
+def code_of(function: str, *parts: Any) -> str:
+    """A hash of the sources that can change what this function makes of these parts."""
+    return _code_of(function, frozenset().union(*map(classes_of, parts)))
+
+
+@functools.cache
+def _code_of(function: str, kinds: frozenset[type]) -> str:
+    module = importlib.import_module(function.partition(":")[0])
+    own = hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
+    return digest(_ALWAYS | {base.__module__ for kind in kinds for base in kind.__mro__}) + own
+
+
+def simulation_cells(
+    policy: Any,
+    problem: Problem,
+    *,
+    horizon: int,
+    repetitions: int,
+    seed: int,
+    checkpoints: Sequence[int],
+    label: str,
+    chunk: int = 5,
+    function: str = SIMULATE,
+) -> list[Cell]:
+    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells."""
+    problem = check_problem(problem)
+    common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
+    common |= {"seed": seed, "checkpoints": [int(play) for play in checkpoints]}
+    code, cost = code_of(function, policy, problem), horizon * (1.0 if policy.plays == 1 else 0.1)
+    ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
+    return [
+        Cell(
+            function=function,
+            settings=common | {"repetitions_from": first, "repetitions_to": last},
+            code=code,
+            label=label,
+            weight=cost * (last - first),
+        )
+        for first, last in ranges
+    ]
 
 
 def simulate_cell(
@@ -23,7 +78,7 @@ def simulate_cell(
     checkpoints: int | list[int],
     parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Pseudo-regret and tallies at checkpoints, a row for each repetition of a half-open range.
+    """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
 
     Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
     cells at will.
@@ -48,17 +103,13 @@ def simulate_cell(
     first = whole("repetitions_from", repetitions_from, least=0)
     last = whole("repetitions_to", repetitions_to, least=first + 1)
     plays = make_checkpoints(whole("horizon", horizon), checkpoints)
-    runs = [run_cell(player, ours, horizon, plays, seed, r) for r in range(first, last)]
-    table = np.stack([out for out, _ in runs])
-    tallies = table[:, :, 1:].astype(np.int64)
-    return {
-        "play": plays,
-        "regret": table[:, :, 0],
-        "updates": tallies[:, :, 0],
-        "projections": tallies[:, :, 1],
-        "truncated": tallies[:, :, 2],
-        "cpu_seconds": np.array([seconds for _, seconds in runs]),
+    runs = [run_once(player, ours, horizon, plays, seed, r) for r in range(first, last)]
+    traces, seconds = zip(*runs, strict=True)
+    columns = {
+        name: np.stack([getattr(trace, name) for trace in traces])
+        for name in ("regret", *Tally._fields)
     }
+    return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:

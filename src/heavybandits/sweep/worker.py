@@ -68,7 +68,7 @@ def attach(parent: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not _die_with_parent():
         threading.Thread(target=watch, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it died before we could ask to be told
+    if os.getppid() != parent:  # it died before we asked
         os._exit(1)
 
 
@@ -83,7 +83,7 @@ def _die_with_parent() -> bool:
 
 
 def watch(parent: int, every: float = 1.0) -> None:
-    """Look after the parent from time to time, and leave when it is gone."""
+    """Check on the parent from time to time, and leave when it is gone."""
     while os.getppid() == parent:
         time.sleep(every)
     os._exit(1)

@@ -4,16 +4,18 @@ from itertools import product
 from typing import Any
 
 from ...arms import Fixed
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
-from ..cells import Compute, simulation_cells
+from ...support.tables import Row
+from ...sweep.simulation import simulation_cells
 from ..roster import LINK, make_policy, setting
+from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
+from .watch import Coverage
 
 __all__ = ["analyse", "collect", "settings"]
 
-WATCH = "heavybandits.paper.coverage.watch:coverage_cell"
+WATCH = f"{Coverage.__module__}:coverage_cell"
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
@@ -34,13 +36,12 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
             function=WATCH,
         )
         groups.append(({"noise": noise, "algorithm": algorithm, "region": region}, cells))
-    results = iter(compute([cell for _, cells in groups for cell in cells]))
+    return collect_rows(groups, compute, unfold)
+
+
+def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
+    """One row per repetition."""
+    columns = [result[name].tolist() for name in Coverage._fields]
     return [
-        row for names, cells in groups for cell in cells for row in unfold(names, next(results))
+        named | dict(zip(Coverage._fields, row, strict=True)) for row in zip(*columns, strict=True)
     ]
-
-
-def unfold(names: Row, result: dict[str, Any]) -> list[Row]:
-    """One row a repetition."""
-    columns = ("checks", "covered", "worst", "squared_radius", "squared_distance")
-    return [names | dict(zip(columns, seen.tolist(), strict=True)) for seen in result["seen"]]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
 from ...support.statistics import Estimate, wilson
+from ...support.tables import Row, grouped, values
 from .settings import NOISES, PROMISES
 
 
@@ -24,16 +24,10 @@ def always(rows: Sequence[Row]) -> Estimate:
     return wilson(sum(row["covered"] == row["checks"] for row in rows), len(rows))
 
 
-def groups(rows: Sequence[Row]) -> list[tuple[str, str, str, list[Row]]]:
-    """The rows by noise, algorithm and region."""
-    keys = dict.fromkeys((row["noise"], row["algorithm"], row["region"]) for row in rows)
-    return [(n, a, r, select(rows, noise=n, algorithm=a, region=r)) for n, a, r in keys]
-
-
 def coverage_table(rows: Sequence[Row]) -> Table:
     """How often, and how much too large."""
     table: list[dict[str, Any]] = []
-    for noise, algorithm, region, mine in groups(rows):
+    for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         share = always(mine)
         worst = np.array([row["worst"] for row in mine])
         table.append(
@@ -66,30 +60,13 @@ def coverage_table(rows: Sequence[Row]) -> Table:
 def size_figure(rows: Sequence[Row]) -> Figure:
     """Worst distance over radius in a run: below one is covered."""
     panels = []
-    for noise in values(rows, "noise"):
-        mine = select(rows, noise=noise)
-        regions = values(mine, "region")
+    for noise, mine in grouped(rows, "noise"):
         series = []
-        for algorithm in values(mine, "algorithm"):
-            quantiles = [
-                np.quantile([math.sqrt(r["worst"]) for r in part], (0.5, 0.025, 0.975))
-                for part in (select(mine, algorithm=algorithm, region=g) for g in regions)
-            ]
-            middle, low, high = (np.array(quantiles).T).tolist()
-            series.append(
-                Series(algorithm, [float(i) for i in range(len(regions))], middle, low, high)
-            )
-        panels.append(
-            Panel(
-                NOISES[noise][0],
-                "",
-                "worst distance / radius",
-                series,
-                "linear",
-                "log",
-                regions,
-            )
-        )
+        for algorithm, part in grouped(mine, "algorithm"):
+            worst = [[math.sqrt(row["worst"]) for row in own] for _, own in grouped(part, "region")]
+            series.append(dots(algorithm, [np.quantile(w, (0.5, 0.025, 0.975)) for w in worst]))
+        label, regions = "worst distance / radius", values(mine, "region")
+        panels.append(Panel(NOISES[noise][0], "", label, series, "linear", "log", regions))
     return Figure(
         "coverage",
         "How much of the region is used",
@@ -102,7 +79,7 @@ def size_figure(rows: Sequence[Row]) -> Figure:
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Whether the theorems keep their promise where their assumptions hold."""
     made = []
-    for noise, algorithm, region, mine in groups(rows):
+    for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         theorem, share, noises = PROMISES[algorithm]
         if region == "theorem" and noise in noises:
             made.append(

@@ -1,23 +1,16 @@
-"""A run that looks, after every update, whether the region still contains theta*."""
+"""An observer of runs: after every update, does the region still hold theta*?"""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.compiling import Function, compiled
 from ...engine.jitable import jitable
-from ...engine.kernels import noise_kernel
-from ...engine.linalg import dot
-from ...engine.loop import make_episode
 from ...engine.parts import cast
 from ...engine.regions import UPDATES
-from ...engine.streams import ARMS, NOISE, stream_key
-from ...engine.verbs import choose, learn, mean, radius, refresh
-from ...simulation.problem import Problem, check_problem
-from ...simulation.run import CHUNK
+from ...engine.verbs import radius
+from ...simulation.problem import check_problem
+from ...simulation.run import run_once
 from ...sweep.simulation import build_parts
-
-CHECKS, COVERED, WORST, SQUARED, DISTANCE = range(5)  # places in what is watched
 
 
 @jitable
@@ -32,64 +25,28 @@ def distance(region: Any, theta: Any) -> float:
     return total
 
 
-@jitable
-def look(policy: Any, estimate: Any, theta: Any, seen: Any) -> None:
-    """Compare the distance with the squared radius, and remember the worst."""
-    region = estimate.region
-    width = radius(policy.radius, estimate, region.counts[UPDATES])
-    seen[SQUARED] = width * width
-    seen[DISTANCE] = distance(region, theta)
-    seen[CHECKS] += 1
-    if seen[DISTANCE] <= seen[SQUARED]:
-        seen[COVERED] += 1
-    seen[WORST] = max(seen[WORST], seen[DISTANCE] / seen[SQUARED])
+class Coverage(NamedTuple):
+    """How often the region held theta*, and how close it came to missing it.
 
+    Every field is an array of one number: updates, those after which ||theta* - centre||_V was
+    within the radius, the largest ratio of the squares, and both squares after the last update.
+    """
 
-def watch_kernel(stamp: str) -> Function:
-    def kernel(
-        policy: Any,
-        state: Any,
-        arms: Any,
-        link: Any,
-        theta: Any,
-        view: Any,
-        key: Any,
-        noise: Any,
-        episode: Any,
-        seen: Any,
-    ) -> None:
-        stamp  # noqa: B018
-        rewards, numbers, counts = episode
-        for i in range(noise.size):
-            if counts[1] == 0:
-                refresh(arms, view, key, counts[0])
-                choose(policy, state, arms, view)
-                numbers[0] = mean(link, dot(view.chosen, theta))
-            rewards[counts[1]] = numbers[0] + noise[i]
-            counts[0] += 1
-            counts[1] += 1
-            if counts[1] == rewards.size:
-                learn(policy, state, view.chosen, rewards)
-                look(policy, state.estimate, theta, seen)
-                counts[1] = 0
+    checks: Any
+    covered: Any
+    worst: Any
+    squared_radius: Any
+    squared_distance: Any
 
-    return kernel
-
-
-def watch(policy: Any, problem: Problem, horizon: int, seed: int, repetition: int) -> Any:
-    """Checks, those that covered theta*, worst distance over radius, and both at the end."""
-    arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
-    noise, seen = np.empty(min(CHUNK, horizon)), np.zeros(5)
-    episode = make_episode(policy.plays)
-    run = (policy, policy.init(), problem.arms, problem.link, problem.theta, problem.arms.view())
-    draw = compiled(noise_kernel, problem.noise, noise_key, 0, noise)
-    play = compiled(watch_kernel, *run, arms_key, noise, episode, seen)
-    with np.errstate(over="ignore"):
-        for start in range(0, horizon, noise.size):
-            piece = noise[: min(noise.size, horizon - start)]
-            draw(problem.noise, noise_key, start, piece)
-            play(*run, arms_key, piece, episode, seen)
-    return seen
+    def observe(self, policy: Any, state: Any, theta: Any) -> None:
+        region = state.estimate.region
+        width = radius(policy.radius, state.estimate, region.counts[UPDATES])
+        self.squared_radius[0] = width * width
+        self.squared_distance[0] = distance(region, theta)
+        self.checks[0] += 1
+        if self.squared_distance[0] <= self.squared_radius[0]:
+            self.covered[0] += 1
+        self.worst[0] = max(self.worst[0], self.squared_distance[0] / self.squared_radius[0])
 
 
 def coverage_cell(
@@ -101,7 +58,11 @@ def coverage_cell(
     seed: int,
     checkpoints: list[int],
 ) -> dict[str, Any]:
-    """What `watch` saw in each repetition."""
+    """What the observer saw in each repetition, by the names of its fields."""
     made, where = cast(build_parts(policy)), check_problem(build_parts(problem))
-    repetitions = range(repetitions_from, repetitions_to)
-    return {"seen": np.array([watch(made, where, horizon, seed, r) for r in repetitions])}
+    plays, seen = np.array(checkpoints, np.int64), []
+    for repetition in range(repetitions_from, repetitions_to):
+        observer = Coverage(*np.zeros((5, 1)))
+        run_once(made, where, horizon, plays, seed, repetition, observer=observer)
+        seen.append(observer)
+    return {name: np.concatenate([getattr(o, name) for o in seen]) for name in Coverage._fields}

@@ -5,21 +5,20 @@ from itertools import product
 from typing import Any
 
 from ...arms import Fixed, Frozen
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...simulation.run import make_checkpoints
+from ...support.tables import Row
 from ...sweep import Cell
-from ..cells import Compute, simulation_cells
+from ...sweep.simulation import simulation_cells
 from ..roster import LINK, RANDOM, make_policy, setting
-from ..rows import simulated_rows
-from ..tuning import best_constant, grid
+from ..rows import Compute, collect_rows
+from ..tuning import TUNING_SEEDS, best_constant, grid
 from . import settings
 from .analysis import analyse
 
 __all__ = ["analyse", "collect", "settings"]
 
 ARM_SETS = {"fixed": Fixed, "frozen": Frozen}
-TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
 
 
 def make_problem(reading: str, noise: str) -> Problem:
@@ -32,10 +31,10 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
     trios = list(product(given["readings"], given["noises"], given["algorithms"]))
     grid_points = [(*trio, constant) for trio in trios for constant in grid(given["constants"])]
-    tuning = simulated_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
+    tuning = collect_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
     chosen = [(*trio, best_constant(row for row in tuning if _trio(row) == trio)) for trio in trios]
     chosen += [(*pair, RANDOM, math.nan) for pair in product(given["readings"], given["noises"])]
-    report = simulated_rows([make_group(given, "report", *point) for point in chosen], compute)
+    report = collect_rows([make_group(given, "report", *point) for point in chosen], compute)
     return tuning + report
 
 

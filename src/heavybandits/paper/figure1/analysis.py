@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
-from ...support.statistics import Array, Estimate, bootstrap, margin, summary
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ...support.statistics import Array, Estimate, bootstrap, difference, margin, summary
+from ...support.tables import Row, grouped, select, values
 from ..tuning import at_edge, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM
 
@@ -24,31 +24,27 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def curves(rows: Sequence[Row]) -> tuple[Array, Array]:
-    """Checkpoints, and regret with one row a repetition, of the rows of one algorithm."""
+    """Checkpoints, and regret with one row per repetition, of the rows of one algorithm."""
     plays = np.array(values(rows, "play"), dtype=np.float64)
     regret = np.array([row["regret"] for row in rows], dtype=np.float64)
     return plays, regret.reshape(-1, plays.size)
 
 
 def finals(rows: Sequence[Row]) -> dict[str, Array]:
-    """Final regret by algorithm, one number a repetition, of the rows of one reading and noise."""
+    """Final regret by algorithm, one number per repetition, under one reading and noise."""
     return {
         name: curves(select(rows, algorithm=name))[1][:, -1] for name in values(rows, "algorithm")
     }
 
 
-def split(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    """The reported rows by reading and noise."""
-    reported = select(rows, phase="report")
-    pairs = dict.fromkeys((row["reading"], row["noise"]) for row in reported)
-    return [(r, n, select(reported, reading=r, noise=n)) for r, n in pairs]
+def split(rows: Sequence[Row], phase: str = "report") -> list[tuple[Any, ...]]:
+    """The rows of a phase by reading and noise."""
+    return grouped(select(rows, phase=phase), "reading", "noise")
 
 
 def band(regret: Array) -> tuple[Array, Array]:
     """Bootstrap intervals of the mean at every checkpoint."""
-    made = [
-        bootstrap(regret[:, [i]], lambda m: m[:, 0], draws=2000) for i in range(regret.shape[1])
-    ]
+    made = [bootstrap(column, draws=2000) for column in regret.T]
     return np.array([e.low for e in made]), np.array([e.high for e in made])
 
 
@@ -102,9 +98,7 @@ def logarithmic(figure: Figure) -> Figure:
 def constant_figure(rows: Sequence[Row]) -> Figure:
     """The whole grid: final regret over the constant c, on the tuning seeds."""
     views: dict[str, list[Panel]] = {}
-    tuning = select(rows, phase="tuning")
-    for reading, noise in dict.fromkeys((row["reading"], row["noise"]) for row in tuning):
-        mine = select(tuning, reading=reading, noise=noise)
+    for reading, noise, mine in split(rows, "tuning"):
         series = [constant_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
         panel = Panel(NOISES[noise][0], "constant c", "final regret", series, "log", "log")
         views.setdefault(reading, []).append(panel)
@@ -145,7 +139,7 @@ def regret_table(rows: Sequence[Row]) -> Table:
         "figure1_regret",
         "Figure 1: final regret",
         "Mean with its 95% interval, median, quartiles and extremes over the repetitions; minus "
-        "CRTM: mean paired difference; updates, projections and truncated: means a run.",
+        "CRTM: mean paired difference; updates, projections and truncated: means per run.",
         table,
     )
 
@@ -156,8 +150,7 @@ _COUNTS = ("updates", "projections", "truncated")
 def _difference(ends: dict[str, Array], name: str) -> dict[str, float]:
     if "CRTM" not in ends:
         return {}
-    pairs = np.column_stack([ends[name], ends["CRTM"]])
-    made = bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    made = difference(ends[name], ends["CRTM"])
     return {"minus CRTM": made.value, "minus CRTM low": made.low, "minus CRTM high": made.high}
 
 
@@ -207,8 +200,7 @@ def updates_verdict(rows: Sequence[Row], where: str) -> list[Verdict]:
     ]
     if not counts or play != HORIZON:
         return []
-    made = bootstrap(np.array(counts, dtype=np.float64)[:, None], lambda means: means[:, 0])
-    return [judge(claim, where, "updates a run", made, low, high)]
+    return [judge(claim, where, "updates per run", bootstrap(counts), low, high)]
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
@@ -223,4 +215,4 @@ def notes(rows: Sequence[Row]) -> list[str]:
         for n in values(ends, "noise")
     }
     shown = ", ".join(f"{count:.3g} ({noise})" for noise, count in cut.items())
-    return [f"CRTM truncated, in the mean of a run of {play} rewards: {shown}."]
+    return [f"Rewards that CRTM truncated, mean per run of {play}: {shown}."]

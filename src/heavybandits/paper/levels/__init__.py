@@ -8,11 +8,11 @@ from ...algorithms.linear import linucb
 from ...arms import Fixed, Fresh
 from ...links import Identity, Logistic
 from ...radii import Constant
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ...sweep import Cell
-from ..cells import Compute, simulation_cells
-from ..rows import simulated_rows
+from ...sweep.simulation import simulation_cells
+from ..rows import Compute, collect_rows
 from . import settings
 from .analysis import analyse
 
@@ -22,7 +22,7 @@ __all__ = ["analyse", "collect", "settings"]
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Every filter on every problem and noise, at one radius."""
     points = product(given["problems"], given["noises"], given["filters"])
-    return simulated_rows([make_group(given, *point) for point in points], compute)
+    return collect_rows([make_group(given, *point) for point in points], compute)
 
 
 def make_policy(problem: str, horizon: int, name: str) -> Any:

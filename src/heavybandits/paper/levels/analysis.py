@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
 from ...support.statistics import Array, Estimate, bootstrap, summary
+from ...support.tables import Row, grouped, select, values
 from .settings import ADAPTIVE, FAR, FIXED, JUDGED, NOISES, PROBLEMS
 
 
@@ -26,7 +26,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def regret(rows: Sequence[Row], name: str) -> Array:
-    """Final regret with this filter, one number a repetition."""
+    """Final regret with this filter, one number per repetition."""
     return np.array([row["regret"] for row in select(rows, filter=name)])
 
 
@@ -46,19 +46,10 @@ def ratio(rows: Sequence[Row], name: str) -> Estimate:
     return bootstrap(np.column_stack(columns), lambda m: m[:, 0] / m[:, 1:].min(axis=1))
 
 
-def groups(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    """Problem, noise and the rows of both."""
-    return [
-        (problem, noise, select(rows, problem=problem, noise=noise))
-        for problem in values(rows, "problem")
-        for noise in values(rows, "noise")
-    ]
-
-
 def ratio_table(rows: Sequence[Row]) -> Table:
     """How far each filter that sets itself is from the best fixed level."""
     table: list[dict[str, Any]] = []
-    for problem, noise, mine in groups(rows):
+    for problem, noise, mine in grouped(rows, "problem", "noise"):
         best = best_fixed(mine)
         row: dict[str, Any] = {"problem": problem, "noise": noise, "best fixed level": best}
         for name in values(mine, "filter"):
@@ -77,7 +68,7 @@ def ratio_table(rows: Sequence[Row]) -> Table:
 def regret_table(rows: Sequence[Row]) -> Table:
     """Every filter on every problem."""
     table: list[dict[str, Any]] = []
-    for problem, noise, mine in groups(rows):
+    for problem, noise, mine in grouped(rows, "problem", "noise"):
         for name in values(mine, "filter"):
             found, part = summary(regret(mine, name)), select(mine, filter=name)
             cut = [row["truncated"] / row["play"] for row in part]
@@ -97,8 +88,8 @@ def regret_table(rows: Sequence[Row]) -> Table:
 def regret_figure(rows: Sequence[Row]) -> Figure:
     """Regret over the fixed level, with the judged filter as a line across."""
     views = []
-    for problem in values(rows, "problem"):
-        panels = [_panel(NOISES[noise][0], mine) for p, noise, mine in groups(rows) if p == problem]
+    for problem, mine in grouped(rows, "problem"):
+        panels = [_panel(NOISES[noise][0], part) for noise, part in grouped(mine, "noise")]
         views.append(View(PROBLEMS[problem], panels))
     return Figure(
         "levels",
@@ -110,13 +101,8 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
 
 def _panel(title: str, rows: Sequence[Row]) -> Panel:
     names = [*fixed_names(rows), JUDGED]
-    made = [summary(regret(rows, name)) for name in names]
-    x = [float(i) for i in range(len(names))]
-    y, low, high = ([m[key] for m in made] for key in ("mean", "mean low", "mean high"))
-    series = [
-        Series("fixed level", x[:-1], y[:-1], low[:-1], high[:-1]),
-        Series(JUDGED, x[-1:], y[-1:], low[-1:], high[-1:]),
-    ]
+    *fixed, judged = [bootstrap(regret(rows, name)) for name in names]
+    series = [dots("fixed level", fixed), dots(JUDGED, [judged], first=len(fixed))]
     return Panel(title, "filter", "final regret", series, categories=names)
 
 
@@ -131,6 +117,6 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
             float("-inf"),
             FAR,
         )
-        for problem, noise, mine in groups(rows)
+        for problem, noise, mine in grouped(rows, "problem", "noise")
         if JUDGED in values(mine, "filter")
     ]

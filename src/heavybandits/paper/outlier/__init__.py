@@ -4,21 +4,19 @@ from itertools import product
 from typing import Any
 
 from ...algorithms.linear import linucb
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
 from ...simulation.run import make_checkpoints
+from ...support.tables import Row
 from ...sweep import Cell
-from ..cells import Compute, simulation_cells
+from ...sweep.simulation import simulation_cells
 from ..roster import make_policy as make_named
 from ..roster import setting
-from ..rows import simulated_rows
-from ..tuning import best_constant, grid
+from ..rows import Compute, collect_rows
+from ..tuning import TUNING_SEEDS, best_constant, grid
 from . import settings
 from .analysis import analyse
 
 __all__ = ["analyse", "collect", "settings"]
-
-TUNING_SEEDS = 1_000_000
 
 
 def make_policy(name: str, horizon: int, constant: float) -> Any:
@@ -38,7 +36,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     constants = grid(given["constants"])
     tuned = [name for name in names if name not in settings.UNTUNED]
     points = product(["tuning"], ["clean"], tuned, constants)
-    tuning = simulated_rows([make_group(given, *point) for point in points], compute)
+    tuning = collect_rows([make_group(given, *point) for point in points], compute)
     chosen = {
         name: best_constant(row for row in tuning if row["algorithm"] == name) for name in tuned
     }
@@ -46,7 +44,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
         make_group(given, "report", noise, name, chosen.get(name, constants[0]))
         for noise, name in product(settings.NOISES, names)
     ]
-    return tuning + simulated_rows(report, compute)
+    return tuning + collect_rows(report, compute)
 
 
 def make_group(

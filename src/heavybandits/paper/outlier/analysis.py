@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
-from ...support.statistics import Array, bootstrap, summary
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ...support.statistics import Array, bootstrap, difference, summary
+from ...support.tables import Row, select, values
 from ..rows import final_rows
 from .settings import NOISES, ROBUST, SHARE
 
@@ -23,7 +23,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def finals(rows: Sequence[Row], noise: str, algorithm: str) -> Array:
-    """Final regret, one number a repetition."""
+    """Final regret, one number per repetition."""
     mine = final_rows(select(rows, noise=noise, algorithm=algorithm))
     return np.array([row["regret"] for row in mine])
 
@@ -56,7 +56,7 @@ def harm_table(rows: Sequence[Row]) -> Table:
     table: list[dict[str, Any]] = []
     for name in values(rows, "algorithm"):
         clean, hit = (finals(rows, noise, name) for noise in NOISES)
-        harm = bootstrap(np.column_stack([hit, clean]), lambda m: m[:, 0] - m[:, 1])
+        harm = difference(hit, clean)
         table.append(
             {
                 "algorithm": name,
@@ -78,7 +78,7 @@ def harm_table(rows: Sequence[Row]) -> Table:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Which algorithms shrug it off: no claim of the paper, but what its methods are for."""
+    """Which algorithms are unharmed: no claim of the paper, but what its methods are for."""
     names = values(rows, "algorithm")
     if "random play" not in names:
         return []

@@ -13,18 +13,19 @@ from ...engine.identity import describe
 from ...engine.sources import digest
 from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
-from ...reporting.outputs import Row
 from ...support.errors import DataError
+from ...support.tables import Row
 from ...sweep import Cell
-from ..cells import Compute, Result, code_of
+from ...sweep.simulation import code_of
+from ..rows import Compute, Result, collect_rows
+from ..tuning import TUNING_SEEDS
 from . import settings
 from .analysis import analyse
-from .passing import fitted_norm
+from .passing import fitted_norm, replay_cell
 
 __all__ = ["analyse", "collect", "settings"]
 
-CELL = "heavybandits.paper.realdata.passing:replay_cell"
-TUNING_SEEDS = 1_000_000
+CELL = f"{replay_cell.__module__}:{replay_cell.__name__}"
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
@@ -38,14 +39,9 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
         if is_there(settings.SETS[name][0])
         for phase in ("tuning", "report")
         for policy in given["policies"]
-        if settings.POLICIES[policy][0] != settings.STATIC_ONLY or settings.SETS[name][1] == "cells"
+        if settings.SETS[name][1] == "groups" or settings.POLICIES[policy][0] != settings.FIXED_ONLY
     ]
-    results = compute([cell for _, cell in groups]) if groups else []
-    return [
-        row
-        for (named, cell), result in zip(groups, results, strict=True)
-        for row in unfold(named, cell.settings["orders_from"], result)
-    ]
+    return collect_rows(groups, compute, unfold) if groups else []
 
 
 @functools.cache
@@ -58,7 +54,7 @@ def is_there(dataset: str) -> bool:
     return True
 
 
-def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tuple[Row, Cell]:
+def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tuple[Row, list[Cell]]:
     """The cell of one policy at all its constants, and what names its rows.
 
     Order 0 of days is that of the calendar: it is reported, and never tuned on.
@@ -82,12 +78,8 @@ def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tup
         code=code_of(CELL, *made) + replay_code(),
         label=f"realdata, {name}, {policy}, {phase}",
     )
-    return {
-        "phase": phase,
-        "set": name,
-        "policy": policy,
-        "constants": settings.CONSTANTS[family],
-    }, cell
+    named = {"phase": phase, "set": name, "policy": policy}
+    return named | {"constants": settings.CONSTANTS[family]}, [cell]
 
 
 def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) -> Any:
@@ -105,11 +97,11 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         return linucb(dim=dim, radius=constant, filter=filters[kind])
     told: dict[str, Any] = {
         "dim": dim,
-        "horizon": given["plays"] if protocol == "cells" else found.horizon,
+        "horizon": given["plays"] if protocol == "groups" else found.horizon,
         "epsilon": found.epsilon.value,
         "link": Identity(),
         "norm": fitted_norm(dataset, protocol),
-        "constant": constant,
+        "gamma_scale": constant,
     }
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
@@ -134,13 +126,13 @@ def replay_code() -> str:
     return digest({fitted_norm.__module__, load_data.__module__})
 
 
-def unfold(named: Row, first: int, result: Result) -> list[Row]:
-    """One row for each constant and order of a cell."""
+def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
+    """One row per constant and order of a cell."""
     plain = {name: value for name, value in named.items() if name != "constants"}
     once = {name: float(result[name]) for name in ("holdout", "holdout_error")}
     return [
         plain
-        | {"constant": constant, "order": first + o}
+        | {"constant": constant, "order": given["orders_from"] + o}
         | once
         | {name: result[name][o].item() for name in ("random", "oracle", "rounds")}
         | {name: result[name][w][o].item() for name in ("value", "truncated", "updates")}

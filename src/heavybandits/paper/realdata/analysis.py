@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
 from ...support.statistics import Array, Estimate, bootstrap
+from ...support.statistics import difference as paired
+from ...support.tables import Row, grouped, select, values
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
@@ -27,7 +28,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         figures=[fraction_figure(report)],
         verdicts=verdicts(report),
         notes=[
-            "Widths were chosen on other orders of the same rows; the intervals speak of other "
+            "Constants were chosen on other orders of the same rows; the intervals speak of other "
             "orders of these rows, not of other data.",
             "The oracle is the linear score that least squares fits to all rows and rewards. "
             "A policy can beat it where one monstrous reward bends that fit.",
@@ -47,11 +48,9 @@ def missing_notes(rows: Sequence[Row]) -> list[str]:
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
     """The reported rows of each policy at the constant that was best on the tuning orders."""
     kept: list[Row] = []
-    for name in values(rows, "set"):
-        for policy in values(select(rows, set=name), "policy"):
-            mine = select(rows, set=name, policy=policy)
-            constant = best_constant(select(mine, phase="tuning"))
-            kept += select(mine, phase="report", constant=constant)
+    for *_, mine in grouped(rows, "set", "policy"):
+        constant = best_constant(select(mine, phase="tuning"))
+        kept += select(mine, phase="report", constant=constant)
     return kept
 
 
@@ -67,27 +66,25 @@ def best_constant(rows: Sequence[Row]) -> float:
 
 
 def column(rows: Sequence[Row], name: str, constant: float | None = None) -> Array:
-    """A column, one number an order."""
+    """A column, one number per order."""
     return np.array([row[name] for row in rows if constant is None or row["constant"] == constant])
 
 
 def fractions(rows: Sequence[Row]) -> Array:
-    """(value - random) / (oracle - random), one number an order."""
+    """(value - random) / (oracle - random), one number per order."""
     value, random, oracle = (column(rows, name) for name in ("value", "random", "oracle"))
     return np.asarray((value - random) / (oracle - random))
 
 
 def difference(rows: Sequence[Row], others: Sequence[Row]) -> Estimate:
     """By how much the fraction of one policy exceeds that of another, order by order."""
-    pairs = np.column_stack([fractions(rows), fractions(others)])
-    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    return paired(fractions(rows), fractions(others))
 
 
 def learnable_table(rows: Sequence[Row]) -> Table:
     """Is there anything to learn at all?"""
     table = []
-    for name in values(rows, "set"):
-        first = select(rows, set=name)[0]
+    for name, (first, *_) in grouped(rows, "set"):
         gain, error = first["holdout"], first["holdout_error"]
         table.append(
             {
@@ -104,7 +101,7 @@ def learnable_table(rows: Sequence[Row]) -> Table:
     return Table(
         "realdata_learnable",
         "Is there anything to learn?",
-        "Mean reward a round of random play and of the in-sample oracle, and what a linear score "
+        "Mean reward per round of random play and of the in-sample oracle, and what a linear score "
         "fitted on one half of the rounds makes above random play on the other half.",
         table,
     )
@@ -113,12 +110,10 @@ def learnable_table(rows: Sequence[Row]) -> Table:
 def tuned_table(rows: Sequence[Row]) -> Table:
     """Every policy at its tuned constant."""
     table: list[dict[str, Any]] = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
+    for name, mine in grouped(rows, "set"):
         plain = select(mine, policy="LinUCB")
-        for policy in values(mine, "policy"):
-            part = select(mine, policy=policy)
-            share = bootstrap(fractions(part)[:, None], lambda means: means[:, 0])
+        for policy, part in grouped(mine, "policy"):
+            share = bootstrap(fractions(part))
             beyond = difference(part, plain)
             table.append(
                 {"set": name, "policy": policy, "constant": part[0]["constant"]}
@@ -132,8 +127,9 @@ def tuned_table(rows: Sequence[Row]) -> Table:
         "realdata",
         "Policies on real data",
         "fraction: of the in-sample oracle's gain over random play, mean over the orders with its "
-        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards a pass; "
-        "in data order: the pass in the order of the calendar (days) or the first order (rows).",
+        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards per "
+        "pass; in data order: the pass in the order of the calendar (days) or the first order "
+        "(rows).",
         table,
     )
 
@@ -141,25 +137,18 @@ def tuned_table(rows: Sequence[Row]) -> Table:
 def twin_table(rows: Sequence[Row]) -> Table:
     """Each robust policy beside its untruncated twin at one constant, and LinUCB with a clip."""
     table: list[dict[str, Any]] = []
-    for name in values(rows, "set"):
-        for policy in values(select(rows, set=name), "policy"):
-            twin = PLAIN.get(POLICIES[policy][0])
-            mine = select(rows, set=name, policy=policy)
-            if twin is None or twin == policy:
-                continue
-            for constant in values(mine, "constant"):
-                part = select(mine, constant=constant)
-                plain = select(rows, set=name, policy=twin, constant=constant)
-                if not plain:
-                    continue
-                beyond = difference(part, plain)
-                table.append(
-                    {"set": name, "policy": policy, "constant": constant}
-                    | {"fraction": float(fractions(part).mean())}
-                    | {"untruncated twin": float(fractions(plain).mean())}
-                    | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
-                    | {"truncated": float(column(part, "truncated").mean())}
-                )
+    for name, policy, constant, part in grouped(rows, "set", "policy", "constant"):
+        twin = PLAIN.get(POLICIES[policy][0], policy)
+        plain = select(rows, set=name, policy=twin, constant=constant)
+        if twin != policy and plain:
+            beyond = difference(part, plain)
+            table.append(
+                {"set": name, "policy": policy, "constant": constant}
+                | {"fraction": float(fractions(part).mean())}
+                | {"untruncated twin": float(fractions(plain).mean())}
+                | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
+                | {"truncated": float(column(part, "truncated").mean())}
+            )
     return Table(
         "realdata_twins",
         "The same estimator at the same constant, with and without truncation",
@@ -169,21 +158,13 @@ def twin_table(rows: Sequence[Row]) -> Table:
 
 
 def fraction_figure(rows: Sequence[Row]) -> Figure:
-    """The fraction of the oracle's gain of every policy, a panel a set."""
+    """The fraction of the oracle's gain of every policy, one panel per set."""
     panels = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
-        names = values(mine, "policy")
-        made = [
-            bootstrap(fractions(select(mine, policy=p))[:, None], lambda means: means[:, 0])
-            for p in names
-        ]
-        x = [float(i) for i in range(len(names))]
-        y, low, high = ([m[i] for m in made] for i in range(3))
-        series = [Series("fraction", x, y, low, high)]
-        panels.append(
-            Panel(SETS[name][2], "policy", "share of the oracle's gain", series, categories=names)
-        )
+    for name, mine in grouped(rows, "set"):
+        policies = grouped(mine, "policy")
+        series = [dots("fraction", [bootstrap(fractions(part)) for _, part in policies])]
+        names, label = [policy for policy, _ in policies], "share of the oracle's gain"
+        panels.append(Panel(SETS[name][2], "policy", label, series, categories=names))
     return Figure(
         "realdata",
         "Policies on real data",
@@ -201,8 +182,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         ("CRTM beats LinUCB with a clip", "CRTM", "LinUCB, clip"),
     )
     made = []
-    for name in values(rows, "set"):
-        mine = select(rows, set=name)
+    for name, mine in grouped(rows, "set"):
         for claim, robust, plain in claims:
             pair = [select(mine, policy=policy) for policy in (robust, plain)]
             if all(pair):

@@ -7,14 +7,21 @@ import numpy as np
 
 from ...data import load_data
 from ...policies.checks import check_policies
-from ...replaying.protocols import Rounds, fit_oracle, holdout_gains, judge_oracle, judge_random
-from ...replaying.replay import choose_scale, make_rounds, pass_once
+from ...replaying.protocols import (
+    Rounds,
+    choose_scale,
+    fit_oracle,
+    holdout_gains,
+    judge_oracle,
+    judge_random,
+)
+from ...replaying.replay import make_rounds, pass_once
 from ...sweep.simulation import build_parts
 
 
 @functools.cache
 def open_set(dataset: str, protocol: str, plays: int, seed: int) -> Rounds:
-    """The rounds of a data set; read once a process."""
+    """The rounds of a data set; read once per process."""
     data = load_data(dataset)
     given: dict[str, Any] = {"group": None, "arms_per_round": 10} | data.protocols[protocol]
     return make_rounds(
@@ -31,7 +38,7 @@ def open_set(dataset: str, protocol: str, plays: int, seed: int) -> Rounds:
 @functools.cache
 def fitted_norm(dataset: str, protocol: str) -> float:
     """S: the norm of the least-squares fit of all rows, rewards in units of their mean size."""
-    rounds = open_set(dataset, "days" if protocol == "cells" else protocol, 2, 0)
+    rounds = open_set(dataset, "days" if protocol == "groups" else protocol, 2, 0)
     rewards = rounds.rewards / choose_scale(rounds.rewards, None)
     theta = np.linalg.lstsq(rounds.features, fit_oracle(rounds.features, rewards), rcond=None)[0]
     return float(np.ceil(np.linalg.norm(theta)))
@@ -59,8 +66,8 @@ def replay_cell(
         columns.append(
             {
                 "value": [float(paid.mean()) for paid, _, _ in passes],
-                "truncated": [int(tallies[2]) for _, tallies, _ in passes],
-                "updates": [int(tallies[0]) for _, tallies, _ in passes],
+                "truncated": [counted.truncated for _, counted, _ in passes],
+                "updates": [counted.updates for _, counted, _ in passes],
                 "random": judge_random(offer, rounds.rewards),
                 "oracle": judge_oracle(offer, rounds.rewards, scores),
                 "rounds": len(offer.offers),

@@ -6,12 +6,12 @@ TITLE = "Real data, replayed"
 
 # name: (data set, protocol, what it is)
 SETS: dict[str, tuple[str, str, str]] = {
-    "rand": ("rand", "rows", "RAND: medical dollars, 10 people a round"),
-    "cdnow": ("cdnow", "rows", "CDNOW: later spend, 10 customers a round"),
-    "nyse_n": ("nyse_n", "days", "NYSE(N): the next day's return, 23 stocks a day"),
-    "nyse_o": ("nyse_o", "days", "NYSE(O): the next day's return, 36 stocks a day"),
-    "nyse_n, cells": ("nyse_n", "cells", "NYSE(N) in 25 fixed cells"),
-    "nyse_o, cells": ("nyse_o", "cells", "NYSE(O) in 25 fixed cells"),
+    "rand": ("rand", "rows", "RAND: medical dollars, 10 people per round"),
+    "cdnow": ("cdnow", "rows", "CDNOW: later spend, 10 customers per round"),
+    "nyse_n": ("nyse_n", "days", "NYSE(N): the next day's return, 23 stocks per day"),
+    "nyse_o": ("nyse_o", "days", "NYSE(O): the next day's return, 36 stocks per day"),
+    "nyse_n, groups": ("nyse_n", "groups", "NYSE(N) in 25 fixed groups"),
+    "nyse_o, groups": ("nyse_o", "groups", "NYSE(O) in 25 fixed groups"),
     "sp500": ("sp500", "days", "20 large stocks: a negative control"),
 }
 
@@ -28,7 +28,7 @@ POLICIES: dict[str, tuple[str, str]] = {
     "CRMM, 16 plays": ("crmm", "16"),
 }
 PLAIN = {"linucb": "LinUCB", "crtm": "Newton"}  # the untruncated twin of a family
-STATIC_ONLY = "crmm"
+FIXED_ONLY = "crmm"
 CLIP = 3.0  # level of the fixed clip, in units of the mean |reward|
 
 CONSTANTS: dict[str, list[float]] = {

@@ -3,11 +3,10 @@
 from typing import Any
 
 from ...arms import Fixed
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
-from ..cells import Compute
+from ...support.tables import Row
 from ..roster import LINK, make_policy, setting
-from ..timing import timed_rows
+from ..rows import Compute, timed_rows
 from . import settings
 from .analysis import analyse
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Estimate, slope
+from ...support.tables import Row, select, values
 from .settings import PAPER
 
 SIZES = {"T": "horizon", "d": "dim"}
@@ -23,7 +23,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "The paper's column is an upper bound on multiplications that leaves out the search "
             "among K arms and the r plays of an epoch; its slope is that of the formula at the "
-            "sizes measured. Arms that stand still cost O(K d) a round to search, not O(K d^2)."
+            "sizes measured. Arms that stand still cost O(K d) per round to search, not O(K d^2)."
         ],
     )
 

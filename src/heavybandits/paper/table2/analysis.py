@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
-from ...support.statistics import Estimate, pooled_spread, ratio, student_quantile
+from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, dots, judge
+from ...support.statistics import Estimate, pooled_deviation, ratio, student_quantile
+from ...support.tables import Row, grouped, select
 from ..table1.settings import PAPER as COSTS
 from .settings import MEDIANS, PAPER, READINGS, STAND_INS, TRUNCATION
 
@@ -27,34 +27,31 @@ def analyse(rows: Sequence[Row]) -> Findings:
             "again only when it could have crossed the truncation level. The claim that it takes "
             "over a hundred times longer is about the published procedure, whose multiplications "
             "are in the table.",
-            "Seconds are CPU time of one thread, run alone; intervals pool the spread of ln(time) "
-            "over all algorithms.",
+            "Seconds are CPU time of one thread, run alone; intervals pool the deviation of "
+            "ln(time) over all algorithms.",
         ],
     )
 
 
 def times(rows: Sequence[Row]) -> dict[str, list[float]]:
     """Seconds of every run by algorithm."""
-    return {
-        name: [row["seconds"] for row in select(rows, algorithm=name)]
-        for name in values(rows, "algorithm")
-    }
+    return {name: [row["seconds"] for row in mine] for name, mine in grouped(rows, "algorithm")}
 
 
 def seconds(taken: dict[str, list[float]], name: str) -> Estimate:
     """Geometric mean of the seconds of an algorithm."""
-    spread, dof = pooled_spread(list(taken.values()))
+    deviation, dof = pooled_deviation(list(taken.values()))
     logs = np.log(taken[name])
     middle = float(logs.mean())
     if not dof:
         return Estimate(math.exp(middle), 0.0, math.inf)
-    half = student_quantile(0.975, dof) * spread / math.sqrt(logs.size)
+    half = student_quantile(0.975, dof) * deviation / math.sqrt(logs.size)
     return Estimate(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
 
 
 def compare(taken: dict[str, list[float]], above: str, below: str) -> Estimate:
     """How many times longer one algorithm takes than another."""
-    return ratio(taken[above], taken[below], *pooled_spread(list(taken.values())))
+    return ratio(taken[above], taken[below], *pooled_deviation(list(taken.values())))
 
 
 def operations(sizes: Row, above: str, below: str) -> float:
@@ -117,14 +114,12 @@ def swapped(rows: Sequence[Row], swap: dict[str, str]) -> dict[str, list[float]]
 
 
 def ratio_panels(taken: dict[str, list[float]]) -> list[Panel]:
-    """One panel a family."""
+    """One panel per family."""
     panels = []
     for family, names in (("truncation", TRUNCATION), ("medians", MEDIANS)):
         made = [compare(taken, name, names[0]) for name in names]
-        x = [float(i) for i in range(len(names))]
-        value, low, high = (list(column) for column in zip(*made, strict=True))
-        paper = Series("paper", x, [PAPER[name] / PAPER[names[0]] for name in names])
-        series = [Series("here", x, value, low, high), paper]
+        here = dots("here", made)
+        series = [here, Series("paper", here.x, [PAPER[name] / PAPER[names[0]] for name in names])]
         title = f"{family}: time relative to {names[0]}"
         panels.append(Panel(title, "", "ratio", series, "linear", "log", names))
     return panels

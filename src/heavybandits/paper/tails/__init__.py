@@ -6,12 +6,12 @@ from typing import Any
 
 from ...algorithms.glm import crtm
 from ...radii import Constant
-from ...reporting.outputs import Row
 from ...simulation.problem import Problem
+from ...support.tables import Row
 from ...sweep import Cell
-from ..cells import Compute, simulation_cells
+from ...sweep.simulation import simulation_cells
 from ..roster import setting
-from ..rows import simulated_rows
+from ..rows import Compute, collect_rows
 from . import settings
 from .analysis import analyse
 
@@ -21,7 +21,7 @@ __all__ = ["analyse", "collect", "settings"]
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """CRTM at every level and radius, and the same without truncation."""
     points = product(given["problems"], given["noises"], given["radii"], given["levels"])
-    return simulated_rows([make_group(given, *point) for point in points], compute)
+    return collect_rows([make_group(given, *point) for point in points], compute)
 
 
 def make_policy(problem: str, noise: str, horizon: int, radius: float, level: float) -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...reporting.outputs import Figure, Findings, Panel, Row, Series, Table, View, select, values
-from ...reporting.verdicts import Verdict, judge
-from ...support.statistics import Array, Estimate, bootstrap, summary
+from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ...support.statistics import Array, Estimate, bootstrap, difference, summary
+from ...support.tables import Row, grouped, select, values
 from .settings import NOISES, NONE, PROBLEMS
 
 
@@ -27,14 +27,13 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def regret(rows: Sequence[Row], radius: float, level: float) -> Array:
-    """Final regret at one radius and level, one number a repetition."""
+    """Final regret at one radius and level, one number per repetition."""
     return np.array([row["regret"] for row in select(rows, radius=radius, level=level)])
 
 
 def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
     """Regret without truncation minus regret with it, repetition by repetition."""
-    pairs = np.column_stack([regret(rows, radius, NONE), regret(rows, radius, level)])
-    return bootstrap(pairs, lambda means: means[:, 0] - means[:, 1])
+    return difference(regret(rows, radius, NONE), regret(rows, radius, level))
 
 
 def level_name(level: float) -> str:
@@ -46,22 +45,16 @@ def level_name(level: float) -> str:
     return "none" if level == NONE else f"{level:g} Gamma"
 
 
-def split(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    """The rows by problem and noise."""
-    pairs = dict.fromkeys((row["problem"], row["noise"]) for row in rows)
-    return [(p, n, select(rows, problem=p, noise=n)) for p, n in pairs]
-
-
 def level_table(rows: Sequence[Row]) -> Table:
     """Every problem, noise, radius and level."""
     return Table(
         "tails",
         "Tails: regret at every level and radius",
         "gain: regret of the untruncated online Newton step of the same radius minus this one's, "
-        "paired, with its 95% interval; truncated: rewards a run.",
+        "paired, with its 95% interval; truncated: rewards per run.",
         [
             {"problem": problem, "noise": noise} | level_row(mine, radius, level)
-            for problem, noise, mine in split(rows)
+            for problem, noise, mine in grouped(rows, "problem", "noise")
             for radius in values(mine, "radius")
             for level in values(mine, "level")
         ],
@@ -81,11 +74,14 @@ def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any
 
 
 def level_figure(rows: Sequence[Row]) -> Figure:
-    """Final regret over the level, one colour a radius, one panel a noise, one view a problem."""
+    """Final regret over the level: a colour per radius, a panel per noise, a view per problem."""
     views: dict[str, list[Panel]] = {}
-    for problem, noise, mine in split(rows):
+    for problem, noise, mine in grouped(rows, "problem", "noise"):
         levels = values(mine, "level")
-        series = [level_series(mine, radius, levels) for radius in values(mine, "radius")]
+        series = [
+            dots(f"radius {radius:g}", [bootstrap(regret(mine, radius, level)) for level in levels])
+            for radius in values(mine, "radius")
+        ]
         names = [level_name(level) for level in levels]
         panel = Panel(
             NOISES[noise][0], "truncation level", "final regret", series, categories=names
@@ -100,17 +96,10 @@ def level_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def level_series(rows: Sequence[Row], radius: float, levels: Sequence[float]) -> Series:
-    """Mean final regret at one radius over the levels."""
-    made = [summary(regret(rows, radius, level)) for level in levels]
-    y, low, high = ([m[name] for m in made] for name in ("mean", "mean low", "mean high"))
-    return Series(f"radius {radius:g}", [float(i) for i in range(len(levels))], y, low, high)
-
-
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Whether truncation pays, at Algorithm 1's level and at the best one."""
     made = []
-    for problem, noise, mine in split(rows):
+    for problem, noise, mine in grouped(rows, "problem", "noise"):
         half = (max(row["repetition"] for row in mine) + 1) // 2
         early = [row for row in mine if row["repetition"] < half]
         late = [row for row in mine if row["repetition"] >= half]

@@ -1,14 +1,16 @@
-"""Tables as CSV, LaTeX, HTML and plain text."""
+"""Rows: selected, grouped, and shown as CSV, LaTeX, HTML and plain text."""
 
 import csv
 import html
 import io
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
-from .outputs import Table
-from .style import shown
+Row = dict[str, Any]
+Rows = Sequence[Row]
 
 NARROW = 16  # characters; no text is wrapped closer than that
 
@@ -27,12 +29,67 @@ _LATEX = {
 }
 
 
-def to_csv(table: Table) -> str:
+def select(rows: Rows, **wanted: Any) -> list[Row]:
+    """The rows with these values.
+
+    >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
+    [{'a': 2, 'b': 3}]
+    """
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def grouped(rows: Rows, *names: str) -> list[tuple[Any, ...]]:
+    """The rows by the values of these columns: (value, ..., rows), in the order they first appear.
+
+    >>> grouped([{"a": 2, "b": 5}, {"a": 1, "b": 5}, {"a": 2, "b": 7}], "a")
+    [(2, [{'a': 2, 'b': 5}, {'a': 2, 'b': 7}]), (1, [{'a': 1, 'b': 5}])]
+    """
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return [(*key, mine) for key, mine in found.items()]
+
+
+def values(rows: Rows, name: str) -> list[Any]:
+    """The different values of a column, in the order they first appear.
+
+    >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    [2, 1]
+    """
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it: four digits, or fewer where they are whole numbers.
+
+    >>> [shown(v) for v in (12345.678, 0.00012345, 3, 0.5, True, "x", float("inf"), float("nan"))]
+    ['12,346', '0.0001234', '3', '0.5', 'yes', 'x', '∞', '']
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, float):
+        return "" if value is None else str(value)
+    if math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == 0.0 or 1e-4 <= abs(value) < 1000.0:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if 1000.0 <= abs(value) < 1e7 else f"{value:.3e}"
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(rows[0]) if rows else []
+
+
+def to_csv(rows: Rows) -> str:
     """Full precision, one header line."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, table.columns, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(buffer, _columns(rows), lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(table.rows)
+    writer.writerows(rows)
     return buffer.getvalue()
 
 
@@ -45,40 +102,34 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _numeric(table: Table, column: str) -> bool:
-    return all(isinstance(row.get(column), int | float) for row in table.rows)
+def _numeric(rows: Rows, column: str) -> bool:
+    return all(isinstance(row.get(column), int | float) for row in rows)
 
 
-def to_latex(table: Table) -> str:
+def to_latex(rows: Rows, caption: str) -> str:
     """A tabular in a table, numbers to the right."""
-    layout = "".join("r" if _numeric(table, name) else "l" for name in table.columns)
-    lines = [" & ".join(escape_latex(name) for name in table.columns) + r" \\", r"\hline"]
-    for row in table.rows:
-        lines.append(
-            " & ".join(escape_latex(shown(row.get(name))) for name in table.columns) + r" \\"
-        )
+    columns = _columns(rows)
+    layout = "".join("r" if _numeric(rows, name) else "l" for name in columns)
+    lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\hline"]
+    for row in rows:
+        lines.append(" & ".join(escape_latex(shown(row.get(name))) for name in columns) + r" \\")
     body = "\n".join(lines)
     return (
-        "\\begin{table}\n\\centering\n"
-        f"\\caption{{{escape_latex(table.title)}. {escape_latex(table.caption)}}}\n"
+        f"\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"
         f"\\begin{{tabular}}{{{layout}}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n\\end{{table}}\n"
     )
 
 
-def to_html(table: Table) -> str:
+def to_html(rows: Rows) -> str:
     """A table that scrolls sideways by itself on a narrow screen."""
-    numeric = {name: " class=number" for name in table.columns if _numeric(table, name)}
-    head = "".join(
-        f"<th scope=col{numeric.get(name, '')}>{html.escape(name)}</th>" for name in table.columns
+    columns = _columns(rows)
+    kind = {name: " class=number" if _numeric(rows, name) else "" for name in columns}
+    head = "".join(f"<th scope=col{kind[name]}>{html.escape(name)}</th>" for name in columns)
+    lines = (
+        "".join(f"<td{kind[n]}>{html.escape(shown(row.get(n)))}</td>" for n in columns)
+        for row in rows
     )
-    rows = []
-    for row in table.rows:
-        cells = (
-            f"<td{numeric.get(name, '')}>{html.escape(shown(row.get(name)))}</td>"
-            for name in table.columns
-        )
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    body = "\n".join(rows)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     whole = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f'<div class="scroll" tabindex="0">{whole}</div>'
 

@@ -1,0 +1,31 @@
+"""Colours and markers, one palette for every figure and for the report's page."""
+
+from collections.abc import Mapping, Sequence
+
+# Okabe and Ito's colours, which everyone can tell apart; the second of each pair is for dark pages.
+PALETTE = (
+    ("#0072B2", "#56B4E9"),
+    ("#D55E00", "#FF8C42"),
+    ("#009E73", "#2FD3A2"),
+    ("#CC79A7", "#E7A1C8"),
+    ("#B8860B", "#F0C040"),
+    ("#6A4FB3", "#A58CF0"),
+    ("#555555", "#BBBBBB"),
+    ("#8B5A2B", "#C99A66"),
+)
+COLOURS = tuple(light for light, _ in PALETTE)
+GREY = COLOURS[6]
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # for print in black and white
+
+
+def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int]:
+    """A place in the palette for every name: its own if it has one, else the next free one.
+
+    >>> colour_places(["CRMM", "something"], own={"CRMM": 1})
+    {'CRMM': 1, 'something': 0}
+    """
+    taken = {own[name] for name in names if name in own}
+    free = [i for i in range(len(PALETTE)) if i not in taken] or list(range(len(PALETTE)))
+    others = [name for name in dict.fromkeys(names) if name not in own]
+    found = {name: free[i % len(free)] for i, name in enumerate(others)}
+    return {name: own[name] if name in own else found[name] for name in names}
