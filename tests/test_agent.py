@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 from heavybandits.agents.state_arrays import flatten
-from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -413,16 +413,16 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     arms, link, theta = hb.arms.Given(ARMS), hb.links.Logistic(), np.array([0.5, 0.3, -0.2])
     noise = np.random.default_rng(2).standard_t(2, size=603)
     state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
-    checkpoints, out = np.arange(1, 604), np.zeros((603, 4))
-    play(policy, state, arms, link, theta, view, 0, noise, episode, checkpoints, out)
+    trace, key = make_trace(np.arange(1, 604)), np.uint64(0)
+    play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved())
     agent, regret = hb.Agent(policy), 0.0
     means = [link.mean(float(sum(a * b for a, b in zip(x, theta, strict=True)))) for x in ARMS]
     for t, eta in enumerate(noise):
         ticket = agent.select(ARMS)
         agent.update(ticket, means[ticket.arm] + eta)
         regret += max(means) - means[ticket.arm]
-        assert regret == out[t, 0]
-        assert agent.updates == out[t, 1]
+        assert regret == trace.regret[t]
+        assert agent.updates == trace.updates[t]
     skipped = ("scratch", "direction")  # holds what was last looked at, which differs
     for name, array in flatten(state).items():
         if not name.endswith(skipped):

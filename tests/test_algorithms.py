@@ -11,7 +11,7 @@ import naive
 from heavybandits.agents.state_arrays import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
-from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.engine.regions import LOGDET
 from heavybandits.engine.streams import stream_key
 
@@ -307,15 +307,17 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     runs = []
     for mode in ("uncompiled", "compiled"):
         state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
-        out = np.full((3, 4), np.nan)
+        trace: Any = make_trace(checkpoints)
         setting = (policy, state, problem.arms, problem.link, theta, view, key)
-        arguments = (*setting, noise, episode, checkpoints, out)
+        arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
-        runs.append({**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), "": out})
+        runs.append(
+            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+        )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
-    assert runs[0][""][-1, 1] == 403 // policy.plays
+    assert runs[0]["updates"][-1] == 403 // policy.plays
 
 
 # ---- refusals

@@ -22,7 +22,7 @@ from heavybandits.algorithms.catalogue import CATALOGUE
 from heavybandits.arms import Fresh
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
-from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.engine.regions import CUTS, PROJECTIONS, UPDATES
 from heavybandits.engine.streams import stream_key
 from heavybandits.estimators import blocks
@@ -494,15 +494,17 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     checkpoints, runs = np.array([1, 50, 203]), []
     for mode in ("uncompiled", "compiled"):
         state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
-        out = np.full((3, 4), np.nan)
+        trace: Any = make_trace(checkpoints)
         setting = (policy, state, FIXED, hb.links.Identity(), theta, view, key)
-        arguments = (*setting, noise, episode, checkpoints, out)
+        arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
-        runs.append({**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), "": out})
+        runs.append(
+            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+        )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
-    assert runs[0][""][-1, 1] == 203 // policy.plays
+    assert runs[0]["updates"][-1] == 203 // policy.plays
 
 
 @pytest.fixture(scope="module")
@@ -529,7 +531,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
     policy = build(name, **row.given, horizon=100)
     noise = np.random.default_rng(2).standard_t(1.1, size=100)
     state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
-    out, theta = np.full((1, 4), np.nan), np.full(DIM, 0.5)
+    trace, theta = make_trace(np.array([100])), np.full(DIM, 0.5)
     with np.errstate(over="ignore"):
         play(
             policy,
@@ -541,10 +543,10 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             stream_key(1, 0, 0),
             noise,
             episode,
-            np.array([100]),
-            out,
+            trace,
+            Unobserved(),
         )
-    assert np.isfinite(out).all()
+    assert np.isfinite(trace.regret).all()
     appraised = np.array([policy.estimate_arm(state, x) for x in np.eye(DIM)])
     assert np.isfinite(appraised).all()
     assert (appraised[:, 1] > 0.0).all()

@@ -302,7 +302,7 @@ def test_tails_compare_at_the_same_radius():
 
 
 def test_more_repetitions_add_cells_and_change_none():
-    policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     common: dict[str, Any] = {"horizon": 1000, "seed": 0, "checkpoints": [1000], "label": ""}
     problem = make_problem(PRIMARY, "t3")
     ten = simulation_cells(policy, problem, repetitions=10, **common)
@@ -311,14 +311,14 @@ def test_more_repetitions_add_cells_and_change_none():
 
 
 def test_the_code_of_a_cell_is_that_of_its_parts():
-    policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     other = make_policy("GLOC", setting(StudentT(3.0), 10, 1000), 0.01)
     assert code_of(SIMULATE, policy) != code_of(SIMULATE, other)
     assert code_of(SIMULATE, policy) == code_of(SIMULATE, policy._replace(radius=policy.radius))
 
 
 def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
-    policy = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     script = (
         "import heavybandits\n"
         "from heavybandits.sweep.simulation import SIMULATE, code_of\n"
@@ -347,7 +347,8 @@ def test_profiles_and_their_settings():
 def test_the_paper_s_constants():
     known = setting(StudentT(3.0), 10, 10**6)
     assert known.raw_moment == pytest.approx(3.0 + LINK.mean(1.0) ** 2)
-    assert make_policy("CRTM", known, 1.0).radius.squared == pytest.approx(2280.3643, abs=1e-3)
+    policy: Any = make_policy("CRTM", known, 1.0)
+    assert policy.radius.squared == pytest.approx(2280.3643, abs=1e-3)
     assert make_policy("OL2M_mom", known, 1.0).plays == 10206
 
 

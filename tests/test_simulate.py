@@ -73,9 +73,10 @@ def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
     state, view, episode = policy.init(), arms.view(), make_episode(plays)
     noise = np.arange(1.0, horizon + 1)
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
-    arguments = (policy, state, arms, hb.links.Identity(), theta, view, key, noise, episode)
+    setting = (policy, state, arms, hb.links.Identity(), theta, view, key)
+    arguments: Any = (*setting, noise, episode, trace, observer)
     with np.errstate(over="ignore"):
-        play(*arguments, trace, observer)
+        play(*arguments)
     return state, trace
 
 
