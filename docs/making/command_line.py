@@ -15,12 +15,12 @@ was not understood.
 
 def make_page() -> str:
     """Every command with its help."""
-    context = click.Context(cli, info_name="heavybandits", max_content_width=88)
+    context = click.Context(cli, info_name="heavybandits", max_content_width=78)
     parts = [INTRODUCTION, block(cli.get_help(context))]
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         if command is not None and not command.hidden:
-            inner = click.Context(command, context, name, max_content_width=88)
+            inner = click.Context(command, context, name, max_content_width=78)
             parts.append(f"\n## {name}\n\n" + block(command.get_help(inner)))
     return "".join(parts)
 
