@@ -61,7 +61,7 @@ html_domain_indices = False
 html_show_search_summary = False  # they are fetched, which no browser does for a file
 html_static_path = ["_static", str(mathjax_file)]
 html_css_files = ["site.css"]
-html_sidebars = {"index": [], "gallery": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "gallery": []}
 html_context = {"default_mode": "auto"}
 html_show_copyright = False
 html_theme_options = {
@@ -90,9 +90,24 @@ def tidy_docstring(app, what, name, obj, options, lines):
     lines[:] = docstrings.arrange(lines, docstrings.types_of(obj), mark)
 
 
+def tidy_signature(app, what, name, obj, options, signature, returned):
+    """Annotations as people write them."""
+    short = docstrings.shorten
+    signature = "()" if getattr(obj, "_is_protocol", False) else signature
+    return signature and short(signature), returned and short(returned)
+
+
 def skip_fields(app, what, name, obj, skip, options):
     """The fields of a NamedTuple are in its signature already."""
     return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def tidy_types(app, doctree):
+    """The types of properties, which no other event shows."""
+    for node in doctree.findall(addnodes.desc_annotation):
+        short = docstrings.shorten(node.astext())
+        if short != node.astext():
+            node.children = [nodes.Text(short)]
 
 
 def link_names(app, doctree):
@@ -115,6 +130,8 @@ def size_pictures(app, page, template, context, doctree):
 
 def setup(app):
     app.connect("autodoc-process-docstring", tidy_docstring, priority=1)
+    app.connect("autodoc-process-signature", tidy_signature)
     app.connect("autodoc-skip-member", skip_fields)
+    app.connect("doctree-read", tidy_types)
     app.connect("doctree-read", link_names)
     app.connect("html-page-context", size_pictures)

@@ -80,9 +80,11 @@ def test_no_link_is_dead_and_no_picture_is_mute(site):
 
 
 def test_every_public_name_has_its_anchor(site):
-    for names in api_pages.find_names().values():
-        for full in names:
-            assert f'id="{full}"' in (site / "api" / f"{full}.html").read_text()
+    names = api_pages.find_names()
+    for kind in api_pages.KINDS:
+        for full in names[kind.page]:
+            page = site / "api" / f"{api_pages.page_of(kind, full)}.html"
+            assert f'id="{full}"' in page.read_text()
 
 
 def test_parameters_and_examples_render_as_such(site):

@@ -6,11 +6,13 @@ and which algorithms use it is found by building every algorithm of the catalogu
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import heavybandits as hb
+from docstrings import bare_type
 from heavybandits.algorithms import catalogue
 from writing import renew
 
@@ -22,6 +24,7 @@ class Kind(NamedTuple):
     title: str
     module: str
     guide: str = ""
+    together: bool = False  # many small things: one page for all of them
 
     @property
     def is_family(self) -> bool:
@@ -32,13 +35,13 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("algorithms", "Algorithms", "heavybandits", "algorithms"),
     Kind("links", "Links", "heavybandits.links", "own_link"),
-    Kind("noises", "Noises", "heavybandits.noises"),
-    Kind("arms", "Arm sets", "heavybandits.arms"),
+    Kind("noises", "Noises", "heavybandits.noises", "contracts"),
+    Kind("arms", "Arm sets", "heavybandits.arms", "contracts"),
     Kind("filters", "Filters", "heavybandits.filters", "own_filter"),
-    Kind("estimators", "Estimators", "heavybandits.estimators"),
-    Kind("radii", "Radii", "heavybandits.radii"),
+    Kind("estimators", "Estimators", "heavybandits.estimators", "contracts"),
+    Kind("radii", "Radii", "heavybandits.radii", "contracts"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
-    Kind("parts", "Parts of your own", "heavybandits.parts", "own_algorithm"),
+    Kind("parts", "Parts of your own", "heavybandits.parts", "own_algorithm", together=True),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),
     Kind("simulation", "Simulation and sweeps", "heavybandits", "compare"),
     Kind("data", "Data", "heavybandits", "replay_your_logs"),
@@ -56,7 +59,7 @@ INTRODUCTIONS = {
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweep": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
 OWNERS |= {"data": "data"}
-CONSTANTS = {"heavybandits.CATALOGUE": "algorithms", "heavybandits.data.LOADERS": "data"}
+CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
 APART = ("heavybandits.sweep", "heavybandits.data", "heavybandits.gym")  # public, not at the top
 
 
@@ -92,7 +95,8 @@ def owner_of(full: str, thing: Any) -> str:
     """The page of a public name."""
     if inspect.isclass(thing) and issubclass(thing, Exception):
         return "errors"
-    package = getattr(thing, "__module__", "").split(".")[1:2]
+    home = full if full.count(".") > 1 else getattr(thing, "__module__", "")
+    package = home.split(".")[1:2]
     if package and package[0] in OWNERS:
         return OWNERS[package[0]]
     if full in CONSTANTS:
@@ -151,6 +155,41 @@ def heading(title: str, line: str = "=") -> str:
     return f"{title}\n{line * len(title)}\n"
 
 
+def groups_of(module: ModuleType) -> dict[str, list[str]]:
+    """The public names of a module under the comments of its `__all__`, if it has any."""
+    listed = inspect.getsource(module).partition("__all__ = [")[2].partition("]")[0]
+    groups: dict[str, list[str]] = {}
+    for line in listed.splitlines()[1:]:
+        comment = re.fullmatch(r"\s*# (.*)", line)
+        if comment:
+            groups[comment[1]] = []
+        elif groups:
+            groups[list(groups)[-1]] += re.findall(r'"(\w+)"', line)
+    return groups
+
+
+def parts_page(kind: Kind) -> str:
+    """The page of a kind whose names stand together, group by group."""
+    module = importlib.import_module(kind.module)
+    lines = [heading(kind.title), f".. automodule:: {kind.module}\n"]
+    lines.append(f"Guide: :doc:`/{kind.guide}`.\n")
+    for title, names in groups_of(module).items():
+        lines.append(heading(f"{title[0].upper()}{title[1:]}", "-"))
+        lines += [entry(f"{kind.module}.{name}") for name in names]
+    return "\n".join(lines)
+
+
+def entry(full: str) -> str:
+    """The directive that documents one name."""
+    directive = directive_for(resolve(full))
+    if directive == "py:data":
+        module, _, name = full.rpartition(".")
+        told = told_data(resolve(full))
+        return f".. py:data:: {name}\n   :module: {module}\n\n   {told}\n"
+    members = "   :members:\n" if directive in ("autoclass", "autoexception") else ""
+    return f".. {directive}:: {full}\n{members}"
+
+
 def kind_page(kind: Kind, names: list[str]) -> str:
     """The page of a kind: what it is, and a line about each of its names."""
     lines = [heading(kind.title)]
@@ -171,18 +210,24 @@ def kind_page(kind: Kind, names: list[str]) -> str:
 def name_page(kind: Kind, full: str, others: list[str], users: dict[str, list[str]]) -> str:
     """The page of one name."""
     module, _, name = full.rpartition(".")
-    directive = directive_for(resolve(full))
-    lines = [heading(name), f".. currentmodule:: {module}\n", f".. {directive}:: {full}"]
-    if directive in ("autoclass", "autoexception"):
-        lines.append("   :members:")
-    lines += ["", *see_also(kind, full, others, users)]
+    lines = [heading(name), f".. currentmodule:: {module}\n", entry(full)]
+    lines += see_also(kind, full, others, users)
     return "\n".join(lines)
 
 
 def directive_for(thing: Any) -> str:
-    if inspect.isclass(thing):
+    if inspect.isclass(thing) and not thing.__module__.startswith(("builtins", "numpy")):
         return "autoexception" if issubclass(thing, Exception) else "autoclass"
-    return "autofunction" if callable(thing) else "autodata"
+    return "autofunction" if inspect.isroutine(thing) else "py:data"
+
+
+def told_data(thing: Any) -> str:
+    """What a constant or an alias is."""
+    if isinstance(thing, dict):
+        return "A dictionary with the keys " + ", ".join(f"``{key}``" for key in thing) + "."
+    if isinstance(thing, int):
+        return f"A place in an array: {thing}."
+    return f"Stands for ``{bare_type(thing)}``."
 
 
 def see_also(kind: Kind, full: str, others: list[str], users: dict[str, list[str]]) -> list[str]:
@@ -199,15 +244,23 @@ def see_also(kind: Kind, full: str, others: list[str], users: dict[str, list[str
     return lines if len(lines) > 2 else []
 
 
+def page_of(kind: Kind, full: str) -> str:
+    """The page, without its ending, that documents a name."""
+    return kind.page if kind.together else full
+
+
 def make_pages() -> dict[str, str]:
     """The text of every page by file name."""
     names = find_names()
     users = find_users(names)
     pages = {}
     for kind in KINDS:
+        if kind.together:
+            pages[f"{kind.page}.rst"] = parts_page(kind)
+            continue
         pages[f"{kind.page}.rst"] = kind_page(kind, names[kind.page])
         for full in names[kind.page]:
-            pages[f"{full}.rst"] = name_page(kind, full, names[kind.page], users)
+            pages[f"{page_of(kind, full)}.rst"] = name_page(kind, full, names[kind.page], users)
     return pages
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from formulas import display, typeset
+from heavybandits import parts
 
+MODULES = re.compile(r"~?\b(?:typing|numpy|pathlib|collections\.abc)\.(?=\w)")
 PARAMETER = re.compile(r"([A-Za-z_]+(?:, [A-Za-z_]+)*) : (.*)")
 CODE = re.compile(r"(``?[^`]+``?)")
 CITATION = re.compile(
@@ -161,5 +163,29 @@ def types_of(thing: Any) -> dict[str, str]:
 
 
 def short_type(annotation: Any) -> str:
-    """An annotation as people write it: without the modules of its names."""
-    return re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", inspect.formatannotation(annotation))
+    """An annotation as people write it: without modules, and arrays by what they hold."""
+    return shorten(inspect.formatannotation(annotation))
+
+
+def bare_type(annotation: Any) -> str:
+    """An annotation without the modules of its names."""
+    return re.sub(MODULES, "", inspect.formatannotation(annotation))
+
+
+def shorten(annotation: str) -> str:
+    """The names of `heavybandits.parts` where one stands for it, and no bounds that have none."""
+    short = re.sub(MODULES, "", annotation)
+    for text, name in ALIASES.items():
+        short = short.replace(text, name)
+    return re.sub(r"Annotated\[(\w+), \w+\((?:[^()']|'[^']*')*\)\]", r"\1", short)
+
+
+def find_aliases() -> dict[str, str]:
+    """The types that `heavybandits.parts` gives a name, by what they stand for."""
+    named = {name: getattr(parts, name) for name in parts.__all__}
+    types = {name: kind for name, kind in named.items() if hasattr(kind, "__origin__")}
+    told = {bare_type(kind): name for name, kind in types.items()}
+    return dict(sorted(told.items(), key=lambda pair: -len(pair[0])))  # a longer one holds others
+
+
+ALIASES = find_aliases()
