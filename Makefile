@@ -46,6 +46,7 @@ reproduce: $(LAB)
 
 docs: $(DOCS)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
+	$(BIN)/python docs/making/check_site.py out/docs
 	@echo "out/docs/index.html"
 
 bench: $(LAB)

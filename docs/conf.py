@@ -1,12 +1,31 @@
 """Sphinx settings: `make docs` builds out/docs/index.html."""
 
-import re
+import importlib.resources
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
 
 import heavybandits
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "making"))
+
+import api_pages  # noqa: E402
+import command_line  # noqa: E402
+import docstrings  # noqa: E402
+import gallery  # noqa: E402
+import pictures  # noqa: E402
+import writing  # noqa: E402
 
 project = "heavybandits"
 author = "The heavybandits developers"
 release = version = heavybandits.__version__
+
+api_pages.write_pages(HERE / "api")
+writing.renew(HERE / "gallery.md", gallery.make_page(HERE / "images"))
+writing.renew(HERE / "command_line.md", command_line.make_page())
 
 extensions = [
     "myst_parser",
@@ -16,37 +35,103 @@ extensions = [
     "sphinx.ext.mathjax",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["make_tables.py"]
+exclude_patterns = ["making", "make_tables.py"]
+templates_path = ["_templates"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 
-autosummary_generate = True
+autosummary_generate = False
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
 numpydoc_show_class_members = False
-suppress_warnings = ["myst.xref_missing"]  # links to files of the repository, from pages of it
+numpydoc_xref_param_type = False
+suppress_warnings = ["toc.not_readable"]  # pages that another change brings
+
+# MathJax comes with the site: pages work without a network.
+mathjax_path = "tex-svg-full.js"
+mathjax_file = importlib.resources.files("sphinx-mathjax-offline") / "static/mathjax" / mathjax_path
+mathjax3_config = {"options": {"enableMenu": False}}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "heavybandits"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_copy_source = False
+html_domain_indices = False
+html_show_search_summary = False  # they are fetched, which no browser does for a file
+html_static_path = ["_static", str(mathjax_file)]
+html_css_files = ["site.css"]
+html_sidebars: dict[str, list[str]] = {"index": [], "gallery": []}
+html_context = {"default_mode": "auto"}
+html_show_copyright = False
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {
+        "*": ["page-toc"],
+        "maths/*": ["page-toc"],
+        **{page: [] for page in ("index", "gallery", "algorithms", "peers", "literature")},
+    },
+    "footer_start": ["footer"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+targets = api_pages.link_targets()
+mark = docstrings.marker(targets, docstrings.papers(HERE / "literature.md"))
 
 
 def tidy_docstring(app, what, name, obj, options, lines):
-    """Our docstrings as reStructuredText: |y| is a size, and parameters are told, not typed."""
-    tidy = []
-    for line in lines:
-        parameter = re.match(r"([a-z_]+(?:, [a-z_]+)*) : (.*)", line)
-        if line.lstrip().startswith((">>>", "...")):
-            tidy.append(line)
-        elif parameter:
-            tidy += [parameter[1], f"    {escape(parameter[2])}"]
-        else:
-            tidy.append(escape(line))
-    lines[:] = tidy
+    """Our docstrings as numpydoc reads them."""
+    lines[:] = docstrings.arrange(lines, docstrings.types_of(obj), mark)
 
 
-def escape(line):
-    return line.replace("|", r"\|")
+def tidy_signature(app, what, name, obj, options, signature, returned):
+    """Annotations as people write them."""
+    short = docstrings.shorten
+    signature = "()" if getattr(obj, "_is_protocol", False) else signature
+    return signature and short(signature), returned and short(returned)
+
+
+def skip_fields(app, what, name, obj, skip, options):
+    """The fields of a NamedTuple are in its signature already."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def tidy_types(app, doctree):
+    """The types of properties, which no other event shows."""
+    for node in doctree.findall(addnodes.desc_annotation):
+        short = docstrings.shorten(node.astext())
+        if short != node.astext():
+            node.children = [nodes.Text(short)]
+
+
+def link_names(app, doctree):
+    """The first mention of a public name on a page leads to its own page."""
+    seen = set()
+    for node in list(doctree.findall(nodes.literal)):
+        target = targets.get(node.astext().removeprefix("hb.").split("(")[0])
+        inside = isinstance(node.parent, (nodes.reference, nodes.title, addnodes.pending_xref))
+        if target and target not in seen and not inside:
+            seen.add(target)
+            kind = {"refdomain": "py", "reftype": "obj", "reftarget": target, "refexplicit": True}
+            node.replace_self(addnodes.pending_xref("", node.deepcopy(), **kind))
+
+
+def size_pictures(app, page, template, context, doctree):
+    """Every picture says how large it is, so that nothing jumps when it arrives."""
+    if "body" in context:
+        context["body"] = pictures.with_sizes(context["body"], HERE / "images")
 
 
 def setup(app):
     app.connect("autodoc-process-docstring", tidy_docstring, priority=1)
+    app.connect("autodoc-process-signature", tidy_signature)
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("doctree-read", tidy_types)
+    app.connect("doctree-read", link_names)
+    app.connect("html-page-context", size_pictures)

@@ -2,13 +2,16 @@
 
 import importlib.metadata
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from heavybandits.cli.app import cli
+
 DOCS = Path(__file__).parents[1] / "docs"
-README = DOCS.parent / "README.md"
+README, SOURCE = DOCS.parent / "README.md", DOCS.parent / "src" / "heavybandits"
 PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -28,6 +31,36 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     namespace: dict[str, Any] = {"__name__": f"docs_{page.stem}"}
     for line, code in blocks(page):
         exec(compile("\n" * line + code, str(page), "exec"), namespace)  # lines as on the page
+
+
+COMMAND = re.compile(r"(?:^\$ |`)(heavybandits [a-z][^`\n#]*)", re.MULTILINE)
+COMMANDS = sorted(
+    {
+        command.strip()
+        for page in [README, *DOCS.rglob("*.md")]
+        if page.name not in ("gallery.md", "command_line.md")  # made by the code
+        for command in COMMAND.findall(page.read_text())
+    }
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_a_page_is_understood(command, tmp_path, monkeypatch):
+    """Parsed as the command line parses it, and not run."""
+    monkeypatch.chdir(tmp_path)
+    Path("orders.csv").write_text("revenue\n1\n")
+    _, name, *rest = shlex.split(command)
+    assert name in cli.commands
+    if rest:
+        assert cli.commands[name].make_context(name, rest).params
+
+
+def test_a_table_that_stands_twice_says_the_same_twice():
+    levels = (SOURCE / "paper" / "levels" / "README.md").read_text()
+    page = (DOCS / "choose_constants.md").read_text()
+    rows = [row for row in page.splitlines() if row.startswith(("| logistic |", "| linear |"))]
+    assert len(rows) == 14
+    assert [row for row in rows if row not in levels] == []
 
 
 def test_there_are_pages():
