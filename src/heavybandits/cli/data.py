@@ -37,11 +37,9 @@ def diagnose_command(
     file: str,
     reward: str | None,
     features: str | None,
-    horizon: int | None,
-    delta: float,
-    drop_missing: bool,
     plot: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Is FILE's column of rewards heavy-tailed, does it matter, and what should be used?
 
@@ -53,18 +51,10 @@ def diagnose_command(
     heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
     heavybandits diagnose rand --json
     """
-
     source, columns, named = _source(file, _names(features), reward)
     if named is None:
         raise InvalidInput("--reward must name a column of the file")
-    found = diagnose(
-        source,
-        columns or None,
-        reward=named,
-        horizon=horizon,
-        delta=delta,
-        drop_missing=drop_missing,
-    )
+    found = diagnose(source, columns or None, reward=named, **options)
     if plot is not None:
         _save(found.plot(), plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
@@ -96,16 +86,12 @@ def replay_command(
     protocol: str | None,
     group: str | None,
     arms: int | None,
-    orders: int,
     horizon: int | None,
-    action: str,
-    pscore: str,
     radius: float,
     clip: float,
-    seed: int,
-    drop_missing: bool,
     plot: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """What would LinUCB, plain, with a fixed clip and with one that sets itself, have made of this?
 
@@ -119,7 +105,6 @@ def replay_command(
     """
     given = {"group": group, "arms_per_round": arms, "horizon": horizon}
     chosen = {name: value for name, value in given.items() if value is not None}
-
     frame, columns, named = _source(source, _names(features), reward)
     how = _protocol(source, protocol) | chosen
     result = replay(
@@ -127,11 +112,7 @@ def replay_command(
         columns,
         named or "reward",
         lambda dim: _policies(dim, radius, clip),
-        orders=orders,
-        action=action,
-        pscore=pscore,
-        seed=seed,
-        drop_missing=drop_missing,
+        **options,
         **how,
     )
     if plot is not None:

@@ -33,7 +33,7 @@ def common_options(command: Any) -> Any:
         click.option("--seed", type=SEED, help="Of everything random; 0 by default."),
         click.option(
             "--repetitions",
-            type=Number(2, 100_000),
+            type=Number(2, 10**5),
             help="Reported runs of each algorithm.",
         ),
         click.option("--full", "profile", flag_value="full", help=PROFILES["full"].summary),
@@ -48,12 +48,7 @@ def common_options(command: Any) -> Any:
 @common_options
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--jobs", type=WORKERS, help="Workers; all cores by default.")
-@click.option(
-    "--backend",
-    type=click.Choice(list(BACKENDS)),
-    default="loky",
-    show_default=True,
-)
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="loky", show_default=True)
 @click.option("--address", help="Of a Dask or Ray cluster that is already there.")
 def reproduce(
     quiet: bool, jobs: int | None, backend: str, address: str | None, **options: Any
