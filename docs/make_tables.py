@@ -52,7 +52,7 @@ def named(registry: Mapping[str, Entry]) -> Callable[[], str]:
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "algorithms.md": {"promises": promises, "costs": costs},
-    "command_line.md": {
+    "command_names.md": {
         "noises": named(noises.REGISTRY),
         "links": named(links.REGISTRY),
         "arms": named(arms.REGISTRY),

@@ -142,4 +142,4 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
     assert run("simulate", "random play", *SMALL, *words) == run(
         "simulate", "random play", *SMALL, *known
     )
-    assert "| `mine` | mine | scale |" in tables.PAGES["command_line.md"]["noises"]()
+    assert "| `mine` | mine | scale |" in tables.PAGES["command_names.md"]["noises"]()
