@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from heavybandits import paper
+from heavybandits.paper.profiles import NAMES
 
 INTRODUCTION = """# Gallery
 
@@ -30,7 +31,7 @@ ALTERNATIVES = {
 def experiments() -> dict[str, Path]:
     """The README of every experiment by name."""
     folder = Path(paper.__file__).parent
-    return {name: folder / name / "README.md" for name in paper.NAMES}
+    return {name: folder / name / "README.md" for name in NAMES}
 
 
 def outcome(text: str) -> str:
