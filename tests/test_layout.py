@@ -53,6 +53,11 @@ def test_counting_leaves_nothing_behind():
     assert repeated(np.ones(2), 3).tolist() == [[1.0, 1.0]] * 3
 
 
+class Two(NamedTuple):
+    first: Any
+    second: Any
+
+
 def test_another_thread_makes_its_arrays_meanwhile():
     shapes = []
 
@@ -61,16 +66,17 @@ def test_another_thread_makes_its_arrays_meanwhile():
             maker = threading.Thread(target=lambda: shapes.append(zeros(4).shape))
             maker.start()
             maker.join()
-            return (zeros(4),)
+            return Two(zeros(4), zeros(1))
 
-    assert state_bytes(Meeting()) == 32
+    assert state_bytes(Meeting()) == 40
     assert shapes == [(4,)]
 
 
 def test_arrays_that_numpy_made_are_counted_too():
     class Own(NamedTuple):
         def init(self) -> Any:
-            return (np.zeros(5), (zeros(2, dtype=np.int64), np.zeros(3, np.float32)))
+            inner = Two(zeros(2, dtype=np.int64), np.zeros(3, np.float32))
+            return Two(np.zeros(5), inner)
 
     assert state_bytes(Own()) == 40 + 16 + 12
 
