@@ -314,7 +314,7 @@ def test_a_chance_of_ties_does_not_change_clear_choices():
         ([[1.0, 2.0], [3.0]], None, "arms must be an array of numbers"),
         (np.eye(DIM, dtype=complex), None, "arms must be an array of numbers"),
         ("arms", None, "arms must be an array of numbers"),
-        (None, None, "arms must have shape"),
+        (None, None, "arms must be an array of numbers"),
         (hb.arms.UnitBall(4), None, "arms must have dim 3, got 4"),
         (hb.links.Logistic(), None, "arms must be an arm set"),
         (hb.arms.UnitBall(DIM), [True], "mask must be None for an arm set"),

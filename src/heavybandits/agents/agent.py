@@ -116,20 +116,21 @@ class Agent(Readings):
             if decision is None:
                 decision = self._decide(offered, allowed, now)
             else:
-                self._commit(Event(Kind.SELECT, number, now, None, decision))
+                self._commit([Event(Kind.SELECT, number, now, None, decision)])
             x = decision.features.copy()
             return Ticket(number, decision.arm, x, decision.estimate, decision.width, left)
 
     def _decide(self, arms: Any, allowed: Allowed, now: float) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
         self._check_policy(arms)
-        state = self._state
-        before = StateDiff(state)
-        self._unfinished = before.undo
-        decision = self._kernels.choose(state, arms, allowed)
-        changes = None if self._ledger is None else before.changes()
+        state, kernels, changes = self._state, self._kernels, None
+        before = StateDiff(state) if kernels.leaves_traces(state) else None
+        self._unfinished = undo = None if before is None else before.undo
+        decision = kernels.choose(state, arms, allowed)
+        if before is not None and self._ledger is not None:
+            changes = before.changes()
         event = Event(Kind.SELECT, state.book.issued, now, None, decision, changes)
-        self._commit(event, undo=before.undo)
+        self._commit([event], undo)
         return decision
 
     def _check_policy(self, arms: Any) -> None:
@@ -172,15 +173,15 @@ class Agent(Readings):
         """Several rewards at once, in this order. If one of them is refused, none is taken."""
         with self._lock:
             given = [_pair(pair) for pair in rewards]
-            now, fresh = self._give_up(), dict[int, float]()
-            pending = self._state.book.pending
+            now, pending = self._give_up(), self._state.book.pending
+            fresh: dict[int, float] = {}
             for number, reward in given:
                 if number in pending and number not in fresh:
                     fresh[number] = reward
                 else:
                     self._repeated(number, reward, fresh.get(number))
             if fresh:
-                self._commit(*(Event(Kind.REWARD, n, now, y) for n, y in fresh.items()))
+                self._commit([Event(Kind.REWARD, n, now, y) for n, y in fresh.items()])
 
     def cancel(self, ticket: Ticket | int) -> None:
         """The reward of this play will never come. A decision of several plays asks for it anew."""
@@ -188,7 +189,7 @@ class Agent(Readings):
             number, now, book = ticket_number(ticket), self._give_up(), self._state.book
             if number not in book.pending:
                 book.refuse(number)
-            self._commit(Event(Kind.CANCEL, number, now))
+            self._commit([Event(Kind.CANCEL, number, now)])
 
     def abandon(self) -> None:
         """Give up every decision that waits: its tickets are cancelled, nothing is learned."""
@@ -239,16 +240,16 @@ class Agent(Readings):
         now, state = self._now(), self._state
         due = state.book.due(state.limits, now, room)
         if due:
-            self._commit(*due)
+            self._commit(due)
         return now
 
     def _happen(self, kind: Kind) -> None:
         with self._lock:
             self._finish()
-            self._commit(Event(kind, self._state.book.issued, self._now()))
+            self._commit([Event(kind, self._state.book.issued, self._now())])
 
-    def _commit(self, *events: Event, undo: Callable[[], None] | None = None) -> None:
-        step = plan(self._state, *events)
+    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
+        step = plan(self._state, events)
         if self._ledger is None:
             self._unfinished = partial(self._do, step)
         else:

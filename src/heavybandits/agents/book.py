@@ -6,7 +6,7 @@ half done is simply done again.
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..support.errors import InvalidInput
 from .tickets import Decision, Event, Kind, Limits
@@ -15,7 +15,7 @@ MOST_EXPIRED = 100_000  # tickets that are still known to have expired, to tell 
 COUNTED = {Kind.REWARD: "applied", Kind.CANCEL: "cancelled", Kind.EXPIRE: "expired"}
 COUNTS = ("applied", "late", "duplicate", "unknown", "expired", "cancelled")
 
-Learn = Callable[[Decision], None]
+Learn = Callable[[Any, Decision], None]
 
 
 class Book:
@@ -64,7 +64,7 @@ class Book:
             heapq.heappush(self._ages, (event.time, number))
         self.issued = number + 1
 
-    def settle(self, event: Event, learn: Learn) -> None:
+    def settle(self, event: Event, learned: Any, learn: Learn) -> None:
         """Settle a pending ticket, and learn from its decision if all its rewards are in now."""
         number = event.ticket
         decision = self.pending.get(number)
@@ -73,7 +73,7 @@ class Book:
         if event.reward is not None:
             decision.rewards[number] = event.reward
             if decision.complete:
-                learn(decision)
+                learn(learned, decision)
         else:
             decision.rewards.pop(number, None)
             decision.times.pop(number, None)

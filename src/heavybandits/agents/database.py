@@ -27,7 +27,7 @@ class Database:
         self.path, self.wal = path, Path(f"{path}-wal")
         self.had_wal = self.wal.exists()
         self._process = os.getpid()
-        self._files: tuple[Any, ...] = ()
+        self._files: tuple[int, ...] | None = None
         self._why = "has been closed by this agent: open a new Agent on it"
         self._connection: sqlite3.Connection | None = None
         try:
@@ -83,9 +83,7 @@ class Database:
 
     def write(self, statements: list[Statement]) -> None:
         """All of it on the disk, or none of it and a LedgerError."""
-        database = self._open()
-        self._check_files()
-        committing = False
+        database, committing = self._open(), False
         try:
             database.execute("BEGIN IMMEDIATE")
             for statement, values in statements:
@@ -125,10 +123,11 @@ class Database:
     def _check_files(self) -> None:
         """Whether the names still lead to the files that are open: else a commit goes nowhere."""
         try:
-            found = tuple(os.stat(path)[1:3] for path in (self.path, self.wal))
+            one, two = os.stat(self.path), os.stat(self.wal)
+            found = one.st_ino, one.st_dev, two.st_ino, two.st_dev
         except FileNotFoundError:
-            found = ()
-        if not self._files and found:
+            found = None
+        if self._files is None:
             self._files = found
         if self._files != found:
             self.leak("was moved, removed or replaced while it was open: open it again")

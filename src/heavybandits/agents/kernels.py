@@ -23,6 +23,11 @@ class Kernels:
         self._policy = policy
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
+        self._quiet = getattr(policy, "choice_writes", None) == ()
+
+    def leaves_traces(self, state: AgentState) -> bool:
+        """Whether a choice changes anything that matters later."""
+        return state.generator is not None or not self._quiet
 
     def choose(self, state: AgentState, arms: Any, allowed: Allowed) -> Decision:
         """What the policy chooses; ties between rows go to chance if there is a generator."""
@@ -43,10 +48,11 @@ class Kernels:
         Compiled code counts the lessons, so that no signal can come between the two.
         """
         if decision.lessons is None:
-            decision.lessons = int(self._lessons[0])
-        if decision.lessons == self._lessons[0]:
-            rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
-            self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
+            decision.lessons = self._lessons.item()
+        elif decision.lessons != self._lessons.item():
+            return
+        rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
+        self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
 
     def predict(self, learned: Any, rows: Floats) -> Floats:
         """The mean rewards expected of the rows, and below them the widths."""

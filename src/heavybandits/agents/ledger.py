@@ -17,6 +17,7 @@ from ..engine.identity import describe
 from ..support.container import canonical
 from ..support.errors import LedgerError, StateError
 from ..support.files import sync_folder
+from .book import Learn
 from .changes import differences, install
 from .database import Database, Statement, check_file, room
 from .forks import leak_at_fork
@@ -31,7 +32,7 @@ from .ledger_file import (
     migrate,
 )
 from .log import COLUMNS, Row, chain, to_event, to_row
-from .state import AgentState, Learn, carry_out, plan
+from .state import AgentState, carry_out, plan
 from .state_arrays import check_state
 from .state_file import pack, unpack
 from .tickets import Event, Kind
@@ -141,7 +142,7 @@ class Ledger:
                 number, event = row[0], to_event(row, state)
                 if event.changes is not None:
                     state = install(state, event.changes)
-                state = carry_out(state, plan(state, event), learn)
+                state = carry_out(state, plan(state, [event]), learn)
             check_state(state.policy, state.learned)
         except (KeyError, TypeError, ValueError, LedgerError) as error:
             raise damaged(self.database, f"event {number} does not fit: {error}") from error

@@ -27,9 +27,11 @@ def chain(previous: bytes, *contents: Any) -> bytes:
     >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
     False
     """
-    digest = hashlib.blake2b(previous, digest_size=16)
-    digest.update(repr(contents).encode())
-    return digest.digest()
+    blobs = [item for item in contents if isinstance(item, bytes)]
+    shown = [len(item) if isinstance(item, bytes) else item for item in contents]
+    return hashlib.blake2b(
+        b"".join([previous, repr(shown).encode(), *blobs]), digest_size=16
+    ).digest()
 
 
 def to_row(number: int, event: Event) -> Row:

@@ -3,15 +3,13 @@
 The agent holds it, the ledger brings it to where its events end, the state file writes it down.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .book import Book
-from .tickets import Decision, Event, Kind, Limits
-
-Learn = Callable[[Any, Decision], None]
+from .book import Book, Learn
+from .tickets import Event, Kind, Limits
 
 
 class AgentState(NamedTuple):
@@ -34,7 +32,7 @@ class Step(NamedTuple):
     counts: dict[str, int]
 
 
-def plan(state: AgentState, *events: Event) -> Step:
+def plan(state: AgentState, events: Sequence[Event]) -> Step:
     return Step(events, state.book.counted(events))
 
 
@@ -59,5 +57,5 @@ def _apply(state: AgentState, event: Event, learn: Learn) -> AgentState:
         book = Book(event.ticket, book.expired)
         return state._replace(learned=state.policy.init(), book=book)
     else:
-        book.settle(event, lambda decision: learn(state.learned, decision))
+        book.settle(event, state.learned, learn)
     return state

@@ -11,7 +11,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..support.errors import InvalidInput
-from ..support.validation import SMALLEST_FRACTION, finite_array, finite_number, whole
+from ..support.validation import (
+    SMALLEST_FRACTION,
+    finite_array,
+    finite_number,
+    shaped_array,
+    whole,
+)
 from .arrays import Floats
 
 LARGEST_WHOLE = (1 << 63) - 1  # what compiled code holds
@@ -96,9 +102,10 @@ def bounded_array(
     heavybandits.support.errors.InvalidInput: arms must lie in [-1e6, 1e6], got 1e+07 in size:
     divide all features by the largest norm you expect
     """
-    array = finite_array(label, value, shape)
+    array = shaped_array(label, value, shape)
     size = float(np.abs(array).max())
-    if size > largest:
+    if not size <= largest:  # nan is not
+        finite_array(label, array, shape)
         raise InvalidInput(
             f"{label} must {Interval(-largest, largest)}, got {size:.3g} in size: divide all "
             "features by the largest norm you expect"

@@ -29,6 +29,8 @@ def finite_number(name: str, value: Any) -> float:
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: reward must be a finite number, got nan
     """
+    if type(value) is float and math.isfinite(value):
+        return value  # most rewards
     if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.isMaskedArray(value):
         value = value[()]
     number = math.nan
@@ -136,23 +138,30 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArra
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: arms must have shape (any, 2), got (1, 3)
     """
-    array = _as_floats(name, value)
-    fits = len(array.shape) == len(shape) and all(
-        have == want if want is not None else have >= 1
-        for have, want in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
-        raise InvalidInput(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
+    array = shaped_array(name, value, shape)
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InvalidInput(f"{name} must be finite, got {array[place]} at {_size(place)}")
     return array
 
 
+def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """As `finite_array`, but its numbers may be anything."""
+    array = _as_floats(name, value)
+    if len(array.shape) != len(shape) or not all(map(_fits, array.shape, shape)):
+        raise InvalidInput(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
+    return array
+
+
+def _fits(have: int, want: int | None) -> bool:
+    return have == want if want is not None else have >= 1
+
+
 def _as_floats(name: str, value: Any) -> NDArray[np.float64]:
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "biufO" or np.ma.is_masked(value):
+        masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+        if masked or given.dtype.kind not in "biufO":
             raise TypeError
         if given.dtype.kind == "O" and not all(map(is_number, given.flat)):
             raise TypeError
