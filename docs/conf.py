@@ -94,6 +94,7 @@ def tidy_signature(app, what, name, obj, options, signature, returned):
     """Annotations as people write them."""
     short = docstrings.shorten
     signature = "()" if getattr(obj, "_is_protocol", False) else signature
+    signature = signature and signature.replace("<factory>", "...")  # no Python otherwise
     return signature and short(signature), returned and short(returned)
 
 

@@ -25,6 +25,12 @@ pytestmark = [
 ]
 BROKEN = "document.querySelectorAll('[data-mjx-error], mjx-container [fill=red]').length"  # TeX
 FORMULA = re.compile(r'<(?:span|div) class="math notranslate[^>]*>.*?\\[)\]]<', re.DOTALL)
+CLIPPED = """[...document.querySelectorAll('.bd-article *')].filter((element) => {
+  if (element.getBoundingClientRect().right <= innerWidth + 1) return false;
+  for (let box = element; !box.matches('.bd-article'); box = box.parentElement)
+    if (['auto', 'scroll'].includes(getComputedStyle(box).overflowX)) return false;
+  return true;
+}).map((element) => element.outerHTML.slice(0, 80))"""
 DOCS = Path(__file__).parents[1] / "docs"
 MAIN = (
     "index.html",
@@ -119,6 +125,7 @@ def test_the_main_pages_fit_and_are_quiet(browser, site, width, dark):
         open_page(browser, site / name, width, dark)
         assert browser.console == [], name
         assert browser.run("document.documentElement.scrollWidth") <= width, name
+        assert browser.run(CLIPPED) == [], name
         assert browser.run(BROKEN) == 0, name
         theme = browser.run("document.documentElement.dataset.theme")
         assert theme == ("dark" if dark else "light"), name

@@ -164,7 +164,7 @@ def types_of(thing: Any) -> dict[str, str]:
 
 def short_type(annotation: Any) -> str:
     """An annotation as people write it: without modules, and arrays by what they hold."""
-    return shorten(inspect.formatannotation(annotation))
+    return re.sub(r"\bheavybandits\.(?:\w+\.)*", "", shorten(inspect.formatannotation(annotation)))
 
 
 def bare_type(annotation: Any) -> str:
