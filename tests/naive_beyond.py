@@ -105,7 +105,7 @@ def huber_tuned(c: float, d: int, eps: float, lam: float = 1.0) -> Beta:
 
 
 class Huber:
-    """One round of CRHL; `trust` False leaves sigma = nu, the tuned form."""
+    """One round of CRHL; without `trust`, sigma = max(nu, guard p)."""
 
     def __init__(
         self,
@@ -123,13 +123,14 @@ class Huber:
         alpha: float = 1.0,
         sigma_min: float = 0.0,
         trust: bool = True,
+        guard: float = 0.0,
         steady: float = 4.0,
         corruption: Callable[[int], float] = lambda t: 0.0,
     ) -> None:
         self.mean, self.kappa, self.L, self.alpha, self.S = naive.LINKS[link][0], kappa, L, alpha, S
         self.nu, self.tau0, self.beta, self.q = nu, tau0, beta, half_excess(eps)
         self.sigma_min, self.trust = sigma_min, trust
-        self.steady, self.corruption = steady, corruption
+        self.guard, self.steady, self.corruption = guard, steady, corruption
         self.theta, self.design = np.zeros(d), lam * np.eye(d)
         self.t, self.cuts, self.projected = 0, 0, 0
         self.sigmas: list[float] = []
@@ -138,16 +139,11 @@ class Huber:
         self.free: list[Any] = []
 
     def sigma(self, p: float, nu: float) -> float:
-        if not self.trust:
-            return nu
-        slope = math.sqrt(self.kappa / self.alpha)
-        doubt = 2 * self.L * self.beta(self.t - 1) * slope / (self.tau0 * self.t**self.q)
-        terms = [
-            max(nu, self.sigma_min),
-            self.steady * self.L * p / math.sqrt(self.kappa),
-            p * math.sqrt(doubt),
-            math.sqrt(self.corruption(self.t) * p * slope),
-        ]
+        slope, lies = math.sqrt(self.kappa / self.alpha), self.corruption(self.t)
+        terms = [max(nu, self.sigma_min), self.guard * p, 0.0, math.sqrt(lies * p * slope)]
+        if self.trust:
+            doubt = 2 * self.L * self.beta(self.t - 1) * slope / (self.tau0 * self.t**self.q)
+            terms[1:3] = [self.steady * self.L * p / math.sqrt(self.kappa), p * math.sqrt(doubt)]
         self.terms.append(int(np.argmax(terms)))
         return max(terms)
 
@@ -197,12 +193,14 @@ def crhl(
 
 def crhl_tuned(
     d: int, link: str, kappa: float, L: float, nu: float, c: float, *, eps: float = 1.0,
-    S: float = 1.0, lam: float = 1.0, tau0: float = 0.5, alpha: float = 1.0,
+    S: float = 1.0, lam: float = 1.0, tau0: float = 0.5, alpha: float = 1.0, C: float = 0.0,
 ) -> Bandit:  # fmt: skip
-    beta = huber_tuned(c, d, eps, lam)
+    """The tuned form: sigma is large enough that an error of S is not taken for noise."""
+    beta, made = huber_tuned(c, d, eps, lam), HuberConstants(d, kappa, L, nu, S=S, lam=lam)
+    guard = math.sqrt(2 * L * math.sqrt(kappa / alpha * lam) * S / tau0)
     step = Huber(
         d, link, kappa, L, nu=nu, tau0=tau0, beta=beta, eps=eps, lam=lam, S=S, alpha=alpha,
-        trust=False,
+        trust=False, guard=guard, corruption=lambda t: C / math.sqrt(made.K(t)),
     )  # fmt: skip
     return Bandit(step, beta)
 

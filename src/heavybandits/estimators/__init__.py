@@ -1,5 +1,6 @@
 """Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
 
+from .huber import HuberNewton
 from .many_ridges import ManyRidges
 from .one_pass import OnlineNewton, Ridge
 from .online_to_confidence import OnlineToConfidence
@@ -9,6 +10,7 @@ from .truncated_history import TruncatedHistory
 
 __all__ = [
     "BallProjection",
+    "HuberNewton",
     "ManyRidges",
     "MedianRegression",
     "NoProjection",

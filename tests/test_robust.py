@@ -1,0 +1,180 @@
+"""CRHL, CRCM and their rivals: twins, bits, refusals. To add an algorithm, add rows to TABLE."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+import naive
+import naive_beyond as twins
+from heavybandits.engine.regions import CUTS, PROJECTIONS
+from heavybandits.estimators import BallProjection, HuberNewton
+from heavybandits.filters import Raw
+from heavybandits.policies import Optimism
+from heavybandits.radii import Constant, Growing
+
+DIM, SIZE = 3, 5
+LINKS = {name: getattr(hb.links, name)() for name in naive.LINKS}
+
+
+class Row(NamedTuple):
+    """A policy, its twin, how many rounds to run, and what must have happened by then."""
+
+    policy: Any
+    twin: Any
+    rounds: int = 200
+    noise: float = 1.0
+    acts: tuple[str, ...] = ("cuts", "projected")
+
+
+def slopes(link: str, norm: float = 1.0) -> tuple[float, float]:
+    return LINKS[link].kappa(norm), LINKS[link].lipschitz(norm)
+
+
+def crhl_rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for link in LINKS:
+        for eps, T in ((1.0, 500), (0.3, None)):
+            given: dict[str, Any] = {"dim": DIM, "spread": 0.2, "epsilon": eps}
+            twin = twins.crhl(DIM, link, *slopes(link), 0.2, T=T, eps=eps)
+            # with the theorem's radius nothing is clipped, and seldom projected
+            policy = hb.crhl(link=LINKS[link], horizon=T, **given)
+            rows[f"crhl {link} {eps} {T}"] = Row(policy, twin, acts=())
+            tuned = twins.crhl_tuned(DIM, link, *slopes(link), 0.2, 0.1, eps=eps)
+            policy = hb.crhl(link=LINKS[link], horizon=T, gamma_scale=0.1, **given)
+            rows[f"crhl tuned {link} {eps}"] = Row(policy, tuned)
+    lies = {"dim": DIM, "spread": 0.3, "corruption": 2.0, "link": hb.links.Logistic()}
+    twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, T=300, C=2.0)
+    rows["crhl corrupted"] = Row(hb.crhl(horizon=300, **lies), twin, acts=())
+    twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, C=2.0, tau0=3.0, delta=0.3)
+    policy = hb.crhl(level=3.0, delta=0.3, **lies)
+    rows["crhl corrupted anytime"] = Row(policy, twin, acts=())
+    twin = twins.crhl_tuned(DIM, "Logistic", *slopes("Logistic"), 0.3, 0.1, C=2.0)
+    rows["crhl corrupted tuned"] = Row(hb.crhl(gamma_scale=0.1, **lies), twin)
+    twin = twins.crhl_tuned(
+        DIM, "Probit", *slopes("Probit", 2.0), 0.3, 0.2, S=2.0, lam=0.5, tau0=0.1
+    )
+    policy = hb.crhl(
+        dim=DIM, spread=0.3, norm=2.0, penalty=0.5, gamma_scale=0.2, level=0.1,
+        link=hb.links.Probit(),
+    )  # fmt: skip
+    rows["crhl of another ball"] = Row(policy, twin)
+    return rows
+
+
+def every_term() -> Row:
+    """A radius so small that each term of sigma is the largest in some rounds, for long."""
+    volume = Growing(DIM, 1.0)
+    step = HuberNewton(
+        DIM, hb.links.Identity(), 1.0, 1.0, BallProjection(1.0), spread=0.05, level=0.05,
+        power=1 / 6, radius=Constant(0.49), volume=volume, least=0.05, steady=4.0, doubt=40.0,
+        corruption=1.7,
+    )  # fmt: skip
+    twin = twins.Huber(
+        DIM, "Identity", 1.0, 1.0, nu=0.05, tau0=0.05, beta=lambda t: 0.7, eps=0.5,
+        sigma_min=0.05, corruption=lambda t: 1.7 / math.sqrt(DIM * math.log(1 + t)),
+    )  # fmt: skip
+    policy = Optimism(step, Raw(), Constant(0.49))
+    return Row(policy, twins.Bandit(twin, lambda t: 0.7), 3000, noise=0.3)
+
+
+def hvt_rows() -> dict[str, Row]:
+    given: dict[str, Any] = {"dim": DIM, "spread": 0.2, "epsilon": 0.5}
+    tuned = twins.crhl_tuned(
+        DIM, "Identity", 1.0, 1.0, 0.2, 0.1, eps=0.5, lam=DIM, tau0=0.3, alpha=4.0
+    )
+    return {
+        "hvt": Row(
+            hb.hvt_ucb(horizon=1000, **given), twins.hvt_ucb(DIM, 1000, 0.2, eps=0.5), acts=()
+        ),
+        "hvt tuned": Row(hb.hvt_ucb(horizon=1000, gamma_scale=0.1, level=0.3, **given), tuned),
+    }
+
+
+TABLE = {**crhl_rows(), "crhl every term": every_term(), **hvt_rows()}
+
+
+def choose(policy: Any, state: Any, features: Any) -> int:
+    arms = hb.arms.Given(features)
+    view = arms.view()
+    arms.refresh(view, np.uint64(0), 0)
+    return policy.choose(state, arms, view)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_library_and_twin_agree(name):
+    """The same arms and rewards; where indices are apart, the same choices; 1e-9 throughout."""
+    policy, twin, rounds, noise, acts = TABLE[name]
+    rng = np.random.default_rng(sum(map(ord, name)))
+    state = policy.init()
+    region = state.estimate.region
+    for t in range(rounds):
+        features = rng.normal(size=(SIZE, DIM))
+        features /= np.maximum(np.linalg.norm(features, axis=1), 1.0)[:, None]
+        features *= 0.2 if t % 7 == 0 else 1.0
+        chosen = choose(policy, state, features)
+        indices = twin.indices(features)
+        assert indices[chosen] >= indices.max() - 1e-9 * max(1.0, indices.max())
+        x = features[chosen]
+        rewards = x.sum() + noise * rng.standard_t(1.8, size=policy.plays)
+        policy.learn(state, x.copy(), rewards.copy())
+        twin.learn(x, rewards)
+        assert np.abs(region.centre - twin.estimator.theta).max() < 1e-9
+    np.testing.assert_allclose(region.design + region.recent, twin.estimator.design, rtol=1e-11)
+    updates, projections, cut = policy.tally(state)
+    assert (updates, projections) == (rounds, twin.estimator.projected)
+    assert cut == getattr(twin.estimator, "cuts", 0)
+    for happening in acts:
+        assert getattr(twin.estimator, happening) > 0, happening
+
+
+def test_every_term_of_sigma_acted():
+    assert set(TABLE["crhl every term"].twin.estimator.terms) == {0, 1, 2, 3}
+    assert set(TABLE["crhl corrupted tuned"].twin.estimator.terms) == {0, 3}
+
+
+def test_a_spread_may_come_with_every_reward():
+    policy = hb.crhl(dim=2, spread=0.1, gamma_scale=0.1, link=hb.links.Identity())
+    twin = twins.crhl_tuned(2, "Identity", 1.0, 1.0, 0.1, 0.1).estimator
+    state, rng = policy.init(), np.random.default_rng(0)
+    for _ in range(200):
+        x, nu = rng.uniform(-0.7, 0.7, size=2), float(rng.uniform(0.05, 2.0))
+        y = x.sum() / 2 + nu * rng.standard_t(2.0)
+        state.estimate.spread[0] = nu
+        policy.learn(state, x, np.array([y]))
+        twin.learn(x, [y], nu)
+        assert np.abs(state.estimate.region.centre - twin.theta).max() < 1e-9
+    assert state.estimate.region.counts[CUTS] == twin.cuts > 0
+    assert state.estimate.region.counts[PROJECTIONS] == twin.projected > 0
+
+
+def test_the_spread_of_a_reward_matters():
+    """Told which rewards are noisy, CRHL ends nearer to theta* than when told one number."""
+    errors = {True: [], False: []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        for told in errors:
+            rng = np.random.default_rng(seed)
+            policy = hb.crhl(dim=2, spread=1.0, gamma_scale=0.1, link=hb.links.Identity())
+            state = policy.init()
+            for _ in range(300):
+                x = rng.normal(size=2)
+                x /= np.linalg.norm(x)
+                nu = 0.1 if rng.random() < 0.3 else 3.0
+                state.estimate.spread[0] = nu if told else 1.0
+                policy.learn(state, x, np.array([x @ [0.6, -0.3] + nu * rng.standard_t(3.0)]))
+            errors[told].append(np.linalg.norm(state.estimate.region.centre - [0.6, -0.3]))
+    assert np.mean(errors[True]) < 0.5 * np.mean(errors[False])
+
+
+def test_an_arm_of_zeros_teaches_nothing():
+    policy = hb.crhl(dim=2, spread=1.0)
+    state = policy.init()
+    policy.learn(state, np.array([0.6, 0.2]), np.array([1.0]))
+    before = state.estimate.region.centre.copy()
+    policy.learn(state, np.zeros(2), np.array([1e50]))
+    np.testing.assert_array_equal(state.estimate.region.centre, before)
+    assert state.estimate.region.counts[CUTS] == 0
+    assert np.isfinite(state.estimate.region.inverse).all()
