@@ -93,7 +93,40 @@ def hvt_rows() -> dict[str, Row]:
     }
 
 
-TABLE = {**crhl_rows(), "crhl every term": every_term(), **hvt_rows()}
+def crcm_rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for link in LINKS:
+        kappa, L = slopes(link)
+        for eps, k in ((1.0, 5), (0.3, 6)):
+            given: dict[str, Any] = {"dim": DIM, "horizon": 500, "moment": 0.5, "plays": k}
+            beta = twins.crcm_beta(DIM, 0.5, kappa, L, eps=eps)
+            rows[f"crcm {link} {eps}"] = Row(
+                hb.crcm(link=LINKS[link], epsilon=eps, **given),
+                twins.crcm(DIM, link, kappa, L, k, beta),
+                120,
+                noise=300.0 if link == "Exponential" else 3.0,
+                acts=("projected",),
+            )
+    lam = max(1.0, 16 * slopes("Logistic")[1] ** 2 / slopes("Logistic")[0])
+    tuned = twins.huber_tuned(0.1, DIM, 0.5, lam)
+    given = {"dim": DIM, "horizon": 500, "moment": 0.5, "epsilon": 0.5, "gamma_scale": 0.1}
+    rows["crcm tuned"] = Row(
+        hb.crcm(plays=7, **given),
+        twins.crcm(DIM, "Logistic", *slopes("Logistic"), 7, tuned),
+        2000,
+        noise=0.5,
+        acts=("projected",),
+    )
+    tuned = twins.huber_tuned(0.1, DIM, 0.5, 16.0)
+    rows["crcm free"] = Row(
+        hb.crcm(plays=2, projection="none", link=hb.links.Identity(), **given),
+        twins.crcm(DIM, "Identity", 1.0, 1.0, 2, tuned, norm=None),
+        acts=(),
+    )
+    return rows
+
+
+TABLE = {**crhl_rows(), "crhl every term": every_term(), **hvt_rows(), **crcm_rows()}
 
 
 def choose(policy: Any, state: Any, features: Any) -> int:

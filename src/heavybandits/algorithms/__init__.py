@@ -3,11 +3,12 @@
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crhl, hvt_ucb
+from .robust import crcm, crhl, hvt_ucb
 
 __all__ = [
     "bmm",
     "btc",
+    "crcm",
     "crhl",
     "crmm",
     "crt",

@@ -1,5 +1,6 @@
 """Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
 
+from .columns import NewtonColumns
 from .huber import HuberNewton
 from .many_ridges import ManyRidges
 from .one_pass import OnlineNewton, Ridge
@@ -13,6 +14,7 @@ __all__ = [
     "HuberNewton",
     "ManyRidges",
     "MedianRegression",
+    "NewtonColumns",
     "NoProjection",
     "OnlineNewton",
     "OnlineToConfidence",
