@@ -316,7 +316,7 @@ class Batch:
         self.theta, self.design = np.zeros(d), lam * np.eye(d)
         self.rows: list[tuple[Any, float, float, float]] = []
         self.every_round_until, self.fitted, self.fits = every_round_until, -math.inf, 0
-        self.on_sphere, self.cuts = 0, 0
+        self.projected, self.cuts = 0, 0
 
     def learn(self, x: Any, rewards: Any) -> None:
         t = len(self.rows) + 1
@@ -365,7 +365,7 @@ class Batch:
         if np.linalg.norm(theta) <= self.B:
             self.cuts = self.cut_now
             return theta
-        self.on_sphere += 1
+        self.projected += 1
         high = 1.0
         while np.linalg.norm(self.stationary(high)) > self.B:
             high *= 4
@@ -490,16 +490,20 @@ class LeverageClip(SelfSetting):
 
     def limit(self, norm: float) -> float:
         n = len(self.sizes)
-        scale = float(np.median(self.sizes)) if n <= 32 else math.exp(self.log)
+        scale = self.start() if n <= 32 else math.exp(self.log)
         square = self.curvature * norm**2
         if square == 0.0:
             return math.inf
         return self.level * scale * n**self.power * math.sqrt((1 + square) / square)
 
+    def start(self) -> float:
+        """The median, of an even number the geometric mean of two."""
+        return math.exp(float(np.median(np.log(self.sizes))))
+
     def follow(self, log: float) -> None:
         n = len(self.sizes)
         if n <= 32:
-            self.log = math.log(float(np.median(self.sizes)))
+            self.log = math.log(self.start())
         else:
             self.log += math.copysign(0.5 / math.sqrt(n), log - self.log)
 

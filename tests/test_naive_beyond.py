@@ -219,7 +219,7 @@ def test_the_batch_minimum_is_one(psi, link):
         shift = max(-(gradient @ theta) / (theta @ theta), 0.0)
         assert np.linalg.norm(gradient + shift * theta) < 1e-9
         assert shift < 1e-9 or np.linalg.norm(theta) == pytest.approx(0.7, abs=1e-12)
-    assert bandit.estimator.on_sphere > 0
+    assert bandit.estimator.projected > 0
     assert bandit.estimator.cuts > 0
 
 

@@ -10,7 +10,7 @@ import heavybandits as hb
 import naive
 import naive_beyond as twins
 from heavybandits.engine.regions import CUTS, PROJECTIONS
-from heavybandits.estimators import BallProjection, HuberNewton
+from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
 from heavybandits.filters import Raw
 from heavybandits.policies import Optimism
 from heavybandits.radii import Constant, Growing
@@ -126,7 +126,49 @@ def crcm_rows() -> dict[str, Row]:
     return rows
 
 
-TABLE = {**crhl_rows(), "crhl every term": every_term(), **hvt_rows(), **crcm_rows()}
+def batch_rows() -> dict[str, Row]:
+    sizes: dict[str, Any] = {"dim": DIM, "horizon": 200, "spread": 0.2}
+    rows = {
+        "heavy": Row(
+            hb.heavy_oful(**sizes, epsilon=0.5),
+            twins.heavy_oful(DIM, 200, 0.2, eps=0.5),
+            60,
+            acts=(),
+        ),
+        "heavy tuned": Row(
+            hb.heavy_oful(**sizes, epsilon=0.5, gamma_scale=0.1, level=0.3),
+            twins.batch_tuned(
+                DIM, "Identity", 1.0, 0.2, 0.1, psi=twins.huber_psi, eps=0.5, tau0=0.3,
+                every_round_until=20,
+            ),
+            80,
+        ),
+    }  # fmt: skip
+    for link in ("Identity", "Logistic", "Exponential"):
+        kappa, L = slopes(link)
+        rows[f"gada {link}"] = Row(
+            hb.gada_oful(**sizes, link=LINKS[link], corruption=3.0),
+            twins.gada_oful(DIM, 200, 0.2, link, kappa, L, C=3.0),
+            40,
+            acts=(),
+        )
+        rows[f"gada tuned {link}"] = Row(
+            hb.gada_oful(**sizes, link=LINKS[link], gamma_scale=0.1),
+            twins.batch_tuned(
+                DIM, link, kappa, 0.2, 0.1, psi=twins.pseudo_psi, every_round_until=20
+            ),
+            80,
+        )
+    return rows
+
+
+TABLE = {
+    **crhl_rows(),
+    "crhl every term": every_term(),
+    **hvt_rows(),
+    **crcm_rows(),
+    **batch_rows(),
+}
 
 
 def choose(policy: Any, state: Any, features: Any) -> int:
@@ -137,8 +179,9 @@ def choose(policy: Any, state: Any, features: Any) -> int:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_library_and_twin_agree(name):
+def test_library_and_twin_agree(name, monkeypatch):
     """The same arms and rewards; where indices are apart, the same choices; 1e-9 throughout."""
+    monkeypatch.setattr(batch_huber, "EVERY_ROUND", 20 if "tuned" in name else 10**9)
     policy, twin, rounds, noise, acts = TABLE[name]
     rng = np.random.default_rng(sum(map(ord, name)))
     state = policy.init()

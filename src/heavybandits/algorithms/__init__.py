@@ -3,7 +3,7 @@
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl, hvt_ucb
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
 __all__ = [
     "bmm",
@@ -13,8 +13,10 @@ __all__ = [
     "crmm",
     "crt",
     "crtm",
+    "gada_oful",
     "gloc",
     "gloc_mom",
+    "heavy_oful",
     "hvt_ucb",
     "linucb",
     "menu",

@@ -1,5 +1,6 @@
 """Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
 
+from .batch_huber import BatchHuber
 from .columns import NewtonColumns
 from .huber import HuberNewton
 from .many_ridges import ManyRidges
@@ -11,6 +12,7 @@ from .truncated_history import TruncatedHistory
 
 __all__ = [
     "BallProjection",
+    "BatchHuber",
     "HuberNewton",
     "ManyRidges",
     "MedianRegression",
