@@ -3,7 +3,7 @@
 from typing import Any
 
 import heavybandits as hb
-from heavybandits.filters import AdaptiveClip, Clip, TrimmedMean
+from heavybandits.filters import AdaptiveClip, Clip, LeverageClip, TailClip, TrimmedMean
 
 SIZES: dict[str, Any] = {"dim": 3, "horizon": 60, "arms": 5, "raw_moment": 1.0}
 SIZES["central_moment"] = 1.0
@@ -34,4 +34,8 @@ POLICIES |= {
     "crtm_adaptive": hb.linucb(
         dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
     ),
+    "crhl_theory": hb.crhl(dim=3, spread=1.0, epsilon=0.5, corruption=1.0),
+    "crtm_local": hb.crtm(dim=3, horizon=60, moment=1.0, gamma_scale=0.01, curvature="local"),
+    "linucb_leverage": hb.linucb(dim=3, radius=1.0, filter=LeverageClip()),
+    "linucb_tail": hb.linucb(dim=3, radius=1.0, filter=TailClip()),
 }

@@ -9,7 +9,12 @@ import pytest
 import heavybandits as hb
 import naive
 import naive_beyond as twins
+from heavybandits.agents.state import flatten
+from heavybandits.engine.compiling import compiled
+from heavybandits.engine.kernels import play_kernel
+from heavybandits.engine.loop import make_episode, play
 from heavybandits.engine.regions import CUTS, PROJECTIONS
+from heavybandits.engine.streams import stream_key
 from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
 from heavybandits.filters import Raw
 from heavybandits.policies import Optimism
@@ -206,6 +211,41 @@ def test_library_and_twin_agree(name, monkeypatch):
         assert getattr(twin.estimator, happening) > 0, happening
 
 
+# ---- compiled and uncompiled: the same bits
+
+BITS: dict[str, Any] = {
+    "crhl": hb.crhl(dim=3, spread=0.2, epsilon=0.5, gamma_scale=0.1),
+    "crhl, horizon": hb.crhl(dim=3, spread=0.2, epsilon=0.5, horizon=300, corruption=1.0),
+    "crhl, anytime": hb.crhl(dim=3, spread=0.2, corruption=1.0),
+    "crhl, every term": every_term().policy,
+    "crcm": hb.crcm(dim=3, horizon=300, moment=1.0, plays=5),
+    "crcm, tuned": hb.crcm(dim=3, horizon=300, moment=1.0, gamma_scale=0.1, plays=4),
+    "hvt": hb.hvt_ucb(dim=3, horizon=300, spread=0.2),
+    "heavy": hb.heavy_oful(dim=3, horizon=300, spread=0.2, gamma_scale=0.1, level=0.3),
+    "gada": hb.gada_oful(dim=3, horizon=300, spread=0.2, link=hb.links.Exponential()),
+    "local": hb.ol2m(dim=3, link=hb.links.Probit(), curvature="local"),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_compiled_and_uncompiled_agree_in_every_bit(name):
+    policy, arms, link = BITS[name], hb.arms.Fixed(6, 3, -1.0), hb.links.Logistic()
+    theta, key = np.full(3, 0.4), stream_key(3, 0, 0)
+    noise = np.random.default_rng(1).standard_t(1.5, size=253)
+    checkpoints, runs = np.array([1, 50, 253]), []
+    for mode in ("uncompiled", "compiled"):
+        state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
+        out = np.full((3, 4), np.nan)
+        setting = (policy, state, arms, link, theta, view, key)
+        arguments = (*setting, noise, episode, checkpoints, out)
+        with np.errstate(over="ignore"):
+            (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
+        runs.append({**flatten(state), **flatten(view, "view"), "": out})
+    for field, array in runs[0].items():
+        assert array.tobytes() == runs[1][field].tobytes(), field
+    assert runs[0][""][-1, 1] == 253 // policy.plays
+
+
 def test_every_term_of_sigma_acted():
     assert set(TABLE["crhl every term"].twin.estimator.terms) == {0, 1, 2, 3}
     assert set(TABLE["crhl corrupted tuned"].twin.estimator.terms) == {0, 3}
@@ -254,3 +294,118 @@ def test_an_arm_of_zeros_teaches_nothing():
     np.testing.assert_array_equal(state.estimate.region.centre, before)
     assert state.estimate.region.counts[CUTS] == 0
     assert np.isfinite(state.estimate.region.inverse).all()
+
+
+@pytest.mark.parametrize("name", [name for name in BITS if name != "crcm, tuned"])
+def test_wild_rewards_leave_finite_numbers_and_can_be_outlived(name):
+    """A reward of 1e100 is clipped, projected or outvoted, and the estimate comes back."""
+    policy, rng = BITS[name], np.random.default_rng(4)
+    state = policy.init()
+    region = state.estimate.region
+    for t in range(60):
+        x = rng.normal(size=3)
+        x /= np.linalg.norm(x)
+        rewards = 0.5 + 0.1 * rng.normal(size=policy.plays)
+        rewards[0] = {7: 1e100, 8: -1e100, 9: 1e300}.get(t, rewards[0])
+        policy.learn(state, x, rewards)
+        assert np.isfinite(region.centre).all()
+    assert np.linalg.norm(region.centre) <= 1.0 + 1e-9
+
+
+def test_columns_agree_with_their_distances_after_a_wild_reward():
+    policy, rng = hb.crcm(dim=3, horizon=300, moment=1.0, plays=6), np.random.default_rng(5)
+    state = policy.init()
+    for t in range(40):
+        rewards = rng.standard_t(1.5, size=6)
+        rewards[t % 6] *= 1e90 if t % 10 == 0 else 1.0
+        policy.learn(state, rng.uniform(-0.5, 0.5, 3), rewards)
+        estimate = state.estimate
+        design = estimate.region.design + estimate.region.recent
+        for j in range(6):
+            for s in range(j):
+                away = estimate.thetas[:, j] - estimate.thetas[:, s]
+                assert estimate.gaps[j, s] == pytest.approx(away @ design @ away, abs=1e-9)
+
+
+# ---- curvature
+
+
+@pytest.mark.parametrize("make", [hb.crtm, hb.crmm])
+def test_curvatures_of_the_paper_s_algorithms(make):
+    given: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0}
+    kappa = hb.links.Logistic().kappa(1.0)
+    assert make(**given).estimator.curvature == kappa / 2
+    assert make(**given, curvature="kappa").estimator.curvature == kappa
+    assert make(**given, curvature=0.3).estimator.curvature == 0.3
+    assert isinstance(make(**given, curvature="local").estimator, hb.estimators.LocalNewton)
+    with pytest.raises(hb.InvalidInput, match="curvature must be one of half, kappa, local or a"):
+        make(**given, curvature="original")
+
+
+def test_the_local_step_is_newton_s_with_the_slope_at_hand():
+    link, rng = hb.links.Exponential(), np.random.default_rng(0)
+    policy = hb.ol2m(dim=3, link=link, curvature="local", gamma_scale=0.1)
+    twin, state = naive.Newton(3, "Exponential", 0.0, 1.0, 1.0), policy.init()
+    for _ in range(200):
+        x = rng.uniform(-0.6, 0.6, size=3)
+        y = math.exp(x.sum()) + rng.standard_t(3.0)
+        twin.curvature = math.exp(x @ twin.theta)
+        policy.learn(state, x, np.array([y]))
+        twin.learn(x, y)
+        assert np.abs(state.estimate.region.centre - twin.theta).max() < 1e-9
+    assert sum(nu > 0 for nu in twin.multipliers) > 0
+
+
+def test_local_curvature_mends_the_exponential_link():
+    """On a true exponential problem: far less regret than kappa/2, and less than linucb."""
+    problem = hb.Problem(
+        hb.arms.Fresh(20, 10, -1.0), hb.links.Exponential(), hb.noises.StudentT(3.0)
+    )
+
+    def regret(policy: Any) -> float:
+        runs = hb.simulate(policy, problem, horizon=3000, repetitions=8, seed=7, progress=False)
+        return float(np.mean([row["regret"] for row in runs.rows() if row["play"] == 3000]))
+
+    given: dict[str, Any] = {"dim": 10, "link": hb.links.Exponential(), "gamma_scale": 1e-3}
+    local, half = (regret(hb.ol2m(**given, curvature=name)) for name in ("local", "half"))
+    assert local < 0.5 * half
+    assert local < regret(hb.linucb(dim=10, radius=0.3))
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hb.crhl(dim=0, spread=1.0), "dim must be a whole number"),
+        (lambda: hb.crhl(dim=2, spread=0.0), "spread must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, delta=0.35), "delta must be at most 0.34"),
+        (lambda: hb.crhl(dim=2, spread=1.0, horizon=1, delta=0.5), "horizon / delta must be"),
+        (lambda: hb.crhl(dim=2, spread=1.0, level=0.1), "level must be at least 0.786448"),
+        (lambda: hb.crhl(dim=2, spread=1.0, epsilon=0.0), "epsilon must lie"),
+        (lambda: hb.crhl(dim=2, spread=1.0, corruption=-1.0), "corruption must be at least 0"),
+        (lambda: hb.crhl(dim=2, spread=1.0, penalty=0.0), "penalty must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=0.0), "gamma_scale must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=1.0, level=0.0), "level must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, norm=-1.0), "norm must be positive"),
+        (lambda: hb.crcm(dim=2, horizon=0, moment=1.0), "horizon must be a whole number"),
+        (lambda: hb.crcm(dim=2, horizon=9, moment=0.0), "moment must be positive"),
+        (lambda: hb.crcm(dim=2, horizon=9, moment=1.0, plays=0), "plays must be a whole number"),
+        (lambda: hb.crcm(dim=2, horizon=9, moment=1.0, projection="l1"), "projection must be"),
+        (lambda: hb.hvt_ucb(dim=2, horizon=9, spread=-1.0), "spread must be positive"),
+        (lambda: hb.heavy_oful(dim=2, horizon=9, spread=1.0, level=0.0), "level must be positive"),
+        (lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, delta=1.0), "delta must lie"),
+        (lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, corruption=-1), "corruption must be"),
+    ],
+)
+def test_bad_constants_are_refused(call, words):
+    with pytest.raises(hb.InvalidInput, match=words):
+        call()
+
+
+def test_batch_algorithms_refuse_to_outlive_their_room():
+    policy = hb.heavy_oful(dim=2, horizon=50, spread=1.0)
+    problem = hb.Problem(hb.arms.Fixed(4, 2), hb.links.Identity(), hb.noises.Gaussian())
+    with pytest.raises(hb.InvalidInput, match="has room for 50 decisions, but 51 are asked for"):
+        hb.simulate(policy, problem, horizon=51, progress=False)

@@ -4,7 +4,7 @@ from .batch_huber import BatchHuber
 from .columns import NewtonColumns
 from .huber import HuberNewton
 from .many_ridges import ManyRidges
-from .one_pass import OnlineNewton, Ridge
+from .one_pass import LocalNewton, OnlineNewton, Ridge
 from .online_to_confidence import OnlineToConfidence
 from .per_arm import MedianRegression, TruncatedRegression
 from .projections import BallProjection, NoProjection, Rescaling
@@ -14,6 +14,7 @@ __all__ = [
     "BallProjection",
     "BatchHuber",
     "HuberNewton",
+    "LocalNewton",
     "ManyRidges",
     "MedianRegression",
     "NewtonColumns",
