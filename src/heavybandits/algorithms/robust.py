@@ -1,14 +1,13 @@
 """Huber regression and column medians: this library's own algorithms and their newest rivals."""
 
 import math
-from typing import Any
 
 from .. import theory
-from ..engine.link_checks import check_link
+from ..engine.contracts import Link, Radius
 from ..engine.parts import cast
 from ..estimators import BallProjection, BatchHuber, HuberNewton, NewtonColumns
 from ..filters import Raw
-from ..links import Identity, Logistic
+from ..links import Identity, Logistic, check_link
 from ..policies import Optimism
 from ..radii import Constant, Growing, Powered, PseudoHuberRegion
 from ..support.validation import at_least_zero, fraction, positive, whole
@@ -23,7 +22,7 @@ def crhl(
     *,
     dim: int,
     spread: float,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -91,16 +90,15 @@ def crhl(
     )
     if gamma_scale is None:
         return cast(Optimism(step, Raw(), step.radius))
-    return _tuned(step, gamma_scale, level, promise.lipschitz)
+    return _tuned(step, gamma_scale, level, promise.lipschitz * promise.norm)
 
 
-def _tuned(step: HuberNewton, gamma_scale: float, level: float | None, top: float) -> Optimism:
-    """A Huber step in the form that experiments tune; `top` is L, the largest slope."""
+def _tuned(step: HuberNewton, gamma_scale: float, level: float | None, reach: float) -> Optimism:
+    """A Huber step in the form that experiments tune; `reach` is L S, the largest error."""
     tau = TUNED_LEVEL if level is None else positive("level", level)
     scale, time_scale = positive("gamma_scale", gamma_scale) * step.dim, step.dim * step.penalty
     region = Growing(scale, time_scale, 2.0 * step.power)
-    start = math.sqrt(step.penalty) * step.projection.norm
-    steady = math.sqrt(2.0 * top * math.sqrt(step.curvature) * start / tau)
+    steady = math.sqrt(2.0 * reach * math.sqrt(step.curvature * step.penalty) / tau)
     step = step._replace(level=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
     return cast(Optimism(step, Raw(), region))
 
@@ -110,7 +108,7 @@ def crcm(
     dim: int,
     horizon: int,
     moment: float,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -153,10 +151,11 @@ def crcm(
     )
     part = make_projection(projection, norm)
     columns = NewtonColumns(dim, promise.plays, link, kappa, promise.penalty, part, norm)
-    radius: Any = promise.region()
+    theirs = promise.region()
+    radius: Radius = theirs
     if gamma_scale is not None:
         scale = positive("gamma_scale", gamma_scale) * dim
-        radius = Growing(scale, dim * promise.penalty, 2.0 * radius.power)
+        radius = Growing(scale, dim * promise.penalty, 2.0 * theirs.power)
     return cast(Optimism(columns, Raw(promise.plays), radius))
 
 
@@ -212,7 +211,7 @@ def hvt_ucb(
     )
     if gamma_scale is None:
         return cast(Optimism(step, Raw(), region))
-    return _tuned(step, gamma_scale, level, 1.0)
+    return _tuned(step, gamma_scale, level, norm)
 
 
 def heavy_oful(
@@ -273,7 +272,7 @@ def gada_oful(
     dim: int,
     horizon: int,
     spread: float,
-    link: Any = Logistic(),
+    link: Link = Logistic(),
     delta: float = 0.01,
     norm: float = 1.0,
     gamma_scale: float | None = None,
@@ -326,7 +325,7 @@ def gada_oful(
 
 
 def _fitted(
-    batch: BatchHuber, region: Any, gamma_scale: float | None, level: float | None
+    batch: BatchHuber, region: Radius, gamma_scale: float | None, level: float | None
 ) -> Optimism:
     """The policy of a batch estimator: as its theorem has it, or in the form to be tuned."""
     if gamma_scale is not None:

@@ -87,9 +87,7 @@ def count_near(gaps: Floats, limit: float, counts: Floats) -> None:
 
 
 @jitable
-def medoid(
-    gaps: Floats, buffer: Floats, counts: Floats, include_self: bool, guess: int
-) -> int:
+def medoid(gaps: Floats, buffer: Floats, counts: Floats, include_self: bool, guess: int) -> int:
     """The j whose median distance to the others (and to itself, if `include_self`) is least.
 
     `gaps` holds squared distances below its diagonal; `buffer` and `counts` are scratch. After a

@@ -1,11 +1,13 @@
 """Huber regression on the whole history, fitted again as rewards come: Heavy-OFUL and GAdaOFUL."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, NonNegative, Positive, Share
+from ..engine.contracts import Link
 from ..engine.jitable import jitable, outlined
+from ..engine.layout import zeros
 from ..engine.linalg import cholesky, dot, norm, solve_cholesky, stretch, subtract
 from ..engine.regions import (
     CUTS,
@@ -32,14 +34,14 @@ class BatchHuberEstimate(NamedTuple):
     """State of `BatchHuber`: every arm, reward, sigma and tau so far, and scratch for the fit."""
 
     region: Region
-    features: Any
-    rewards: Any
-    scales: Any
-    limits: Any
-    hessian: Any
-    factor: Any
-    vectors: Any
-    numbers: Any  # ln det V at the last fit
+    features: Floats
+    rewards: Floats
+    scales: Floats
+    limits: Floats
+    hessian: Floats
+    factor: Floats
+    vectors: Floats
+    numbers: Floats  # ln det V at the last fit
 
 
 @jitable
@@ -55,7 +57,9 @@ def influence(z: float, tau: float, smooth: bool) -> tuple[float, float]:
 
 
 @jitable
-def fill_gradient(part: Any, estimate: Any, theta: Any, shift: float, out: Any) -> float:
+def fill_gradient(
+    part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats, shift: float, out: Floats
+) -> float:
     """out = (ridge + shift) theta - sum_s x_s psi(z_s) / sigma_s; returns sum |psi| / sigma."""
     total = 0.0
     for i in range(out.size):
@@ -70,7 +74,9 @@ def fill_gradient(part: Any, estimate: Any, theta: Any, shift: float, out: Any) 
 
 
 @jitable
-def fill_hessian(part: Any, estimate: Any, theta: Any, shift: float) -> int:
+def fill_hessian(
+    part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats, shift: float
+) -> int:
     """hessian = (ridge + shift) I + sum_s x_s x_s^T mu'(x_s.theta) psi'(z_s) / sigma_s^2, its lower
     triangle; returns how many residuals are beyond their tau."""
     hessian, beyond = estimate.hessian, 0
@@ -93,7 +99,7 @@ def fill_hessian(part: Any, estimate: Any, theta: Any, shift: float) -> int:
 
 
 @jitable
-def minimise(part: Any, estimate: Any, theta: Any, shift: float) -> int:
+def minimise(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats, shift: float) -> int:
     """Newton's method from `theta`, steps halved until the gradient falls, to rounding."""
     vectors, beyond = estimate.vectors, 0
     gradient, step, trial, after = vectors[GRADIENT], vectors[STEP], vectors[TRIAL], vectors[AFTER]
@@ -121,7 +127,7 @@ def minimise(part: Any, estimate: Any, theta: Any, shift: float) -> int:
 
 
 @jitable
-def constrain(part: Any, estimate: Any, theta: Any) -> int:
+def constrain(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats) -> int:
     """The minimum on the sphere ||theta|| = S: `minimise` at the multiplier that leads there.
 
     The length falls as the multiplier grows; Newton's method on 1/S - 1/length, kept in a bracket.
@@ -148,7 +154,7 @@ def constrain(part: Any, estimate: Any, theta: Any) -> int:
 
 
 @outlined
-def fit(part: Any, estimate: Any) -> None:
+def fit(part: "BatchHuber", estimate: BatchHuberEstimate) -> None:
     """theta = argmin_{||theta|| <= S} of the loss of all rewards so far, from the last theta."""
     region = estimate.region
     beyond = minimise(part, estimate, region.centre, 0.0)
@@ -173,40 +179,48 @@ class BatchHuber(NamedTuple):
     (100, 2)
     """
 
-    dim: int
-    capacity: int
-    link: Any
-    penalty: float
-    ridge: float
-    norm: float
-    spread: float
-    level: float
-    power: float = 0.0
-    least: float = 0.0
-    steady: float = 0.0
-    root: float = 0.0
+    dim: Count
+    capacity: Count
+    link: Link
+    penalty: Positive
+    ridge: Positive
+    norm: Positive
+    spread: Positive
+    level: Positive
+    power: Share = 0.0
+    least: NonNegative = 0.0
+    steady: NonNegative = 0.0
+    root: NonNegative = 0.0
     smooth: bool = False
 
     def init(self) -> BatchHuberEstimate:
-        square, row = (self.dim, self.dim), self.capacity
         return BatchHuberEstimate(
             region=make_region(self.dim, self.penalty),
-            features=np.zeros((self.capacity, self.dim)),
-            rewards=np.zeros(row),
-            scales=np.zeros(row),
-            limits=np.zeros(row),
-            hessian=np.zeros(square),
-            factor=np.zeros(square),
-            vectors=np.zeros((4, self.dim)),
-            numbers=np.zeros(1),
+            features=zeros(self.capacity, self.dim),
+            rewards=zeros(self.capacity),
+            scales=zeros(self.capacity),
+            limits=zeros(self.capacity),
+            hessian=zeros(self.dim, self.dim),
+            factor=zeros(self.dim, self.dim),
+            vectors=zeros(4, self.dim),
+            numbers=zeros(1),
         )
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def sound(self, state: BatchHuberEstimate) -> bool:
+        """Whether the history of a state file has room, and scales to divide by."""
+        count = state.region.counts[UPDATES]
+        return bool(count <= self.capacity and (state.scales[:count] > 0.0).all())
+
+    def predict(self, estimate: BatchHuberEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(
+        self, estimate: BatchHuberEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
         region, numbers = estimate.region, estimate.numbers
         place, p = region.counts[UPDATES], math.sqrt(region.numbers[SQUARE])
+        if place >= self.capacity:
+            return  # refused at the door
         sigma = max(self.spread, self.least, self.steady * p, self.root * math.sqrt(p))
         w = max(p / sigma, 1e-150)  # an arm of zeros is never clipped
         for i in range(x.size):

@@ -1,11 +1,13 @@
 """CRCM's estimator: one Newton column for every play of a decision, and the one in their midst."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from ..engine.arrays import Floats
 from ..engine.blocked import combine
+from ..engine.bounds import Count, Positive
+from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
 from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region
 from ..engine.selection import medoid
 from ..engine.verbs import mean, project
@@ -22,14 +24,16 @@ class ColumnsEstimate(NamedTuple):
     """
 
     region: Region
-    thetas: Any
-    images: Any
-    gaps: Any
-    rows: Any
+    thetas: Floats
+    images: Floats
+    gaps: Floats
+    rows: Floats
 
 
 @jitable
-def step_columns(part: Any, estimate: Any, x: Any, rewards: Any, growth: float) -> None:
+def step_columns(
+    part: "NewtonColumns", estimate: ColumnsEstimate, x: Floats, rewards: Floats, growth: float
+) -> None:
     """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; keeps x.theta_j before and after."""
     region, thetas, rows = estimate.region, estimate.thetas, estimate.rows
     before, after, steps, lengths = rows[BEFORE], rows[AFTER], rows[STEPS], rows[LENGTHS]
@@ -46,7 +50,7 @@ def step_columns(part: Any, estimate: Any, x: Any, rewards: Any, growth: float) 
 
 
 @jitable
-def follow_gaps(gaps: Any, rows: Any, weight: float) -> None:
+def follow_gaps(gaps: Floats, rows: Floats, weight: float) -> None:
     """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `step_columns`, from those before it.
 
     With a and b the differences of x.theta before and after, and c that of the steps, the square
@@ -61,7 +65,7 @@ def follow_gaps(gaps: Any, rows: Any, weight: float) -> None:
 
 
 @jitable
-def bring_back(part: Any, estimate: Any) -> int:
+def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate) -> int:
     """Project the columns that left the ball; returns how many, and marks them in `PROJECTED`."""
     region, thetas, rows, count = estimate.region, estimate.thetas, estimate.rows, 0
     for j in range(rows.shape[1]):
@@ -78,7 +82,7 @@ def bring_back(part: Any, estimate: Any) -> int:
 
 
 @jitable
-def map_columns(region: Any, thetas: Any, images: Any) -> None:
+def map_columns(region: Region, thetas: Floats, images: Floats) -> None:
     """images = V thetas"""
     for i in range(thetas.shape[0]):
         for j in range(thetas.shape[1]):
@@ -90,7 +94,7 @@ def map_columns(region: Any, thetas: Any, images: Any) -> None:
 
 
 @jitable
-def measure_gaps(estimate: Any, j: int) -> None:
+def measure_gaps(estimate: ColumnsEstimate, j: int) -> None:
     """gaps = (theta_j - theta_s).V (theta_j - theta_s) for this j and every s, from `images`."""
     thetas, images, buffer = estimate.thetas, estimate.images, estimate.rows[BUFFER]
     for s in range(buffer.size):
@@ -121,24 +125,27 @@ class NewtonColumns(NamedTuple):
     (3, 5)
     """
 
-    dim: int
-    plays: int
-    link: Any
-    curvature: float
-    penalty: float
-    projection: Any
-    norm: float
+    dim: Count
+    plays: Count
+    link: Link
+    curvature: Positive
+    penalty: Positive
+    projection: Projection
+    norm: Positive
 
     def init(self) -> ColumnsEstimate:
-        size = (self.dim, self.plays)
-        gaps, rows = np.zeros((self.plays, self.plays)), np.zeros((6, self.plays))
-        region = make_region(self.dim, self.penalty)
-        return ColumnsEstimate(region, np.zeros(size), np.zeros(size), gaps, rows)
+        return ColumnsEstimate(
+            region=make_region(self.dim, self.penalty),
+            thetas=zeros(self.dim, self.plays),
+            images=zeros(self.dim, self.plays),
+            gaps=zeros(self.plays, self.plays),
+            rows=zeros(6, self.plays),
+        )
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: ColumnsEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(self, estimate: ColumnsEstimate, x: Floats, reward: float, rewards: Floats) -> None:
         region, rows = estimate.region, estimate.rows
         last = find_column(estimate.thetas, region.centre)
         growth = add_observation(region, x, self.curvature)

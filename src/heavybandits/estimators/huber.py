@@ -1,11 +1,14 @@
 """CRHL's estimator: a Newton step on a clipped residual, in units that shrink with the doubt."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, NonNegative, Positive, Share
+from ..engine.contracts import Link, Projection, Radius
 from ..engine.jitable import jitable
+from ..engine.layout import zeros
+from ..engine.parts import check_reads
 from ..engine.regions import (
     CUTS,
     EXPECTED,
@@ -25,11 +28,11 @@ class HuberEstimate(NamedTuple):
     """State of `HuberNewton`: its region, and nu of the reward to come, written before `learn`."""
 
     region: Region
-    spread: Any
+    spread: Floats
 
 
 @jitable
-def error_scale(part: Any, estimate: Any, t: int, growth: float) -> float:
+def error_scale(part: "HuberNewton", estimate: HuberEstimate, t: int, growth: float) -> float:
     """sigma of round t: the unit a residual is measured in (see `HuberNewton`)."""
     norm = math.sqrt(estimate.region.numbers[SQUARE])
     sigma = max(estimate.spread[0], part.least, part.steady * norm)
@@ -72,28 +75,34 @@ class HuberNewton(NamedTuple):
     array([1.])
     """
 
-    dim: int
-    link: Any
-    curvature: float
-    penalty: float
-    projection: Any
-    spread: float
-    level: float
-    power: float
-    radius: Any
-    volume: Any
-    least: float = 0.0
-    steady: float = 0.0
-    doubt: float = 0.0
-    corruption: float = 0.0
+    dim: Count
+    link: Link
+    curvature: Positive
+    penalty: Positive
+    projection: Projection
+    spread: Positive
+    level: Positive
+    power: Share
+    radius: Radius
+    volume: Radius
+    least: NonNegative = 0.0
+    steady: NonNegative = 0.0
+    doubt: NonNegative = 0.0
+    corruption: NonNegative = 0.0
+
+    def check(self) -> None:
+        check_reads(self.radius, self)
+        check_reads(self.volume, self)
 
     def init(self) -> HuberEstimate:
-        return HuberEstimate(make_region(self.dim, self.penalty), np.full(1, self.spread))
+        spread = zeros(1)
+        spread[0] = self.spread
+        return HuberEstimate(make_region(self.dim, self.penalty), spread)
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: HuberEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(self, estimate: HuberEstimate, x: Floats, reward: float, rewards: Floats) -> None:
         region = estimate.region
         t = region.counts[UPDATES] + 1
         growth = math.pow(t, self.power) if self.power > 0.0 else 1.0

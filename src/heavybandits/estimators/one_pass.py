@@ -71,23 +71,21 @@ class LocalNewton(NamedTuple):
     (3,)
     """
 
-    dim: int
-    link: Any
-    penalty: float
-    projection: Any
+    dim: Count
+    link: Link
+    penalty: Positive
+    projection: Projection
 
     def init(self) -> RegionEstimate:
         return RegionEstimate(make_region(self.dim, self.penalty))
 
-    def predict(self, estimate: Any, z: float) -> float:
+    def predict(self, estimate: RegionEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: Any, x: Any, reward: float, rewards: Any) -> None:
+    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
         region = estimate.region
-        gradient, weight = (
-            region.numbers[EXPECTED] - reward,
-            slope(self.link, dot(x, region.centre)),
-        )
+        gradient = region.numbers[EXPECTED] - reward
+        weight = slope(self.link, dot(x, region.centre))
         move_centre(region, gradient / add_observation(region, x, weight))
         if project(self.projection, region):
             region.counts[PROJECTIONS] += 1

@@ -5,16 +5,20 @@ reward. The first four rewards tell the scale and count as predicted. See docs/m
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from ..engine.arrays import Floats
+from ..engine.bounds import Count, Positive, Share
 from ..engine.jitable import jitable
 from ..engine.selection import median, select_rank
-from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, make_adaptive
+from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory
 from .memory import CUT, SEEN
 
 
 @jitable
-def follow_median(memory: Any, log: float) -> float:
+def follow_median(memory: AdaptiveMemory, log: float) -> float:
     """The running median that this size is judged by: exact at first, then m +- 1/(2 sqrt(n))."""
     memory.counts[KNOWN] += 1
     count = memory.counts[KNOWN]
@@ -28,7 +32,7 @@ def follow_median(memory: Any, log: float) -> float:
 
 
 @jitable
-def follow_root(memory: Any, log: float, strength: float) -> float:
+def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
     """The level M that this size is judged by: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
     memory.counts[KNOWN] += 1
     count = memory.counts[KNOWN]
@@ -45,7 +49,7 @@ def follow_root(memory: Any, log: float, strength: float) -> float:
 
 
 @jitable
-def clip_about(memory: Any, reward: float, predicted: float, limit: float) -> float:
+def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: float) -> float:
     """The reward, moved to predicted +- limit if it lies beyond; the first ones to predicted."""
     memory.counts[SEEN] += 1
     allowed = limit if memory.counts[KNOWN] > SILENT else 0.0
@@ -71,7 +75,6 @@ class LeverageClip(NamedTuple):
     curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
     power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
 
-    >>> import numpy as np
     >>> clip = LeverageClip()
     >>> memory = clip.init()
     >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
@@ -79,15 +82,17 @@ class LeverageClip(NamedTuple):
     (0.0, 0.7)
     """
 
-    level: float = 0.5
-    curvature: float = 1.0
-    power: float = 0.0
-    plays: int = 1
+    level: Positive = 0.5
+    curvature: Positive = 1.0
+    power: Share = 0.0
+    plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return make_adaptive()
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
         total, square = 0.0, self.curvature * norm * norm
         for i in range(rewards.size):
             error, limit = rewards[i] - predicted, math.inf
@@ -107,7 +112,6 @@ class TailClip(NamedTuple):
     whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
     pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
 
-    >>> import numpy as np
     >>> clip = TailClip()
     >>> memory = clip.init()
     >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
@@ -115,13 +119,15 @@ class TailClip(NamedTuple):
     (0.5, 1.0, True)
     """
 
-    strength: float = 3.0
-    plays: int = 1
+    strength: Positive = 3.0
+    plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return make_adaptive()
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
         total = 0.0
         for i in range(rewards.size):
             error, limit = rewards[i] - predicted, math.inf

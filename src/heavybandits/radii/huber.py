@@ -1,7 +1,9 @@
 """Radii of Huber regression and of column medians: docs/maths has their proofs."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ..engine.bounds import Fraction, NonNegative, Positive, Share
 
 
 class HuberRegion(NamedTuple):
@@ -16,16 +18,16 @@ class HuberRegion(NamedTuple):
     1.0
     """
 
-    scale: float
-    power: float
-    level: float
-    epsilon: float
-    delta: float
-    volume: float
-    time_scale: float
-    bias: float
+    scale: NonNegative
+    power: Share
+    level: Positive
+    epsilon: Share
+    delta: Fraction
+    volume: Positive
+    time_scale: Positive
+    bias: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         if t == 0:
             return self.bias
         noise = self.level * math.log(math.pi * math.pi * t * t / (2.0 * self.delta))
@@ -43,14 +45,14 @@ class PseudoHuberRegion(NamedTuple):
     1.0
     """
 
-    scale: float
-    volume: float
-    level: float
-    delta: float
-    bias: float
-    start: float
+    scale: NonNegative
+    volume: Positive
+    level: Positive
+    delta: Fraction
+    bias: NonNegative
+    start: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         if t == 0:
             return self.start
         confidence = math.log(2.0 * t * t / self.delta)
@@ -65,12 +67,12 @@ class ColumnRegion(NamedTuple):
     3.0
     """
 
-    scale: float
-    power: float
-    time_scale: float
-    bias: float
+    scale: NonNegative
+    power: Share
+    time_scale: Positive
+    bias: NonNegative
 
-    def radius(self, estimate: Any, t: int) -> float:
+    def radius(self, estimate: object, t: int) -> float:
         if t == 0:
             return self.bias
         volume = math.sqrt(math.log(1.0 + t / self.time_scale))

@@ -1,7 +1,7 @@
 """CRHL: the theorems of docs/maths/crhl.md as functions of your numbers (alpha = 1 there)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..radii import Constant, Growing, HuberRegion, Powered
 from ..support import validation as valid
@@ -113,7 +113,7 @@ class HuberTheorem(NamedTuple):
         start = math.sqrt(self.penalty) * self.norm
         return start if t == 0 else self.factor * self.drive(t) / math.sqrt(self.kappa) + start
 
-    def region(self) -> Any:
+    def region(self) -> Powered | HuberRegion:
         """beta_t for all t at once, as a radius part."""
         scale, start = self.factor / math.sqrt(self.kappa), math.sqrt(self.penalty) * self.norm
         if self.horizon is not None:
@@ -121,7 +121,7 @@ class HuberTheorem(NamedTuple):
         law = (self.level, self.epsilon, self.delta, self.dim, self.time_scale)
         return HuberRegion(scale, self.power, *law, start)
 
-    def volume_region(self) -> Any:
+    def volume_region(self) -> Constant | Growing:
         """sqrt(K_t) for all t at once, as a radius part."""
         if self.horizon is not None:
             return Constant(self.volume(self.horizon))
