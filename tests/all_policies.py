@@ -12,6 +12,9 @@ SIZES["central_moment"] = 1.0
 TOLD: dict[str, dict[str, Any]] = {
     "crtm": {"gamma_scale": 0.01, "truncation": 5.0},
     "crmm": {"plays": 5},
+    "crhl": {"gamma_scale": 0.1},
+    "crcm": {"plays": 5},
+    "heavy_oful": {"gamma_scale": 0.1},
     "linucb": {"radius": 1.0},
     "ol2m_mom": {"plays": 6, "group": 2},
     "gloc_mom": {"plays": 6, "group": 2, "gamma_scale": 0.1},

@@ -69,7 +69,7 @@ class HuberConstants:
         self.tau0 = max(self.floor, best) if tau0 is None else tau0
         self.factor = 11.0 if C > 0 else 8.0
         if sharp:
-            self.factor = self.sharp_factor(kappa / L)
+            self.factor = self.sharp_factor(kappa / L, C > 0)
 
     def l(self, t: int) -> float:  # noqa: E743  the page's letter
         if self.T is None:
@@ -91,12 +91,13 @@ class HuberConstants:
         start = math.sqrt(self.lam) * self.S
         return self.factor * math.sqrt(self.alpha / self.kappa) * self.Q(t) + start
 
-    def sharp_factor(self, ratio: float) -> float:
+    def sharp_factor(self, ratio: float, lies: bool) -> float:
         e, rho = self.eps, math.sqrt(17 / 16)
         h, b = (1 + e) ** ((1 - e) / 2), e**e / (1 + e) ** (1 + e)
         inner = 2 * h * b + 2 * math.sqrt(2) + 4 / 3 * (1 + b * 2 ** -(1 + e) / 4)
-        s = rho * inner + ratio
-        return (s + math.sqrt(s**2 + 8 * math.e / self.l(1))) / 2
+        s = rho * inner + ratio + 2 * lies
+        squares = 4 * (3 * math.e + 6) if lies else 8 * math.e
+        return (s + math.sqrt(s**2 + squares / self.l(1))) / 2
 
 
 def huber_tuned(c: float, d: int, eps: float, lam: float = 1.0) -> Beta:

@@ -9,10 +9,10 @@ import pytest
 import heavybandits as hb
 import naive
 import naive_beyond as twins
-from heavybandits.agents.state import flatten
+from heavybandits.agents.state_arrays import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
-from heavybandits.engine.loop import make_episode, play
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.engine.regions import CUTS, PROJECTIONS
 from heavybandits.engine.streams import stream_key
 from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
@@ -232,18 +232,18 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     policy, arms, link = BITS[name], hb.arms.Fixed(6, 3, -1.0), hb.links.Logistic()
     theta, key = np.full(3, 0.4), stream_key(3, 0, 0)
     noise = np.random.default_rng(1).standard_t(1.5, size=253)
-    checkpoints, runs = np.array([1, 50, 253]), []
+    runs: list[dict[str, Any]] = []
     for mode in ("uncompiled", "compiled"):
         state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
-        out = np.full((3, 4), np.nan)
+        trace = make_trace(np.array([1, 50, 253]))
         setting = (policy, state, arms, link, theta, view, key)
-        arguments = (*setting, noise, episode, checkpoints, out)
+        arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
-        runs.append({**flatten(state), **flatten(view, "view"), "": out})
+        runs.append({**flatten(state), **flatten(view, "view"), **flatten(trace)})
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
-    assert runs[0][""][-1, 1] == 253 // policy.plays
+    assert runs[0]["updates"][-1] == 253 // policy.plays
 
 
 def test_every_term_of_sigma_acted():
@@ -325,6 +325,44 @@ def test_columns_agree_with_their_distances_after_a_wild_reward():
             for s in range(j):
                 away = estimate.thetas[:, j] - estimate.thetas[:, s]
                 assert estimate.gaps[j, s] == pytest.approx(away @ design @ away, abs=1e-9)
+
+
+# ---- theory
+
+
+@pytest.mark.parametrize("sharper", [False, True])
+@pytest.mark.parametrize("corruption", [0.0, 3.0])
+@pytest.mark.parametrize("horizon", [5000, None])
+@pytest.mark.parametrize("epsilon", [1.0, 0.4])
+def test_the_theory_of_crhl_is_that_of_its_page(epsilon, horizon, corruption, sharper):
+    d, nu, S, lam, (kappa, L) = 4, 0.7, 1.5, 2.0, (0.15, 0.25)
+    made = twins.HuberConstants(
+        d, kappa, L, nu, T=horizon, eps=epsilon, S=S, lam=lam, C=corruption, sharp=sharper
+    )
+    promise = hb.theory.huber_theorem(
+        dim=d, spread=nu, kappa=kappa, lipschitz=L, norm=S, epsilon=epsilon, horizon=horizon,
+        penalty=lam, corruption=corruption, sharper=sharper,
+    )  # fmt: skip
+    region, volume = promise.region(), promise.volume_region()
+    for t in (1, 7, 5000):
+        assert promise.volume(t) == pytest.approx(made.K(t))
+        assert promise.radius(t) == pytest.approx(made.beta(t))
+        assert region.radius(None, t) == pytest.approx(made.beta(t))
+        assert volume.radius(None, t) == pytest.approx(math.sqrt(made.K(t)))
+    assert region.radius(None, 0) == pytest.approx(made.beta(0))
+    T, K, tau0, c, steady = 5000, made.K(5000), made.tau0, made.factor, made.steady
+    J = max(made.l(T), tau0 ** (-1 - epsilon) * K ** ((1 + epsilon) / 2))
+    seldom = steady**2 * L**2 / kappa**2 + 2 * c * L / kappa * J
+    seldom += 2 * L * S * math.sqrt(lam / kappa) / tau0
+    lies = 1.0625 * corruption * math.sqrt(K / kappa) * (1 if horizon else 2)
+    inner = 1.031 * math.sqrt(K * T * nu**2 / kappa) + 1.0625 * K / math.sqrt(lam) * seldom + lies
+    assert promise.regret(T) == pytest.approx(2 * L * made.beta(T) * inner)
+
+
+def test_the_sharper_constant_is_below_eight_for_every_epsilon():
+    for epsilon in (1e-9, 0.1, 0.5, 1.0):
+        assert 5.0 < hb.theory.huber_factor(epsilon=epsilon, sharper=True) < 8.0
+        assert hb.theory.huber_factor(epsilon=epsilon, sharper=True, corrupted=True) < 11.0
 
 
 # ---- curvature

@@ -12,8 +12,7 @@ from ..policies import Optimism
 from ..radii import Constant, Growing, Powered, PseudoHuberRegion
 from ..support.validation import at_least_zero, fraction, positive, whole
 from ..support.validation import epsilon as check_epsilon
-from .finite import excess
-from .projections import make_projection
+from .shared import excess, make_projection
 
 TUNED_LEVEL = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
 
