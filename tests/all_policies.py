@@ -3,7 +3,7 @@
 from typing import Any
 
 import heavybandits as hb
-from heavybandits.filters import AdaptiveClip, Clip, TrimmedMean
+from heavybandits.filters import AdaptiveClip, Clip, LeverageClip, TailClip, TrimmedMean
 
 SIZES: dict[str, Any] = {"dim": 3, "horizon": 60, "arms": 5, "raw_moment": 1.0}
 SIZES["central_moment"] = 1.0
@@ -12,6 +12,9 @@ SIZES["central_moment"] = 1.0
 TOLD: dict[str, dict[str, Any]] = {
     "crtm": {"gamma_scale": 0.01, "truncation": 5.0},
     "crmm": {"plays": 5},
+    "crhl": {"gamma_scale": 0.1},
+    "crcm": {"plays": 5},
+    "heavy_oful": {"gamma_scale": 0.1},
     "linucb": {"radius": 1.0},
     "ol2m_mom": {"plays": 6, "group": 2},
     "gloc_mom": {"plays": 6, "group": 2, "gamma_scale": 0.1},
@@ -34,4 +37,8 @@ POLICIES |= {
     "crtm_adaptive": hb.linucb(
         dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
     ),
+    "crhl_theory": hb.crhl(dim=3, spread=1.0, epsilon=0.5, corruption=1.0),
+    "crtm_local": hb.crtm(dim=3, horizon=60, moment=1.0, gamma_scale=0.01, curvature="local"),
+    "linucb_leverage": hb.linucb(dim=3, radius=1.0, filter=LeverageClip()),
+    "linucb_tail": hb.linucb(dim=3, radius=1.0, filter=TailClip()),
 }

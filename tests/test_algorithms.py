@@ -373,7 +373,10 @@ def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name
         (lambda: hb.ol2m(dim=0), "dim must be"),
         (lambda: hb.ol2m(dim=3, delta=2.0), "delta must lie"),
         (lambda: hb.ol2m(dim=3, gamma_scale=1.0, delta=2.0), "delta must lie"),
-        (lambda: hb.ol2m(dim=3, curvature="newton"), "curvature must be 'kappa', 'original'"),
+        (
+            lambda: hb.ol2m(dim=3, curvature="newton"),
+            "curvature must be one of half, kappa, original, local",
+        ),
         (lambda: hb.ol2m(dim=3, curvature=-1.0), "curvature must be positive"),
         (lambda: hb.linucb(dim=-1), "dim must be"),
         (lambda: hb.linucb(dim=3, penalty=0.0), "penalty must be positive"),

@@ -245,6 +245,7 @@ KIND_OF = {
     "filter": Filter,
     "radius": CONTRACTS["radius"],
     "inner": CONTRACTS["radius"],
+    "volume": CONTRACTS["radius"],
     "link": CONTRACTS["link"],
     "projection": CONTRACTS["projection"],
     "base": CONTRACTS["base routine"],

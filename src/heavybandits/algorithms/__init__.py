@@ -3,15 +3,21 @@
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
 __all__ = [
     "bmm",
     "btc",
+    "crcm",
+    "crhl",
     "crmm",
     "crt",
     "crtm",
+    "gada_oful",
     "gloc",
     "gloc_mom",
+    "heavy_oful",
+    "hvt_ucb",
     "linucb",
     "menu",
     "mom",

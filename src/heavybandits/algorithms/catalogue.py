@@ -12,10 +12,15 @@ from ..policies import Uniform
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 from .shared import tell
 
-RAW, CENTRAL = "raw", "central"
-_BOUNDS = {RAW: "E|y|^{1+eps} <= u", CENTRAL: "E|noise|^{1+eps} <= v"}
+RAW, CENTRAL, SPREAD = "raw", "central", "spread"
+_BOUNDS = {
+    RAW: "E|y|^{1+eps} <= u",
+    CENTRAL: "E|noise|^{1+eps} <= v",
+    SPREAD: "E|noise|^{1+eps} <= nu^{1+eps}",
+}
 _TUNED = ("gamma_scale", "radius_scale", "radius")
 
 
@@ -31,7 +36,7 @@ class Algorithm(NamedTuple):
     make: Callable[..., Policy]
     paper: str
     model: str  # of the mean reward
-    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; or none
+    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; SPREAD, nu; or none
     noise: str  # what else is assumed of it
     regret: str
     time: str  # per decision
@@ -56,13 +61,16 @@ class Algorithm(NamedTuple):
     def build(self, constant: float | None = None, **known: Any) -> Policy:
         """The policy, told what it takes of what is known; `constant` is for the tuned argument.
 
-        Of `raw_moment` and `central_moment` it gets the one that its theorem is about.
+        Of `raw_moment` and `central_moment` it gets the one that its theorem is about, or the root
+        of the latter.
 
         >>> CATALOGUE["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
         317
         """
         told = dict(known)
-        if self.moment:
+        if self.moment == SPREAD:
+            told["spread"] = known["central_moment"] ** (1.0 / (1.0 + known.get("epsilon", 1.0)))
+        elif self.moment:
             told["moment"] = known[f"{self.moment}_moment"]
         if self.tuning and constant is not None:
             told[self.tuning] = constant
@@ -82,11 +90,17 @@ ZHONG = "Zhong, Huang, Yang, Wang (2021)"
 ABBASI = "Abbasi-Yadkori, Pal, Szepesvari (2011)"
 MEDINA = "Medina, Yang (2016)"
 SHAO = "Shao, Yu, King, Lyu (2018)"
+OURS = "this library"
+WANG = "Wang, Zhang, Zhao, Zhou (2025)"
+HUANG = "Huang, Zhong, Wang, Yang (2023)"
+YU = "Yu, Baek, Li, Sun (2025)"
 
 # By the name that the paper gives it; in lower case that is the function.
 CATALOGUE: dict[str, Algorithm] = {
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
+    "CRHL": Algorithm(crhl, OURS, GLM, SPREAD, "", HEAVY, NEWTON, SMALL),
+    "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"),
     "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
     "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
     "OL2M_mom": Algorithm(
@@ -114,6 +128,9 @@ CATALOGUE: dict[str, Algorithm] = {
     "SupBMM": Algorithm(
         supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
     ),
+    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, SPREAD, "", HEAVY, NEWTON, SMALL),
+    "Heavy_OFUL": Algorithm(heavy_oful, HUANG, LINEAR, SPREAD, "", HEAVY, "K d^2 + t d^2", "T d"),
+    "GAda_OFUL": Algorithm(gada_oful, YU, GLM, SPREAD, "eps = 1", ROOT, "K d^2 + t d^2", "T d"),
     "random play": Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 from .. import theory
 from ..engine.contracts import Filter, Link, Radius
 from ..engine.parts import cast, check_part, is_part
-from ..estimators import OnlineNewton, OnlineToConfidence
+from ..estimators import LocalNewton, OnlineNewton, OnlineToConfidence
 from ..filters import MeanOfMedians, Median, Raw, Truncate
 from ..links import Logistic, check_link
 from ..policies import Optimism
@@ -17,10 +17,22 @@ from ..support.validation import fraction, positive, whole
 from .shared import make_projection, round_up, tell
 
 
-def _newton(dim: int, link: Link, norm: float, curvature: float, projection: str) -> OnlineNewton:
-    penalty = theory.regularisation(check_link(link, norm))
-    part = make_projection(projection, norm)
-    return OnlineNewton(whole("dim", dim), link, curvature, penalty, part)
+def _newton(
+    dim: int, link: Link, norm: float, curvature: str | float, projection: str, **named: float
+) -> OnlineNewton | LocalNewton:
+    """The Newton step of this curvature: "half", "kappa", "local", a further name or a number."""
+    kappa = check_link(link, norm)
+    size, part = whole("dim", dim), make_projection(projection, norm)
+    penalty = theory.regularisation(kappa)
+    if curvature == "local":
+        return LocalNewton(size, link, penalty, part)
+    weights = {"half": kappa / 2.0, "kappa": kappa, **named}
+    if isinstance(curvature, str):
+        if curvature not in weights:
+            names = ", ".join([*weights, "local"])
+            raise InvalidInput(f"curvature must be one of {names} or a number, got {curvature!r}")
+        return OnlineNewton(size, link, weights[curvature], penalty, part)
+    return OnlineNewton(size, link, positive("curvature", curvature), penalty, part)
 
 
 def crtm(
@@ -34,6 +46,7 @@ def crtm(
     norm: float = 1.0,
     gamma_scale: float | None = None,
     truncation: float | Filter | None = None,
+    curvature: str | float = "half",
     projection: str = "exact",
     corrected: bool = False,
 ) -> Optimism:
@@ -54,6 +67,10 @@ def crtm(
     truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
         proof does not close); a number is that level, math.inf never truncates; a filter part is
         used instead, e.g. `AdaptiveClip()`, whose level sets itself.
+    curvature : what a round adds to V along x x^T. "half" is kappa/2, which the theorems are about;
+        "kappa" is kappa, with less regret in most experiments; "local" is mu'(x.theta), without
+        which a link as curved as the exponential one is hopeless; or a number. Only "half" is
+        proven.
     projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
     corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
 
@@ -83,9 +100,8 @@ def crtm(
     else:
         tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
         squared = positive("gamma_scale", gamma_scale) * tuned
-    return cast(
-        Optimism(_newton(dim, link, norm, kappa / 2.0, projection), keep, Constant(squared))
-    )
+    newton = _newton(dim, link, norm, curvature, projection)
+    return cast(Optimism(newton, keep, Constant(squared)))
 
 
 def crmm(
@@ -99,6 +115,7 @@ def crmm(
     norm: float = 1.0,
     gamma_scale: float | None = None,
     plays: int | None = None,
+    curvature: str | float = "half",
     projection: str = "exact",
     corrected: bool = False,
 ) -> Optimism:
@@ -117,7 +134,7 @@ def crmm(
     gamma_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
         c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, t counting updates.
     plays : None for Algorithm 2's r.
-    projection, corrected : as in `crtm`.
+    curvature, projection, corrected : as in `crtm`.
 
     >>> policy = crmm(dim=10, horizon=1_000_000, moment=3.0)
     >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
@@ -127,7 +144,7 @@ def crmm(
     horizon, delta = whole("horizon", horizon), fraction("delta", delta)
     moment = positive("moment", moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
-    newton = _newton(dim, link, norm, kappa / 2.0, projection)
+    newton = _newton(dim, link, norm, curvature, projection)
     power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
     if gamma_scale is None:
         radius: Radius = theory.median_radius(
@@ -154,7 +171,7 @@ def ol2m(
     delta: float = 0.01,
     norm: float = 1.0,
     gamma_scale: float | None = None,
-    curvature: str | float = "kappa",
+    curvature: str | float = "half",
     projection: str = "exact",
 ) -> Optimism:
     """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
@@ -165,20 +182,15 @@ def ol2m(
     Parameters
     ----------
     gamma_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
-    curvature : "kappa" adds kappa/2 x x^T per round, as Xue et al. describe it; "original" adds
-        beta/2, beta = 1/(2(1 + e^S)), as Zhang et al. do; or that number.
+    curvature : what a round adds to V along x x^T. "half" is kappa/2, as Xue et al. describe it;
+        "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the rest as in `crtm`.
     projection : "exact" as in the original; "none" is equation (2) of Xue et al.
 
     >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
     0.067235
     """
-    kappa = check_link(link, positive("norm", norm))
-    beta = 1.0 / (2.0 * (1.0 + math.exp(norm)))
-    named = {"kappa": kappa / 2.0, "original": beta / 2.0}
-    if isinstance(curvature, str) and curvature not in named:
-        raise InvalidInput(f"curvature must be 'kappa', 'original' or a number, got {curvature!r}")
-    weight = named[curvature] if isinstance(curvature, str) else positive("curvature", curvature)
-    newton, delta = _newton(dim, link, norm, weight, projection), fraction("delta", delta)
+    beta, delta = 1.0 / (2.0 * (1.0 + math.exp(positive("norm", norm)))), fraction("delta", delta)
+    newton = _newton(dim, link, norm, curvature, projection, original=beta / 2.0)
     if gamma_scale is None:
         radius: Radius = LogisticRegion(beta, norm, newton.penalty, delta)
     else:
@@ -249,7 +261,7 @@ def ol2m_mom(
     plays: int | None = None,
     exponent: float = 0.62,
     group: int | None = None,
-    curvature: str | float = "kappa",
+    curvature: str | float = "half",
     projection: str = "exact",
 ) -> Optimism:
     """OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).

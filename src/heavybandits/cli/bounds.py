@@ -1,5 +1,6 @@
 """`bounds`: what the theorems promise for your numbers."""
 
+import math
 from typing import Any
 
 import click
@@ -7,6 +8,7 @@ import click
 from .. import theory
 from ..links import check_link
 from ..support.tables import shown
+from ..support.validation import epsilon as check_epsilon
 from ..support.validation import positive
 from .parameters import COUNT
 from .shared import LINK, print_json
@@ -26,9 +28,11 @@ from .shared import LINK, print_json
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
-    """Truncation level, confidence regions, plays per decision and regret bounds, CRTM and CRMM.
+    """Truncation level, confidence regions, plays per decision and regret bounds of the algorithms.
 
-    The defaults are the paper's: Student's t noise with 3 degrees of freedom.
+    CRTM and CRMM are the paper's, CRHL and CRCM this library's. Radii of different matrices do not
+    compare, widths of an arm do; all of them are safe, and vacuous at most sizes: far wider than
+    the rewards. The defaults are the paper's: Student's t noise with 3 degrees of freedom.
 
     \b
     heavybandits bounds --dim 5 --horizon 10000 --epsilon 0.5 --raw-moment 2
@@ -54,11 +58,13 @@ def promised(
     clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
     epochs = theory.median_epochs(**clock)
     region = theory.median_region(t=epochs, moment=v, **sizes, **bound)
+    radius = theory.truncation_region(moment=u, **sizes, **bound)
     return {
         "kappa": kappa,
         "lambda": theory.regularisation(kappa),
         "CRTM: truncation level Gamma": theory.truncation_level(moment=u, kappa=kappa, **sizes),
-        "CRTM: squared radius gamma": theory.truncation_region(moment=u, **sizes, **bound),
+        "CRTM: squared radius gamma": radius,
+        "CRTM: width of an arm times sqrt(plays)": math.sqrt(2.0 * radius / kappa),
         "CRTM: squared radius at c = 1": theory.truncation_tuned(
             penalty=theory.regularisation(kappa), **sizes
         ),
@@ -67,7 +73,32 @@ def promised(
         "CRMM: decisions": epochs,
         "CRMM: squared radius at the end": region,
         "CRMM: regret bound": theory.median_regret(moment=v, lipschitz=slope, **sizes, **bound),
+        **own_promises(v, kappa, slope, norm, sizes),
         "lower bound, without its constant": theory.lower_bound(
             dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]
         ),
+    }
+
+
+def own_promises(
+    v: float, kappa: float, slope: float, norm: float, sizes: dict[str, Any]
+) -> dict[str, Any]:
+    """Those of CRHL and CRCM."""
+    known: dict[str, Any] = {**sizes, "kappa": kappa, "lipschitz": slope, "norm": norm}
+    end = sizes["horizon"]
+    spread = math.pow(positive("central-moment", v), 1.0 / (1.0 + check_epsilon(sizes["epsilon"])))
+    huber = theory.huber_theorem(spread=spread, **known)
+    sharper = theory.huber_theorem(spread=spread, sharper=True, **known)
+    columns = theory.column_theorem(moment=v, **known)
+    weight = math.sqrt(kappa) / spread
+    return {
+        "CRHL: level tau0": huber.level,
+        "CRHL: squared radius at the end": huber.radius(end) ** 2,
+        "CRHL: width of an arm times sqrt(plays)": huber.radius(end) / weight,
+        "CRHL: the same, sharper constant": sharper.radius(end) / weight,
+        "CRHL: regret bound": huber.regret(end),
+        "CRCM: plays per decision k": columns.plays,
+        "CRCM: decisions": columns.decisions,
+        "CRCM: squared radius at the end": columns.radius(columns.decisions) ** 2,
+        "CRCM: regret bound": columns.regret(),
     }

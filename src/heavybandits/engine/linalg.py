@@ -89,6 +89,21 @@ def cholesky(matrix: Floats, out: Floats) -> None:
 
 
 @jitable
+def solve_cholesky(factor: Floats, b: Floats, out: Floats) -> None:
+    """out = (L L^T)^-1 b for the lower triangle L of `cholesky`."""
+    for i in range(b.size):
+        total = b[i]
+        for j in range(i):
+            total -= factor[i, j] * out[j]
+        out[i] = total / factor[i, i]
+    for i in range(b.size - 1, -1, -1):
+        total = out[i]
+        for j in range(i + 1, b.size):
+            total -= factor[j, i] * out[j]
+        out[i] = total / factor[i, i]
+
+
+@jitable
 def eigen(matrix: Floats, values: Floats, vectors: Floats) -> None:
     """Eigenvalues and eigenvectors (columns) of a symmetric matrix, destroyed, by Jacobi."""
     dim = values.size

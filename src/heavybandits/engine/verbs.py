@@ -68,6 +68,7 @@ def _method(part: type, name: str) -> Callable[..., Any]:
 
 
 mean = verb(Link.mean)
+slope = verb(Link.slope)
 draw = verb(Noise.draw)
 refresh = verb(ArmSet.refresh)
 top = verb(ArmSet.top, inline=True)

@@ -1,6 +1,5 @@
 """Many ridge regressions at once, and the one in their midst: the estimator of MENU."""
 
-import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
@@ -9,11 +8,12 @@ from ..engine.bounds import Count, Positive
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
-from ..engine.selection import median
+from ..engine.selection import medoid
 
 
 class ManyRidgesEstimate(NamedTuple):
-    """State of `ManyRidges`: column j of `thetas` is regression j; `gaps` are squared distances."""
+    """State of `ManyRidges`: column j of `thetas` is regression j; `gaps`, below its
+    diagonal, are squared distances."""
 
     region: Region
     thetas: Floats
@@ -37,33 +37,25 @@ def regress(
 
 
 @jitable
+def find_column(thetas: Floats, centre: Floats) -> int:
+    """The first column that begins as the centre does: its own, or as good a guess."""
+    for j in range(thetas.shape[1]):
+        if thetas[0, j] == centre[0]:
+            return j
+    return 0
+
+
+@jitable
 def spread_out(gaps: Floats, errors: Floats, rewards: Floats, growth: float) -> None:
-    """gaps_js = ||theta_j - theta_s||_V^2 after `regress`, from what they were before.
+    """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `regress`, from what they were before.
 
     With a = x.(theta_j - theta_s) and e = y_j - y_s - a, both V and the thetas move by rank one:
     the square grows by a^2 + 2ae + e^2 ||x||^2 = (y_j - y_s)^2 - e^2 / growth. No sum over d.
     """
     for j in range(errors.size):
-        for s in range(errors.size):
+        for s in range(j):
             reward, error = rewards[j] - rewards[s], errors[j] - errors[s]
             gaps[j, s] += reward * reward - error * error / growth
-
-
-@jitable
-def medoid(gaps: Floats, buffer: Floats, include_self: bool) -> int:
-    """The j whose median distance to the others (and to itself, if `include_self`) is least."""
-    size = gaps.shape[0]
-    best, least = 0, math.inf
-    for j in range(size):
-        count = 0
-        for s in range(size):
-            if include_self or s != j:
-                buffer[count] = math.sqrt(max(gaps[j, s], 0.0))
-                count += 1
-        middle = median(buffer, 0, count) if count > 0 else 0.0
-        if middle < least:
-            best, least = j, middle
-    return best
 
 
 class ManyRidges(NamedTuple):
@@ -97,9 +89,10 @@ class ManyRidges(NamedTuple):
         self, estimate: ManyRidgesEstimate, x: Floats, reward: float, rewards: Floats
     ) -> None:
         region, thetas, gaps, errors, buffer = estimate
+        last = find_column(thetas, region.centre)
         growth = add_observation(region, x, 1.0)
         regress(region, thetas, errors, x, rewards, growth)
         spread_out(gaps, errors, rewards, growth)
-        best = medoid(gaps, buffer, self.include_self)
+        best = medoid(gaps, buffer, errors, self.include_self, last)
         for i in range(x.size):
             region.centre[i] = thetas[i, best]

@@ -5,16 +5,19 @@ the plays seen and the rewards cut.
 """
 
 from .adaptive import AdaptiveClip
+from .leverage import LeverageClip, TailClip
 from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
 from .truncation import Clip, Raw, Truncate, TruncateByTime
 
 __all__ = [
     "AdaptiveClip",
     "Clip",
+    "LeverageClip",
     "MeanOfMedians",
     "Median",
     "MedianOfMeans",
     "Raw",
+    "TailClip",
     "TrimmedMean",
     "Truncate",
     "TruncateByTime",

@@ -1,5 +1,6 @@
 """Radii: how wide the confidence region is after t updates: the root of the papers' gamma."""
 
+from .huber import ColumnRegion, HuberRegion, PseudoHuberRegion
 from .theorems import (
     LogisticRegion,
     MedianRegion,
@@ -11,14 +12,17 @@ from .theorems import (
 from .tuned import Constant, GradientSum, Growing, Powered, Scaled
 
 __all__ = [
+    "ColumnRegion",
     "Constant",
     "GradientSum",
     "Growing",
+    "HuberRegion",
     "LogisticRegion",
     "MedianRegion",
     "MiniBatchRegion",
     "OnlineToConfidenceRegion",
     "Powered",
+    "PseudoHuberRegion",
     "Scaled",
     "SelfNormalised",
     "TruncatedRegion",

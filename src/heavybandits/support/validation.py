@@ -68,6 +68,19 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def at_least_zero(name: str, value: Any) -> float:
+    """A finite number that is not negative.
+
+    >>> at_least_zero("corruption", -1)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: corruption must be at least 0, got -1
+    """
+    number = finite_number(name, value)
+    if number < 0.0:
+        raise InvalidInput(f"{name} must be at least 0, got {_shown(value)}")
+    return number
+
+
 def fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one, such as a probability of failure.
 

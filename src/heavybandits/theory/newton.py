@@ -1,28 +1,10 @@
-"""What the theorems promise for your numbers: plain functions, nothing simulated.
-
-The symbols are those of Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized
-Linear Bandits with Heavy-tailed Rewards", NeurIPS 36. Theorems carry their printed numbers:
-1 = region of CRTM, 2 = regret of CRTM, 3 = region of CRMM, 4 = regret of CRMM.
-
-    dim        d         dimension of the arms, ||x|| <= 1
-    horizon    T         number of plays
-    moment     u or v    truncation: E|y|^(1+eps) <= u, raw; medians: E|eta|^(1+eps) <= v, central
-    kappa      kappa     smallest slope of the link on [-S, S]
-    lipschitz  L         largest slope of the link on [-S, S]
-    bound      U         largest |mean reward| on [-S, S]
-    norm       S         bound on ||theta*||
-    epsilon    eps       in (0, 1]; 1 is finite variance
-    delta      delta     probability that the promise fails (CRMM: 2 delta)
-
-All regions are SQUARED radii. `corrected=True` repairs one step of the proofs: the printed
-"triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being what holds.
-"""
+"""CRTM and CRMM: Theorems 1 to 4 of Xue et al. (2023) as functions of your numbers."""
 
 import math
 from typing import NamedTuple
 
-from .radii import Growing, MedianRegion
-from .support import validation as valid
+from ..radii import Growing, MedianRegion
+from ..support import validation as valid
 
 
 def regularisation(kappa: float) -> float:
