@@ -469,6 +469,12 @@ class SelfSetting:
         self.sizes: list[float] = []
         self.log, self.cuts = 0.0, 0
 
+    def limit(self, norm: float) -> float:
+        raise NotImplementedError
+
+    def follow(self, log: float) -> None:
+        raise NotImplementedError
+
     def clean(self, reward: float, norm: float, predicted: float) -> float:
         error = reward - predicted
         if error == 0.0:

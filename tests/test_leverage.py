@@ -1,6 +1,7 @@
 """Filters that open as more is learned: twins, bits, every finite reward, skewed noise."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import learn_kernel
 from heavybandits.filters import LeverageClip, TailClip
 
-PAIRS = {
+PAIRS: dict[str, tuple[Any, Any]] = {
     "leverage": (LeverageClip(), twins.LeverageClip()),
     "leverage, tight": (LeverageClip(0.1, 0.2, 0.25), twins.LeverageClip(0.1, 0.2, 0.25)),
     "tail": (TailClip(), twins.TailClip()),

@@ -50,7 +50,12 @@ def crhl_rows() -> dict[str, Row]:
             tuned = twins.crhl_tuned(DIM, link, *slopes(link), 0.2, 0.1, eps=eps)
             policy = hb.crhl(link=LINKS[link], horizon=T, gamma_scale=0.1, **given)
             rows[f"crhl tuned {link} {eps}"] = Row(policy, tuned)
-    lies = {"dim": DIM, "spread": 0.3, "corruption": 2.0, "link": hb.links.Logistic()}
+    lies: dict[str, Any] = {
+        "dim": DIM,
+        "spread": 0.3,
+        "corruption": 2.0,
+        "link": hb.links.Logistic(),
+    }
     twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, T=300, C=2.0)
     rows["crhl corrupted"] = Row(hb.crhl(horizon=300, **lies), twin, acts=())
     twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, C=2.0, tau0=3.0, delta=0.3)
@@ -254,7 +259,8 @@ def test_every_term_of_sigma_acted():
 def test_a_spread_may_come_with_every_reward():
     policy = hb.crhl(dim=2, spread=0.1, gamma_scale=0.1, link=hb.links.Identity())
     twin = twins.crhl_tuned(2, "Identity", 1.0, 1.0, 0.1, 0.1).estimator
-    state, rng = policy.init(), np.random.default_rng(0)
+    state: Any = policy.init()
+    rng = np.random.default_rng(0)
     for _ in range(200):
         x, nu = rng.uniform(-0.7, 0.7, size=2), float(rng.uniform(0.05, 2.0))
         y = x.sum() / 2 + nu * rng.standard_t(2.0)
@@ -268,20 +274,20 @@ def test_a_spread_may_come_with_every_reward():
 
 def test_the_spread_of_a_reward_matters():
     """Told which rewards are noisy, CRHL ends nearer to theta* than when told one number."""
-    errors = {True: [], False: []}
+    errors: dict[bool, list[float]] = {True: [], False: []}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         for told in errors:
             rng = np.random.default_rng(seed)
             policy = hb.crhl(dim=2, spread=1.0, gamma_scale=0.1, link=hb.links.Identity())
-            state = policy.init()
+            state: Any = policy.init()
             for _ in range(300):
                 x = rng.normal(size=2)
                 x /= np.linalg.norm(x)
                 nu = 0.1 if rng.random() < 0.3 else 3.0
                 state.estimate.spread[0] = nu if told else 1.0
                 policy.learn(state, x, np.array([x @ [0.6, -0.3] + nu * rng.standard_t(3.0)]))
-            errors[told].append(np.linalg.norm(state.estimate.region.centre - [0.6, -0.3]))
+            errors[told].append(float(np.linalg.norm(state.estimate.region.centre - [0.6, -0.3])))
     assert np.mean(errors[True]) < 0.5 * np.mean(errors[False])
 
 
@@ -319,7 +325,7 @@ def test_columns_agree_with_their_distances_after_a_wild_reward():
         rewards = rng.standard_t(1.5, size=6)
         rewards[t % 6] *= 1e90 if t % 10 == 0 else 1.0
         policy.learn(state, rng.uniform(-0.5, 0.5, 3), rewards)
-        estimate = state.estimate
+        estimate: Any = state.estimate
         design = estimate.region.design + estimate.region.recent
         for j in range(6):
             for s in range(j):
