@@ -1,6 +1,7 @@
 """What makes the site: formulas, docstrings, API pages, the gallery, and the check of its links."""
 
 import inspect
+import re
 import struct
 from pathlib import Path
 from typing import NamedTuple
@@ -177,6 +178,13 @@ def test_a_part_names_the_algorithms_that_use_it():
     truncate = pages["heavybandits.filters.Truncate.rst"]
     assert "Used by :py:obj:`crtm <heavybandits.crtm>`" in truncate
     assert "<heavybandits.filters.Truncate>" in pages["heavybandits.crtm.rst"]
+
+
+def test_what_a_page_leads_to_has_a_page():
+    """A link to a name that nobody documents would be plain text, without a warning."""
+    known = {full for names in api_pages.find_names().values() for full in names}
+    for name, text in api_pages.make_pages().items():
+        assert set(re.findall(r"<(heavybandits\.[\w.]+)>", text)) <= known, name
 
 
 def test_pages_of_names_that_are_gone_go_too(tmp_path):

@@ -86,7 +86,7 @@ def find_names() -> dict[str, list[str]]:
             if id(thing) not in seen:
                 pages[owner_of(full, thing)].append(full)
             seen.add(id(thing))
-    order = {f"heavybandits.{name}": i for i, name in enumerate(catalogue.CATALOGUE)}
+    order = {function_of(name): i for i, name in enumerate(catalogue.CATALOGUE)}
     pages["algorithms"].sort(key=lambda name: order.get(name, len(order)))
     return pages
 
@@ -104,15 +104,23 @@ def owner_of(full: str, thing: Any) -> str:
     raise ValueError(f"{full} has no page: name its package in OWNERS of {__file__}")
 
 
+def function_of(algorithm: str) -> str:
+    """The full name of the function that makes an algorithm of the catalogue."""
+    return f"heavybandits.{catalogue.CATALOGUE[algorithm].make.__name__}"
+
+
 def find_users(names: dict[str, list[str]]) -> dict[str, list[str]]:
     """The algorithms that use a part, and the parts of an algorithm, by full name."""
     classes = {resolve(name): name for page in names.values() for name in page if is_class(name)}
     users: dict[str, list[str]] = {}
-    for name in catalogue.CATALOGUE:
-        for part in walk(catalogue.example(name)):
+    for algorithm in catalogue.CATALOGUE:
+        function = function_of(algorithm)
+        if function not in names["algorithms"]:  # random play is a policy and no function
+            continue
+        for part in walk(catalogue.example(algorithm)):
             if type(part) in classes:
-                users.setdefault(classes[type(part)], []).append(f"heavybandits.{name}")
-                users.setdefault(f"heavybandits.{name}", []).append(classes[type(part)])
+                users.setdefault(classes[type(part)], []).append(function)
+                users.setdefault(function, []).append(classes[type(part)])
     return {name: list(dict.fromkeys(found)) for name, found in users.items()}
 
 
