@@ -9,9 +9,8 @@ from typing import Any
 from ..reporting.drawing import write_figure
 from ..reporting.outputs import Figure, Table, Verdict
 from ..reporting.page import escape, page, section, verdict_counts, verdict_groups
-from ..simulation.results import Result
 from ..support.files import replace_atomically
-from ..support.tables import Row, to_csv, to_latex
+from ..support.tables import Row, to_csv, to_latex, write_parquet
 from ..sweep.store import versions
 from .profiles import PROFILES
 from .run import Run
@@ -58,7 +57,7 @@ def write_text(path: Path, text: str) -> None:
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """All rows as Parquet."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    Result({name: [row.get(name) for row in rows] for name in columns}).to_parquet(path)
+    write_parquet({name: [row.get(name) for row in rows] for name in columns}, path)
 
 
 def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, bytes]]) -> str:

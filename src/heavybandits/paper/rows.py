@@ -25,11 +25,12 @@ COUNTS = ("regret", *Tally._fields)
 def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
     """One row per repetition and checkpoint of a simulation.
 
-    >>> made = {name: np.ones((1, 1)) for name in COUNTS}
-    >>> unfold({}, {"repetitions_from": 3, "checkpoints": [10]}, made)[0]["repetition"]
-    3
+    >>> made = {name: np.ones((1, 1)) for name in COUNTS} | {"play": np.array([10])}
+    >>> unfold({}, {"repetitions_from": 3}, made)
+    [{'repetition': 3, 'play': 10, 'regret': 1.0, 'updates': 1.0, 'projections': 1.0,
+    'truncated': 1.0}]
     """
-    first, plays = settings["repetitions_from"], settings["checkpoints"]
+    first, plays = settings["repetitions_from"], result["play"].tolist()
     return [
         named
         | {"repetition": first + r, "play": play}

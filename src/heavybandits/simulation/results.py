@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.loop import Trace
-from ..support.files import replace_atomically
 from ..support.optional import optional
+from ..support.tables import write_parquet
 from .figures import plot_regret
 
 
@@ -93,8 +93,7 @@ class Result:
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows to a Parquet file, at once or not at all."""
-        optional("pyarrow", "lab")
-        replace_atomically(Path(path), lambda target: self.to_pandas().to_parquet(target))
+        write_parquet(self.data, Path(path))
 
     def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
         """Mean regret against plays, with a band between two quantiles of the repetitions."""

@@ -5,9 +5,15 @@ import html
 import io
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from .files import replace_atomically
+from .optional import optional
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
@@ -91,6 +97,14 @@ def to_csv(rows: Rows) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()
+
+
+def write_parquet(columns: Mapping[str, Any], path: Path) -> None:
+    """Columns of equal length as a Parquet file, at once or not at all."""
+    optional("pyarrow", "lab")
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    frame = optional("pandas", "lab").DataFrame(arrays)
+    replace_atomically(path, lambda target: frame.to_parquet(target))
 
 
 def escape_latex(text: str) -> str:

@@ -45,15 +45,18 @@ def simulation_cells(
     horizon: int,
     repetitions: int,
     seed: int,
-    checkpoints: Sequence[int],
+    checkpoints: int | Sequence[int],
     label: str,
     chunk: int = 5,
     function: str = SIMULATE,
 ) -> list[Cell]:
-    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells."""
+    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
+
+    checkpoints: how many plays to report at, evenly spaced, or which.
+    """
     problem = check_problem(problem)
     common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
-    common |= {"seed": seed, "checkpoints": [int(play) for play in checkpoints]}
+    common |= {"seed": seed, "checkpoints": checkpoints}
     code, cost = code_of(function, policy, problem), horizon * (1.0 if policy.plays == 1 else 0.1)
     ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
     return [

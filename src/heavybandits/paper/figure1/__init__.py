@@ -6,7 +6,6 @@ from typing import Any
 
 from ...arms import Fixed, Frozen
 from ...simulation.problem import Problem
-from ...simulation.run import make_checkpoints
 from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
@@ -54,7 +53,7 @@ def make_group(
         horizon=horizon,
         repetitions=given["tuning_repetitions" if tuning else "repetitions"],
         seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
-        checkpoints=make_checkpoints(horizon, 1 if tuning else given["checkpoints"]).tolist(),
+        checkpoints=1 if tuning else given["checkpoints"],
         label=f"{algorithm}, {noise}, {reading}, c = {constant:g}, {phase}",
     )
     names = {"phase": phase, "reading": reading, "noise": noise, "algorithm": algorithm}

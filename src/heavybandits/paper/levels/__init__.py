@@ -52,7 +52,7 @@ def make_group(
         horizon=given["horizon"],
         repetitions=given["repetitions"],
         seed=given["seed"],
-        checkpoints=[given["horizon"]],
+        checkpoints=1,
         label=f"levels, {problem}, {noise}, {name}",
         chunk=20,
     )

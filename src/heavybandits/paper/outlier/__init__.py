@@ -5,7 +5,6 @@ from typing import Any
 
 from ...algorithms.linear import linucb
 from ...simulation.problem import Problem
-from ...simulation.run import make_checkpoints
 from ...support.tables import Row
 from ...sweep import Cell
 from ...sweep.simulation import simulation_cells
@@ -58,7 +57,7 @@ def make_group(
         horizon=horizon,
         repetitions=given["tuning_repetitions" if tuning else "repetitions"],
         seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
-        checkpoints=make_checkpoints(horizon, 1 if tuning else given["checkpoints"]).tolist(),
+        checkpoints=1 if tuning else given["checkpoints"],
         label=f"outlier, {algorithm}, {noise}, c = {constant:g}, {phase}",
         chunk=20,
     )
