@@ -12,6 +12,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # one core, before numpy is loaded
 
 import agent  # noqa: E402
+import beyond  # noqa: E402
 import cold_start  # noqa: E402
 import growth  # noqa: E402
 import peers  # noqa: E402
@@ -26,6 +27,7 @@ PARTS = {
     "agent": agent,
     "peers": peers,
     "growth": growth,
+    "beyond": beyond,
     "table2": table2,
     "whole_job": whole_job,
     "cold_start": cold_start,

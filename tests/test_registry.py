@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
-from heavybandits.algorithms.catalogue import CATALOGUE, RAW, Algorithm, example
+from heavybandits.algorithms.catalogue import CATALOGUE, RAW, SPREAD, Algorithm, example
 from heavybandits.cli.app import cli
 from heavybandits.engine.contracts import Noise
 from heavybandits.engine.parts import check_part
@@ -81,7 +81,8 @@ def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
 def test_an_algorithm_is_built_from_its_row(name):
     row, policy = CATALOGUE[name], example(name)
     assert (policy.dim, policy.plays >= 1) == (100, True)
-    assert (row.moment is not None) == ("moment" in inspect.signature(row.make).parameters)
+    told = {"moment", "spread"} & set(inspect.signature(row.make).parameters)
+    assert told == ({"spread" if row.moment == SPREAD else "moment"} if row.moment else set())
     assert (row.tuning is None) == (name == "random play")
 
 
