@@ -172,7 +172,7 @@ class Agent(Readings):
     def update_many(self, rewards: Iterable[tuple[Ticket | int, float]]) -> None:
         """Several rewards at once, in this order. If one of them is refused, none is taken."""
         with self._lock:
-            given = [_pair(pair) for pair in rewards]
+            given = _pairs(rewards)
             now, pending = self._give_up(), self._state.book.pending
             fresh: dict[int, float] = {}
             for number, reward in given:
@@ -343,13 +343,13 @@ class Agent(Readings):
         self.close()
 
 
-def _pair(pair: Any) -> tuple[int, float]:
-    """One ticket and its reward. + 0.0: a database does not tell -0.0 from 0.0."""
+def _pairs(rewards: Any) -> list[tuple[int, float]]:
+    """Tickets and their rewards. + 0.0: a database does not tell -0.0 from 0.0."""
     try:
-        ticket, reward = pair
+        pairs = [(ticket, reward) for ticket, reward in rewards]
     except (TypeError, ValueError):
-        raise InvalidInput(f"rewards must be pairs (ticket, reward), got {pair!r}") from None
-    return ticket_number(ticket), finite_number("reward", reward) + 0.0
+        raise InvalidInput(f"rewards must be pairs (ticket, reward), got {rewards!r}") from None
+    return [(ticket_number(t), finite_number("reward", y) + 0.0) for t, y in pairs]
 
 
 def load(

@@ -139,7 +139,8 @@ class Ledger:
         number = 0
         try:
             for row in rows:
-                number, event = row[0], to_event(row, state)
+                number = row[0]
+                event = to_event(row, state)
                 if event.changes is not None:
                     state = install(state, event.changes)
                 state = carry_out(state, plan(state, [event]), learn)

@@ -109,6 +109,4 @@ def follow_chain(
 
 
 def damaged(database: Database, why: str) -> LedgerError:
-    return LedgerError(
-        f"{database.path} is damaged: {why}. `heavybandits ledger repair` saves what is whole"
-    )
+    return LedgerError(f"{database.path} is damaged: {why}")
