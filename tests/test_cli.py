@@ -14,7 +14,7 @@ from heavybandits.cli.app import cli
 from heavybandits.cli.parameters import Folder, NewFile
 from heavybandits.cli.reproduce import verdict_text
 from heavybandits.paper import tails
-from heavybandits.paper.profiles import PROFILES
+from heavybandits.paper.run import PROFILES
 from heavybandits.reporting.outputs import Verdict
 
 COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "diagnose", "replay")

@@ -17,8 +17,8 @@ from heavybandits.noises import StudentT
 from heavybandits.paper.figure1 import analysis as figure1
 from heavybandits.paper.figure1 import make_problem
 from heavybandits.paper.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
-from heavybandits.paper.profiles import NAMES, PROFILES, load_experiment, settings_of
 from heavybandits.paper.roster import LINK, make_policy, setting
+from heavybandits.paper.run import NAMES, PROFILES, load_experiment, settings_of
 from heavybandits.paper.table1 import analysis as table1
 from heavybandits.paper.table1.settings import PAPER as COSTS
 from heavybandits.paper.table2 import analysis as table2
@@ -36,9 +36,8 @@ from heavybandits.sweep.simulation import SIMULATE, code_of, simulation_cells
 
 SCRIPT = """
 import json, sys
-from heavybandits.paper.profiles import NAMES
 from heavybandits.paper.report import as_json, make_report
-from heavybandits.paper.run import Runner, Stored, run_experiments
+from heavybandits.paper.run import NAMES, Runner, Stored, run_experiments
 out = sys.argv[1]
 names = [name for name in NAMES if name not in ("levels", "realdata")]
 runs = run_experiments(names, "smallest", Runner(out, jobs=1, backend="sequential", quiet=True))

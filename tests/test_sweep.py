@@ -383,7 +383,7 @@ def test_a_missing_extra_says_how_to_get_it(
 
 
 def test_leftovers_of_a_kill_are_cleared_unless_another_sweep_is_at_work(tmp_path: Path) -> None:
-    from heavybandits.sweep.folder import hold
+    from heavybandits.sweep.store import hold
 
     run(squares(1), tmp_path)
     leftover = tmp_path / "cells" / ".abc.npz.x1y2"

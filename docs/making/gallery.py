@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from heavybandits import paper
-from heavybandits.paper.profiles import NAMES
+from heavybandits.paper.run import NAMES
 
 INTRODUCTION = """# Gallery
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from ..paper.profiles import NAMES, PROFILES
 from ..paper.report import all_verdicts, as_json, make_report
-from ..paper.run import Run, Runner, Stored, run_experiments
+from ..paper.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
 from ..reporting.outputs import Verdict
 from ..support.tables import shown, to_text
 from ..sweep.backends import BACKENDS

@@ -7,5 +7,5 @@ An experiment is a package with
     analyse(rows) -> Findings               pure: tables, figures and verdicts
 
 `compute(cells, alone=False)` returns the results of cells in their order. To add an experiment,
-add a folder and its name in profiles.py.
+add a folder and its name in run.py.
 """

@@ -11,9 +11,9 @@ from ..reporting.outputs import Figure, Table, Verdict
 from ..reporting.page import escape, page, section, verdict_counts, verdict_groups
 from ..support.files import replace_atomically
 from ..support.tables import Row, to_csv, to_latex, write_parquet
+from ..support.version import __version__
 from ..sweep.store import versions
-from .profiles import PROFILES
-from .run import Run
+from .run import PROFILES, Run
 
 # Places in the palette, the same for an algorithm wherever it appears.
 COLOURS = {"CRTM": 0, "CRMM": 1, "OL2M": 2, "GLOC": 3, "OL2M_mom": 4, "GLOC_mom": 5}
@@ -106,7 +106,7 @@ def lead_html(runs: Sequence[Run], profile: str) -> str:
 
 def facts_html(runs: Sequence[Run]) -> str:
     """Versions, machine and times."""
-    made = {"python": platform.python_version()} | versions()
+    made = {"heavybandits": __version__, "python": platform.python_version()} | versions()
     times = "; ".join(f"{run.title} {run.cpu_seconds:,.0f} s" for run in runs)
     return (
         f"<p>CPU time: {escape(times)}.</p>"

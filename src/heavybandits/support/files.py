@@ -1,6 +1,7 @@
 """Files that are whole or not there."""
 
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable
@@ -48,3 +49,20 @@ def sync_folder(folder: Path) -> None:
         pass
     finally:
         os.close(handle)
+
+
+def free_bytes(path: str | Path) -> int:
+    """Bytes free where the path is or would be."""
+    path = Path(path).absolute()
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def refusal(path: str | Path, error: OSError) -> str:
+    """A path that could not be written: which, why, and how much room there is.
+
+    >>> refusal("/proc/none", OSError(28, "No space left on device"))
+    'cannot write /proc/none: No space left on device (0 bytes free)'
+    """
+    return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"

@@ -14,8 +14,7 @@ from ..support.progress import Progress
 from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
 from .cells import Cell, resolve, schedule
-from .folder import forget_failure, hold, note_failure
-from .store import cell_path, check_room, load_cell
+from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure
 from .worker import CRASHED, DONE, RAISED, UNWRITABLE, Report, compute
 
 

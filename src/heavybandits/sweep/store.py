@@ -4,12 +4,13 @@ folder/cells/<key>.npz holds what the cell computed, and the same cell gives the
 computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
+import contextlib
 import hashlib
 import io
 import json
 import math
-import shutil
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ from ..support.container import (
 )
 from ..support.container import digest as digest_of
 from ..support.errors import CellError, InvalidInput, SweepError
-from ..support.files import replace_atomically
+from ..support.files import free_bytes, refusal, replace_atomically
 from .cells import Cell
+
+try:
+    import fcntl
+except ImportError:  # Windows: leftovers stay
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT = Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
@@ -44,6 +50,54 @@ def timing_path(folder: str | Path, cell: Cell) -> Path:
 def versions() -> dict[str, str]:
     """The versions below us that a number can depend on; our own code is in the key."""
     return {"numba": numba.__version__, "numpy": np.__version__}
+
+
+# ---- the folder: made, held while a sweep runs, cleared of what a kill left behind
+
+
+@contextlib.contextmanager
+def hold(folder: str | Path) -> Iterator[None]:
+    """Make the folder, and clear it if no other sweep is at work in it."""
+    folder = Path(folder)
+    try:
+        for name in ("cells", "timings"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise SweepError(refusal(error.filename or folder, error)) from error
+    try:
+        if fcntl is not None:
+            _clear(folder, handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _clear(folder: Path, handle: int) -> None:
+    """Remove unfinished files; with another sweep here they may be its own, and stay."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for leftover in [*folder.glob("cells/.*.npz.*"), *folder.glob("timings/.*.json.*")]:
+            leftover.unlink(missing_ok=True)
+    except OSError:
+        pass
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_SH)
+
+
+def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
+    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+
+    `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
+    """
+    sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
+    mean = math.fsum(sizes) / len(sizes) if sizes else assumed
+    needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
+    free = free_bytes(folder)
+    if free < needed:
+        raise SweepError(
+            f"{folder}: {missing} cells need about {needed} bytes, and {free} bytes are free"
+        )
 
 
 # ---- writing
@@ -180,27 +234,25 @@ def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
     return total.hexdigest()
 
 
-# ---- room on the disk
+# ---- cells that were given up
 
 
-def free_bytes(path: str | Path) -> int:
-    """Bytes free where the path is or would be."""
-    path = Path(path).absolute()
-    while not path.exists():
-        path = path.parent
-    return shutil.disk_usage(path).free
+def failure_path(folder: Path, cell: Cell) -> Path:
+    return folder / "failed" / f"{cell.key}.json"
 
 
-def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
-    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+def note_failure(folder: Path, cell: Cell, error: str) -> None:
+    """Leave a note about a cell that was given up; the next run tries it again all the same."""
+    path = failure_path(folder, cell)
+    note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
+    text = canonical(note | {"code": cell.code, "error": error}).encode()
+    try:
+        path.parent.mkdir(exist_ok=True)
+        replace_atomically(path, lambda temporary: temporary.write_bytes(text))
+    except OSError as problem:
+        raise SweepError(refusal(path, problem)) from problem
 
-    `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
-    """
-    sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
-    mean = math.fsum(sizes) / len(sizes) if sizes else assumed
-    needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
-    free = free_bytes(folder)
-    if free < needed:
-        raise SweepError(
-            f"{folder}: {missing} cells need about {needed} bytes, and {free} bytes are free"
-        )
+
+def forget_failure(folder: Path, cell: Cell) -> None:
+    """The cell was computed after all."""
+    failure_path(folder, cell).unlink(missing_ok=True)

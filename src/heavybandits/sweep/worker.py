@@ -10,10 +10,10 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass
-from typing import Any
 
+from ..support.files import refusal
 from .cells import Cell, resolve
-from .store import cell_path, free_bytes, write_cell
+from .store import cell_path, write_cell
 
 DONE, RAISED, CRASHED, UNWRITABLE = "done", "raised", "crashed", "unwritable"
 
@@ -43,15 +43,6 @@ def compute(cell: Cell, folder: str) -> Report:
     except Exception:
         return Report(RAISED, traceback.format_exc())
     return Report(DONE)
-
-
-def refusal(path: Any, error: OSError) -> str:
-    """A path that could not be written: which, why, and how much room there is.
-
-    >>> refusal("/proc/none", OSError(28, "No space left on device"))
-    'cannot write /proc/none: No space left on device (0 bytes free)'
-    """
-    return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"
 
 
 def machine() -> dict[str, str]:
