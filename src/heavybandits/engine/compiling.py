@@ -1,18 +1,22 @@
 """Compiling, in one guarded place.
 
-numba's disk cache does not see an edit in another file, so a compiled entry closes over a stamp: a
-hash of its own sources and of those of its parts (sources.py). A cache that cannot
-be read or written must never stop a user, so any failure of it falls back to compiling in memory.
+A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp:
+a hash of its own sources and of those of its parts (sources.py). A cache that cannot be read or
+written must never stop a user, so any failure of it falls back to compiling in memory.
 """
 
+import functools
 import sys
 import threading
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof
 
+from .cache import KernelCache
 from .parts import classes_of
 from .sources import digest, source_file
 
@@ -53,15 +57,29 @@ _OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 
 def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
     """`function` compiled for this signature, through the disk cache if that works."""
-    # The stamp in the name gives each a cache index of its own: numba cannot open an index
-    # that mentions a class of a module that this process does not have.
+    # Two kernels of one name from the disk must not share their symbols.
     function.__qualname__ = f"{function.__qualname__}.{stamp[:16]}"
+    dispatcher = njit(**_OPTIONS)(function)
+    dispatcher._cache = cache = KernelCache(function, stamp)
     try:
-        dispatcher = njit(cache=True, **_OPTIONS)(function)
         dispatcher.compile(signature)
+        dispatcher.overloads[signature].entry_point  # noqa: B018
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
-        return _in_memory(function, signature)
+        dispatcher = _in_memory(function, signature)
+    if cache.refused is not None:
+        _warn_refused(cache.refused)
     return dispatcher
+
+
+@functools.cache
+def _warn_refused(place: Path) -> None:
+    """Say once what to do about a cache that others could have written."""
+    warnings.warn(
+        f"{place} belongs to somebody else or can be written by others, so no compiled code is "
+        f"taken from it and every start compiles anew: make it yours alone (chown, chmod go-w), or "
+        "set NUMBA_CACHE_DIR to a folder that is",
+        stacklevel=2,
+    )
 
 
 def _compile(function: Function, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
