@@ -9,6 +9,15 @@ import math
 from .arrays import Floats
 from .jitable import jitable
 
+LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
+LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
+
+
+@jitable
+def bounded(number: float) -> float:
+    """The number, or the nearest one in [-LARGEST, LARGEST]; LARGEST for one that is none."""
+    return max(number, -LARGEST) if number < LARGEST else LARGEST
+
 
 @jitable
 def dot(a: Floats, b: Floats) -> float:
@@ -57,10 +66,23 @@ def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
 
 
 @jitable
-def invert(matrix: Floats, out: Floats, factor: Floats) -> None:
-    """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch."""
+def trace(matrix: Floats) -> float:
+    """The sum of the diagonal."""
+    total = 0.0
+    for i in range(matrix.shape[0]):
+        total += matrix[i, i]
+    return total
+
+
+@jitable
+def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
+    """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch.
+
+    False, and `out` is left alone, if M is not positive definite in all its digits.
+    """
     dim = matrix.shape[0]
-    cholesky(matrix, factor)
+    if not cholesky(matrix, factor):
+        return False
     for column in range(dim):
         for i in range(column, dim):
             total = 1.0 if i == column else 0.0
@@ -75,17 +97,45 @@ def invert(matrix: Floats, out: Floats, factor: Floats) -> None:
     for i in range(dim):
         for j in range(i):
             out[j, i] = out[i, j]
+    return True
 
 
 @jitable
-def cholesky(matrix: Floats, out: Floats) -> None:
-    """The lower triangle L of M = L L^T."""
+def cholesky(matrix: Floats, out: Floats) -> bool:
+    """The lower triangle L of M = L L^T; False if rounding leaves no digit of one of its pivots."""
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
             total = matrix[i, j]
             for k in range(j):
                 total -= out[i, k] * out[j, k]
-            out[i, j] = math.sqrt(total) if i == j else total / out[j, j]
+            if i > j:
+                out[i, j] = total / out[j, j]
+            elif total > LOST * matrix[i, i]:
+                out[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@jitable
+def invert_spectrum(
+    matrix: Floats, floor: float, out: Floats, values: Floats, vectors: Floats
+) -> None:
+    """out = M^-1 of a symmetric M, destroyed, none of whose eigenvalues is below `floor`.
+
+    What rounding has made of the smallest eigenvalues counts as the floor, so that the inverse is
+    positive definite whatever M is. Several times slower than `invert`.
+    """
+    eigen(matrix, values, vectors)
+    dim = values.size
+    for i in range(dim):
+        for j in range(dim):
+            out[i, j] = 0.0
+    for k in range(dim):
+        scale = 1.0 / max(values[k], floor)
+        for i in range(dim):
+            for j in range(dim):
+                out[i, j] += scale * vectors[i, k] * vectors[j, k]
 
 
 @jitable
