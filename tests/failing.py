@@ -42,8 +42,8 @@ class Written:
 class Failing:
     """While it is entered, call number `k` raises OSError(code); -1 fails none, and counts them.
 
-    With `lasting` all later ones fail too. A failing call is not made, but `unlink` and `close` are:
-    a disk that keeps names and files for ever is another fault than one that takes no more.
+    With `lasting` all later ones fail too. A call that fails is not made, other than `unlink` and
+    `close`: a disk that keeps names for ever is another fault than one that takes no more.
     """
 
     def __init__(self, k: int, code: int, lasting: bool = False) -> None:

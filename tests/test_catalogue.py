@@ -469,7 +469,7 @@ def test_tofu_is_its_twin_however_long_the_arms(length):
     more of its root than that leaves.
     """
     dim, horizon, rng = 4, 200, np.random.default_rng(4)
-    policy = baselines.tofu(dim=dim, horizon=horizon, moment=3.0)
+    policy = hb.tofu(dim=dim, horizon=horizon, moment=3.0)
     twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 3.0, 1.0, DELTA))
     state = policy.init()
     for t in range(horizon):

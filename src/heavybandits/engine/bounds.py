@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..support.errors import InvalidInput
-from ..support.validation import SMALLEST_FRACTION, finite_array, finite_number, whole
+from ..support.validation import LARGEST, SMALLEST, finite_array, finite_number, whole
 from .arrays import Floats
 
 LARGEST_WHOLE = (1 << 63) - 1  # what compiled code holds
@@ -53,8 +53,9 @@ class Array(NamedTuple):
 Count = Annotated[int, Interval(1)]  # of what an array or a loop holds
 Index = Annotated[int, Interval(0)]
 Positive = Annotated[float, Interval(0.0, ends="(]")]
+Weight = Annotated[float, Interval(SMALLEST, LARGEST)]  # in V: both V and V^-1 are finite
 NonNegative = Annotated[float, Interval(0.0)]
-Fraction = Annotated[float, Interval(SMALLEST_FRACTION, 1.0, "[)")]
+Fraction = Annotated[float, Interval(SMALLEST, 1.0, "[)")]
 Share = Annotated[float, Interval(0.0, 1.0)]
 Point = Annotated[Floats, Array(1, LARGEST_FEATURE)]
 Features = Annotated[Floats, Array(2, LARGEST_FEATURE)]

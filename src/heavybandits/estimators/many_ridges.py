@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
@@ -78,7 +78,7 @@ class ManyRidges(NamedTuple):
 
     dim: Count
     plays: Count
-    penalty: Positive
+    penalty: Weight
     include_self: bool = False
 
     def init(self) -> ManyRidgesEstimate:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Positive, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.layout import zeros
 from ..engine.linalg import bounded, dot, subtract
@@ -41,7 +41,7 @@ class OnlineToConfidence(NamedTuple):
     dim: Count
     link: Link
     kappa: Positive
-    penalty: Positive
+    penalty: Weight
     projection: Projection
 
     def init(self) -> OnlineToConfidenceEstimate:

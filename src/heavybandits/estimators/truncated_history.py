@@ -7,7 +7,7 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive, Share
+from ..engine.bounds import Count, Positive, Share, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.linalg import norm
@@ -129,7 +129,7 @@ class TruncatedHistory(NamedTuple):
 
     dim: Count
     capacity: Count
-    penalty: Positive
+    penalty: Weight
     scale: Positive
     power: Share
 
