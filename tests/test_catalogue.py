@@ -471,7 +471,7 @@ def test_tofu_is_its_twin_however_long_the_arms(length):
     dim, horizon, rng = 4, 200, np.random.default_rng(4)
     policy = hb.tofu(dim=dim, horizon=horizon, moment=3.0)
     twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 3.0, 1.0, DELTA))
-    state = policy.init()
+    state: Any = policy.init()
     for t in range(horizon):
         x = rng.normal(size=dim)
         x *= length / np.linalg.norm(x)

@@ -119,6 +119,17 @@ def test_an_edited_part_of_ours_misses_and_gives_the_new_number(machine, expecte
     assert machine.run() == {**edited, "hits": 1, "values": expected}
 
 
+def test_an_edit_while_a_process_runs_is_not_taken_for_what_it_runs(machine, expected):
+    """The process goes on with what it imported; the next one must not find that under the edit."""
+    path = machine.site / "heavybandits" / "engine" / "streams.py"
+    edit = f"p = __import__('pathlib').Path({str(path)!r}); t = p.read_text()\n"
+    edit += "p.write_text(t.replace('2.0**-52', '2.0**-53'))\n"
+    assert machine.run(edit + OURS)["values"] == expected
+    later = machine.run()
+    assert later["hits"] == 0
+    assert later["values"] != expected
+
+
 def test_a_module_of_the_users_is_cached_and_an_edit_is_seen(machine):
     module = machine.mine / "mine.py"
     module.write_text(RAMP.format(offset="0.0"))

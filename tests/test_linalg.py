@@ -328,12 +328,12 @@ def test_the_inverse_stays_one_where_cholesky_fails(case):
     region = make_region(5, penalty)
     widen_many(region, arms, order, 1.0)
     assert all(np.isfinite(array).all() for array in region)
-    assert region.counts[FALLBACKS] > 0
-    assert np.linalg.eigvalsh(region.inverse)[0] > -1e-15 / penalty
+    assert 0 < region.counts[FALLBACKS] <= updates
+    assert np.linalg.eigvalsh(region.inverse)[0] > -1e-14 / penalty
     np.testing.assert_array_equal(region.recent, region.recent.T)
     counts = np.bincount(order)
     for x in (*arms, np.eye(5)[0]):
-        assert measure(region, x) < 20 * exact_width(arms, counts, penalty, x)
+        assert 0.1 < measure(region, x) / exact_width(arms, counts, penalty, x) < 10.0
 
 
 def test_arms_that_are_only_long_cost_no_digit():
@@ -357,14 +357,14 @@ def test_ordinary_arms_never_fall_back():
 
 
 @given(seed=SEEDS, dim=DIMS, decades=st.floats(0, 40))
-def test_an_inverse_by_eigenvalues_is_positive_definite_whatever_the_matrix(seed, dim, decades):
+def test_an_inverse_by_pivots_is_positive_definite_whatever_the_matrix(seed, dim, decades):
     rng = np.random.default_rng(seed)
     matrix = positive_definite(rng, dim, decades)
-    work, out, values, vectors = matrix.copy(), *(np.full((dim, dim), np.nan) for _ in range(3))
-    linalg.invert_spectrum(work, 0.5, out, values[0], vectors)
-    spectrum = np.linalg.eigvalsh(out)
-    assert spectrum[0] > -1e-14
-    assert spectrum[-1] <= 2.0 + 1e-12
+    out, done = np.full((dim, dim), np.nan), np.full(dim, np.nan)
+    linalg.invert_pivoted(matrix, 0.5, out, done)
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(out, out.T)
+    assert np.linalg.eigvalsh(out)[0] > -1e-14 * np.abs(out).max()
     if decades < 4:
         np.testing.assert_allclose(out @ matrix, np.eye(dim), atol=1e-8)
 

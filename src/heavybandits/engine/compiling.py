@@ -18,7 +18,7 @@ from numba import config, njit, typeof
 
 from .cache import KernelCache
 from .parts import classes_of
-from .sources import digest, source_file
+from .sources import digest, edited, source_file
 
 Function = Callable[..., Any]
 
@@ -36,8 +36,12 @@ def is_cacheable(part: type) -> bool:
 
 def stamp_of(factory: Any, *values: Any) -> str:
     """A hash of all the sources that can change what this kernel computes with these parts."""
-    modules = {base.__module__ for part in classes_of(values) for base in part.__mro__}
-    return digest(modules | {factory.__module__})
+    return digest(_modules(factory, *values))
+
+
+def _modules(factory: Any, *values: Any) -> set[str]:
+    parts = {base.__module__ for part in classes_of(values) for base in part.__mro__}
+    return parts | {factory.__module__}
 
 
 Factory = Callable[[str], Function]
@@ -82,10 +86,11 @@ def _warn_refused(place: Path) -> None:
     )
 
 
-def _compile(function: Function, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
-    if all(is_cacheable(part) for part in classes_of(arguments)):
-        return _guarded(function, signature, stamp)
-    return _in_memory(function, signature)
+def _compile(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
+    findable = all(is_cacheable(part) for part in classes_of(arguments))
+    if findable and not edited(_modules(factory, *arguments)):
+        return _guarded(factory(stamp), signature, stamp)
+    return _in_memory(factory(stamp), signature)
 
 
 def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
@@ -113,5 +118,5 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     key = (factory, stamp, signature)
     with _lock:
         if key not in _dispatchers:
-            _dispatchers[key] = _compile(factory(stamp), signature, stamp, arguments)
+            _dispatchers[key] = _compile(factory, signature, stamp, arguments)
         return _dispatchers[key].overloads[signature].entry_point

@@ -7,7 +7,7 @@ uncompiled runs give the same bits.
 import math
 
 from .arrays import Floats
-from .jitable import jitable
+from .jitable import jitable, outlined
 
 LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
 LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
@@ -66,15 +66,6 @@ def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
 
 
 @jitable
-def trace(matrix: Floats) -> float:
-    """The sum of the diagonal."""
-    total = 0.0
-    for i in range(matrix.shape[0]):
-        total += matrix[i, i]
-    return total
-
-
-@jitable
 def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
     """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch.
 
@@ -117,25 +108,40 @@ def cholesky(matrix: Floats, out: Floats) -> bool:
     return True
 
 
-@jitable
-def invert_spectrum(
-    matrix: Floats, floor: float, out: Floats, values: Floats, vectors: Floats
-) -> None:
-    """out = M^-1 of a symmetric M, destroyed, none of whose eigenvalues is below `floor`.
+@outlined
+def invert_pivoted(matrix: Floats, floor: float, out: Floats, done: Floats) -> None:
+    """out = M^-1 of a symmetric M >= `floor` I that is too badly conditioned for `invert`.
 
-    What rounding has made of the smallest eigenvalues counts as the floor, so that the inverse is
-    positive definite whatever M is. Several times slower than `invert`.
+    By sweeps, the largest pivot first. What rounding has left of the last ones is noise: there M
+    counts as `floor` I, which makes the inverse too large rather than too small. `done` is scratch.
     """
-    eigen(matrix, values, vectors)
-    dim = values.size
+    dim = matrix.shape[0]
     for i in range(dim):
+        done[i] = 0.0
         for j in range(dim):
-            out[i, j] = 0.0
-    for k in range(dim):
-        scale = 1.0 / max(values[k], floor)
+            out[i, j] = matrix[i, j]
+    for _ in range(dim):
+        p = -1
+        for i in range(dim):
+            if done[i] == 0.0 and (p < 0 or out[i, i] > out[p, p]):
+                p = i
+        if not out[p, p] > max(LOST * matrix[p, p], 0.5 * floor):
+            for i in range(dim):
+                for j in range(dim):
+                    if done[i] == 0.0 and done[j] == 0.0:
+                        out[i, j] = floor if i == j else 0.0
+        pivot, done[p] = 1.0 / out[p, p], 1.0
         for i in range(dim):
             for j in range(dim):
-                out[i, j] += scale * vectors[i, k] * vectors[j, k]
+                if i != p and j != p:
+                    out[i, j] -= out[i, p] * out[j, p] * pivot  # symmetric in every bit
+        for i in range(dim):
+            out[i, p] *= pivot
+            out[p, i] = out[i, p]
+        out[p, p] = -pivot
+    for i in range(dim):
+        for j in range(dim):
+            out[i, j] = -out[i, j]
 
 
 @jitable

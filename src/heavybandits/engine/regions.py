@@ -9,7 +9,7 @@ from .arrays import Floats, Integers
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .linalg import add_outer, dot, invert, invert_spectrum, subtract, trace
+from .linalg import add_outer, dot, invert, invert_pivoted, subtract
 from .projections import ROWS
 
 # places in Region.numbers
@@ -83,10 +83,11 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     add_outer(region.recent, weight, x)
     if growth * ROUNDING > region.numbers[NOISE]:
         region.numbers[NOISE] = growth * ROUNDING
-    if is_lost(region, weight):
+    square = region.numbers[SQUARE]
+    if not (weight * square > region.numbers[NOISE] or square == 0.0):
         growth = invert_anew(region, x, weight)
     elif region.counts[UPDATES] % REPAIR_EVERY == 0:
-        repair(region)
+        region.counts[FALLBACKS] += 0 if repair(region) else 1
     else:
         region.numbers[SHRINK] = weight / growth
         add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
@@ -97,21 +98,12 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     return growth
 
 
-@jitable
-def is_lost(region: Region, weight: float) -> bool:
-    """Whether rounding may have made all of ||x||^2_{V^-1}, or made it negative.
-
-    Then V^-1 may be indefinite, and rank-one steps would make that grow without end.
-    """
-    square = region.numbers[SQUARE]
-    return not (weight * square > region.numbers[NOISE] or square == 0.0)
-
-
 @outlined
 def invert_anew(region: Region, x: Floats, weight: float) -> float:
-    """The end of an update whose V^-1 x cannot be trusted: V^-1 from V, and V^-1 x from that.
+    """The end of an update where rounding may have made all of ||x||^2_{V^-1}, or its sign.
 
-    With V widened already, ||x||^2_{V^-1} and V^-1 x are smaller than before by `growth`.
+    Then V^-1 may be indefinite, and rank-one steps would make that grow without end. So V^-1 comes
+    from V, and V^-1 x from that: with V widened already, it is smaller than before by `growth`.
     """
     region.counts[FALLBACKS] += 1
     repair(region)
@@ -124,31 +116,24 @@ def invert_anew(region: Region, x: Floats, weight: float) -> float:
 
 
 @outlined
-def repair(region: Region) -> None:
-    """Sum up V and invert it anew: by Cholesky, or where that fails by its eigenvalues."""
+def repair(region: Region) -> bool:
+    """Sum up V and invert it anew: by Cholesky, or, and then False, by the largest pivots."""
     region.numbers[SHRINK] = 0.0
     for i in range(region.centre.size):
         for j in range(region.centre.size):
             region.design[i, j] += region.recent[i, j]
             region.recent[i, j] = 0.0
-    if not invert(region.design, region.inverse, region.scratch):
-        region.counts[FALLBACKS] += 1
-        invert_by_eigenvalues(region)
-    squares = trace(region.design) / region.counts[UPDATES]  # weight ||x||^2 of a typical arm
-    region.numbers[NOISE] = ROUNDING * squares * trace(region.inverse)
-
-
-@outlined
-def invert_by_eigenvalues(region: Region) -> None:
-    """V^-1 of a V that is singular in double precision; `recent`, which is zero, is scratch."""
+    sound = invert(region.design, region.inverse, region.scratch)
+    if not sound:
+        floor, done = region.numbers[FLOOR], region.scratch[0]
+        invert_pivoted(region.design, floor, region.inverse, done)
+    design, inverse = 0.0, 0.0
     for i in range(region.centre.size):
-        for j in range(region.centre.size):
-            region.recent[i, j] = region.design[i, j]
-    values, vectors = region.scratch[0], region.scratch[ROWS:]
-    invert_spectrum(region.recent, region.numbers[FLOOR], region.inverse, values, vectors)
-    for i in range(region.centre.size):
-        for j in range(region.centre.size):
-            region.recent[i, j] = 0.0
+        design += region.design[i, i]
+        inverse += region.inverse[i, i]
+    typical = design / region.counts[UPDATES]  # weight ||x||^2 of an arm
+    region.numbers[NOISE] = ROUNDING * typical * inverse
+    return sound
 
 
 @jitable

@@ -123,16 +123,9 @@ def pick(view: View, width: float) -> int:
     arm = 0
     while view.widths[arm] < best:
         arm += 1
-    if view.penalty[arm] != 0.0:
-        arm = first_offered(view)
+    if view.penalty[arm] != 0.0:  # no index is a number: the lowest arm on offer
+        arm = 0
+        while view.penalty[arm] != 0.0:
+            arm += 1
     take(view, arm)
-    return arm
-
-
-@outlined
-def first_offered(view: View) -> int:
-    """The lowest arm on offer: what is left where no index is a number."""
-    arm = 0
-    while view.penalty[arm] != 0.0:
-        arm += 1
     return arm

@@ -18,7 +18,7 @@ from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
-from ..engine.linalg import dot, invert, invert_spectrum, norm, trace
+from ..engine.linalg import dot, invert, invert_pivoted, norm
 from ..engine.regions import REPAIR_EVERY, Region
 
 DIGITS = 30.0  # -ln of the relative error asked for
@@ -112,7 +112,7 @@ def make_root(dim: int, penalty: float, updates: int) -> Root:
         shifts=np.concatenate([shifts for shifts, _ in nodes]),
         weights=np.concatenate([weights for _, weights in nodes]),
         direction=zeros(dim),
-        scratch=zeros(dim + 1, dim),
+        scratch=zeros(dim, dim),
         node_set=zeros(1, dtype=np.int64),
     )
 
@@ -142,8 +142,9 @@ def extend_root(
     That is its Frobenius norm; that of all of V^-1/2, which only shrinks, if that is made anew.
     `top` is how far the first set of nodes reaches.
     """
-    largest = trace(region.design) + trace(region.recent) - (x.size - 1) * penalty
-    outgrown = False
+    largest, outgrown = penalty, False
+    for i in range(x.size):
+        largest += region.design[i, i] + region.recent[i, i] - penalty
     while root.node_set[0] < RANGES - 1 and largest > top * STRETCH ** root.node_set[0]:
         root.node_set[0] += 1
         outgrown = True
@@ -207,9 +208,7 @@ def repair_root(root: Root, region: Region, penalty: float) -> None:
     for j in range(shifts.size):
         load_shifted(root.change, region, shifts[j])
         if not invert(root.change, root.inverses[j], root.scratch):
-            values, vectors = root.scratch[0], root.scratch[1 : dim + 1]
-            floor = penalty + shifts[j]
-            invert_spectrum(root.change, floor, root.inverses[j], values, vectors)
+            invert_pivoted(root.change, penalty + shifts[j], root.inverses[j], root.direction)
         for i in range(dim):
             for k in range(dim):
                 root.root[i, k] += weights[j] * root.inverses[j][i, k]
