@@ -384,7 +384,7 @@ def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name
         (lambda: hb.linucb(dim=3, radius=1.0, noise_scale=0.0), "noise_scale must be positive"),
         (lambda: hb.linucb(dim=3, radius=1.0, norm=-1.0), "norm must be positive"),
         (lambda: hb.linucb(dim=3, delta=0.0), "delta must lie"),
-        (lambda: hb.linucb(dim=3, radius=1e300), "radius must be at most 1e150"),
+        (lambda: hb.linucb(dim=3, radius=1e300), "radius must lie in"),
     ],
 )
 def test_other_bad_constants_are_refused(call, words):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import heavybandits as hb
+from heavybandits.engine.cache import read_checked, write_checked
 from heavybandits.engine.compiling import is_cacheable, stamp_of
 from heavybandits.engine.kernels import learn_kernel
 
@@ -20,7 +22,7 @@ SCRIPT = """
 import json, sys
 import numpy as np
 import heavybandits as hb
-from heavybandits import compiling
+from heavybandits.engine import compiling
 from heavybandits.engine.kernels import noise_kernel
 {setup}
 key, out = np.uint64(1), np.zeros(3)
@@ -53,15 +55,24 @@ class Machine:
             PACKAGE, self.site / "heavybandits", ignore=shutil.ignore_patterns("__pycache__")
         )
 
-    def run(self, setup: str = OURS, before: list[str] | None = None, **environment: str):
-        """The result of the script in a process of its own; `before` are commands to prefix."""
+    def run(
+        self,
+        setup: str = OURS,
+        before: list[str] | None = None,
+        warned: str = "",
+        **environment: str,
+    ):
+        """The result of the script in a process of its own; `before` are commands to prefix.
+
+        `warned` is what its standard error says: once, or if empty, nothing at all.
+        """
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "PYTHON"))}
         kept |= {"HOME": str(self.home), "PYTHONPATH": f"{self.site}:{self.mine}"}
         kept |= {"PYTHONDONTWRITEBYTECODE": "1", **environment}
         command = [*(before or []), sys.executable, "-c", SCRIPT.format(setup=setup)]
         ended = subprocess.run(command, env=kept, cwd=self.mine, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
-        assert ended.stderr == ""
+        assert ended.stderr.count(warned) == 1 if warned else ended.stderr == ""
         answer = json.loads(ended.stdout)
         assert answer["package"].startswith(str(self.site))
         return answer
@@ -88,14 +99,16 @@ def test_a_second_process_hits_and_a_touched_file_does_not_matter(machine, expec
     first, second = machine.run(), machine.run()
     assert (first["hits"], second["hits"]) == (0, 1)
     assert first["values"] == second["values"] == expected
-    for path in (machine.site / "heavybandits").glob("*.py"):
+    for path in (machine.site / "heavybandits").rglob("*.py"):
         os.utime(path, (1, 1))
     assert machine.run()["hits"] == 1
 
 
 def test_an_edited_part_of_ours_misses_and_gives_the_new_number(machine, expected):
     machine.run()
-    path = machine.site / "heavybandits" / "streams.py"  # not the kernel's file, nor the part's
+    path = (
+        machine.site / "heavybandits" / "engine" / "streams.py"
+    )  # not the kernel's file, nor the part's
     text = path.read_text()
     assert "+ 0.5) * 2.0**-52" in text
     path.write_text(text.replace("+ 0.5) * 2.0**-52", "+ 0.5) * 2.0**-53"))
@@ -104,6 +117,17 @@ def test_an_edited_part_of_ours_misses_and_gives_the_new_number(machine, expecte
     assert edited["values"] != expected
     path.write_text(text)
     assert machine.run() == {**edited, "hits": 1, "values": expected}
+
+
+def test_an_edit_while_a_process_runs_is_not_taken_for_what_it_runs(machine, expected):
+    """The process goes on with what it imported; the next one must not find that under the edit."""
+    path = machine.site / "heavybandits" / "engine" / "streams.py"
+    edit = f"p = __import__('pathlib').Path({str(path)!r}); t = p.read_text()\n"
+    edit += "p.write_text(t.replace('2.0**-52', '2.0**-53'))\n"
+    assert machine.run(edit + OURS)["values"] == expected
+    later = machine.run()
+    assert later["hits"] == 0
+    assert later["values"] != expected
 
 
 def test_a_module_of_the_users_is_cached_and_an_edit_is_seen(machine):
@@ -208,15 +232,107 @@ def test_a_disk_that_takes_no_more(machine, expected):
     assert machine.run()["values"] == expected
 
 
-def test_damaged_cache_files(machine, expected):
+# ---- files that are not what they were
+
+
+def flipped(whole: bytes, place: int) -> bytes:
+    """One bit of these bytes turned round."""
+    changed = bytearray(whole)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def test_damaged_cache_files_are_compiled_anew(machine, expected):
+    """D6: 68 of 364 bit flips crashed every start, and one gave other numbers."""
     machine.run()
-    for path in machine.cached():
-        whole = path.read_bytes()
-        for damaged in (whole[: len(whole) // 2], b"\x80garbage"):
-            path.write_bytes(damaged)
-            assert machine.run()["values"] == expected
-        path.write_bytes(whole)
+    (path,) = machine.cached()
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], flipped(whole, 4 * len(whole))):
+        path.write_bytes(damaged)
+        assert (answer := machine.run())["values"] == expected
+        assert answer["hits"] == 0
     assert machine.run()["hits"] == 1
+
+
+def test_no_flipped_bit_is_overlooked(tmp_path):
+    """D6, without a process for each: every bit, every length, another key, another name."""
+    path, key = tmp_path / "kernels" / "play.nbc", b"play for Logistic"
+    write_checked(path, key, b"machine code")
+    whole = path.read_bytes()
+    damaged = [flipped(whole, place) for place in range(8 * len(whole))]
+    damaged += [whole[:size] for size in range(len(whole))] + [whole + b"\0"]
+    for data in damaged:
+        path.write_bytes(data)
+        assert read_checked(path, key) is None
+        assert not path.exists()
+    path.write_bytes(whole)
+    assert read_checked(path, key) == b"machine code"
+    assert read_checked(path, b"play for Probit") is None
+
+
+def test_a_file_in_the_place_of_another_is_not_used(machine, expected):
+    """D6: a swapped file raised KeyError outside the guard."""
+    machine.run()
+    ours = set(machine.cached())
+    other = "noise = hb.noises.Laplace(1.0)"
+    laplace = machine.run(other)["values"]
+    (theirs,) = set(machine.cached()) - ours
+    (ours,) = ours
+    first, second = ours.read_bytes(), theirs.read_bytes()
+    ours.write_bytes(second)
+    theirs.write_bytes(first)
+    assert machine.run() == {**machine.run(), "hits": 0, "values": expected}
+    assert machine.run(other)["values"] == laplace
+
+
+def test_a_file_of_others_runs_no_code(machine, expected, tmp_path):
+    """D6: cached kernels are pickles, and a pickle does what it says."""
+    machine.run()
+    marker = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(marker),)
+
+    for path in machine.cached():
+        path.write_bytes(pickle.dumps(Bomb()))
+    assert machine.run()["values"] == expected
+    assert not marker.exists()
+
+
+def opened(path: Path) -> None:
+    path.chmod(path.stat().st_mode | 0o022)
+
+
+def given_away(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 12345, 12345)
+
+
+@pytest.mark.parametrize("spoil", [opened, given_away])
+@pytest.mark.parametrize("level", [0, 1, 2], ids=["file", "folder", "above"])
+def test_what_others_could_have_written_is_refused(machine, expected, tmp_path, spoil, level):
+    """D6: code ran from a cache folder that others could write."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    machine.run(NUMBA_CACHE_DIR=str(cache))
+    (path,) = cache.rglob("*.nbc")
+    place = [path, path.parent, cache][level]
+    spoil(place)
+    if spoil is given_away and level == 2:
+        assert machine.run(NUMBA_CACHE_DIR=str(cache))["hits"] == 1  # what is in it is ours alone
+        return
+    for _ in range(2):
+        answer = machine.run(NUMBA_CACHE_DIR=str(cache), warned=f"{place} belongs to somebody else")
+        assert (answer["hits"], answer["values"]) == (0, expected)
+
+
+def test_kernels_on_disk_are_for_their_owner_alone(machine):
+    machine.run()
+    (path,) = machine.cached()
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
 
 
 # ---- what a stamp sees

@@ -1,5 +1,7 @@
 """Loops over matrices against numpy; the projection against its KKT conditions and brentq."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,14 @@ from numba import njit
 
 import heavybandits as hb
 import naive
-from heavybandits import parts as linalg
-from heavybandits.parts import add_observation, log_volume, make_region, measure
+from heavybandits.engine import blocked, linalg, selection
+from heavybandits.engine.regions import (
+    FALLBACKS,
+    add_observation,
+    log_volume,
+    make_region,
+    measure,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 DIMS = st.integers(1, 7)
@@ -32,10 +40,10 @@ def test_products_equal_numpy(seed, dim, size):
     assert linalg.dot(a, b) == pytest.approx(a @ b, rel=1e-12, abs=1e-12)
     assert linalg.norm(a) == pytest.approx(np.linalg.norm(a), rel=1e-12)
     out = np.full(size, np.nan)
-    linalg.combine(rows, a, out)
+    blocked.combine(rows, a, out)
     np.testing.assert_allclose(out, a @ rows, rtol=1e-12, atol=1e-12)
     out, above, below = (np.full(size, np.nan) for _ in range(3))
-    linalg.squares(rows, matrix, out, above, below)
+    blocked.squares(rows, matrix, out, above, below)
     np.testing.assert_allclose(out, np.diag(rows.T @ matrix @ rows), rtol=1e-11)
     changed = matrix.copy()
     linalg.add_outer(changed, -0.3, a)
@@ -75,27 +83,27 @@ def test_ranks_and_medians_of_any_stretch(values, data):
     stop = data.draw(st.integers(start + 1, len(values)))
     rank = data.draw(st.integers(0, stop - start - 1))
     work = np.array(values)
-    assert linalg.select_rank(work, start, stop, rank) == sorted(values[start:stop])[rank]
+    assert selection.select_rank(work, start, stop, rank) == sorted(values[start:stop])[rank]
     assert sorted(work[start:stop]) == sorted(values[start:stop])
     assert list(work[:start]) == values[:start]
     assert list(work[stop:]) == values[stop:]
-    assert linalg.median(work, start, stop) == np.median(values[start:stop])
+    assert selection.median(work, start, stop) == np.median(values[start:stop])
 
 
 @given(values=st.lists(st.sampled_from([-1.0, 0.0, 0.0, 2.0]), min_size=1, max_size=60))
 def test_ranks_and_medians_of_many_equal_values(values):
     for rank in range(len(values)):
         work = np.array(values)
-        assert linalg.select_rank(work, 0, len(values), rank) == sorted(values)[rank]
+        assert selection.select_rank(work, 0, len(values), rank) == sorted(values)[rank]
         assert max(work[:rank], default=-9.0) <= work[rank] <= min(work[rank:])
-    assert linalg.median(np.array(values), 0, len(values)) == np.median(values)
+    assert selection.median(np.array(values), 0, len(values)) == np.median(values)
 
 
 @given(values=st.lists(st.sampled_from([np.nan, -1.0, 0.0, 2.0]), min_size=1, max_size=30))
 def test_a_rank_among_nans_is_found_and_nothing_is_lost(values):
     for rank in range(len(values)):
         work = np.array(values)
-        linalg.select_rank(work, 0, len(values), rank)
+        selection.select_rank(work, 0, len(values), rank)
         np.testing.assert_array_equal(np.sort(work), np.sort(values))
 
 
@@ -275,3 +283,94 @@ def test_a_repair_leaves_the_inverse_where_it_was():
         design += 0.1 * np.outer(x, x)
     np.testing.assert_allclose(region.inverse @ design, np.eye(4), atol=1e-12)
     np.testing.assert_array_equal(region.inverse, region.inverse.T)
+
+
+# ---- where double precision ends
+
+
+def exact_width(arms: np.ndarray, counts: np.ndarray, penalty: float, x: np.ndarray) -> float:
+    """||x||_{V^-1} by elimination in fractions."""
+    dim = x.size
+    rows = [[Fraction(float(v)) for v in arm] for arm in arms]
+    matrix = [
+        [
+            Fraction(penalty) * (i == j)
+            + sum(int(n) * row[i] * row[j] for n, row in zip(counts, rows, strict=True))
+            for j in range(dim)
+        ]
+        + [Fraction(float(x[i]))]
+        for i in range(dim)
+    ]
+    for i in range(dim):
+        for j in range(i + 1, dim):
+            factor = matrix[j][i] / matrix[i][i]
+            matrix[j] = [a - factor * b for a, b in zip(matrix[j], matrix[i], strict=True)]
+    square = sum(matrix[i][dim] ** 2 / matrix[i][i] for i in range(dim))
+    return float(square) ** 0.5
+
+
+COLLINEAR = {  # length, spread, penalty, updates
+    "long": (9e5, 1e-8, 1.0, 3000),
+    "less long": (1e5, 1e-8, 1.0, 20_000),
+    "hardly penalised": (1.0, 1e-8, 1e-12, 20_000),
+    "spread out": (1.0, 1e-3, 1e-12, 20_000),
+}
+
+
+@pytest.mark.parametrize("case", COLLINEAR)
+def test_the_inverse_stays_one_where_cholesky_fails(case):
+    """D7: the state was nan from update 1024 on, or from 16384 on."""
+    length, spread, penalty, updates = COLLINEAR[case]
+    rng = np.random.default_rng(0)
+    arms = np.ones(5) / np.sqrt(5) + spread * rng.normal(size=(4, 5))
+    arms *= length / np.linalg.norm(arms, axis=1)[:, None]
+    order = rng.integers(0, 4, size=updates)
+    region = make_region(5, penalty)
+    widen_many(region, arms, order, 1.0)
+    assert all(np.isfinite(array).all() for array in region)
+    assert 0 < region.counts[FALLBACKS] <= updates
+    assert np.linalg.eigvalsh(region.inverse)[0] > -1e-14 / penalty
+    np.testing.assert_array_equal(region.recent, region.recent.T)
+    counts = np.bincount(order)
+    for x in (*arms, np.eye(5)[0]):
+        assert 0.1 < measure(region, x) / exact_width(arms, counts, penalty, x) < 10.0
+
+
+def test_arms_that_are_only_long_cost_no_digit():
+    """Spread over all directions, V is as well conditioned as with short arms."""
+    rng = np.random.default_rng(1)
+    arms = 1e6 * rng.normal(size=(9, 6))
+    order = rng.integers(0, 9, size=5000)
+    region = make_region(6, 1.0)
+    widen_many(region, arms, order, 1.0)
+    exact = np.linalg.inv(exact_design(arms, np.bincount(order), 1.0))
+    np.testing.assert_allclose(region.inverse, exact, rtol=1e-6, atol=1e-6 * exact.max())
+
+
+def test_ordinary_arms_never_fall_back():
+    rng = np.random.default_rng(2)
+    arms = rng.uniform(size=(20, 10))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    region = make_region(10, 1.0)
+    widen_many(region, np.vstack([arms, np.zeros(10)]), rng.integers(0, 21, size=100_000), 0.1)
+    assert region.counts[FALLBACKS] == 0
+
+
+@given(seed=SEEDS, dim=DIMS, decades=st.floats(0, 40))
+def test_an_inverse_by_pivots_is_positive_definite_whatever_the_matrix(seed, dim, decades):
+    rng = np.random.default_rng(seed)
+    matrix = positive_definite(rng, dim, decades)
+    out, done = np.full((dim, dim), np.nan), np.full(dim, np.nan)
+    linalg.invert_pivoted(matrix, 0.5, out, done)
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(out, out.T)
+    assert np.linalg.eigvalsh(out)[0] > -1e-14 * np.abs(out).max()
+    if decades < 4:
+        np.testing.assert_allclose(out @ matrix, np.eye(dim), atol=1e-8)
+
+
+def test_a_pivot_that_is_rounding_is_no_pivot():
+    matrix = np.array([[1e16, 1e16], [1e16, 1e16 + 2.0]])
+    out, factor = np.full((2, 2), 7.0), np.empty((2, 2))
+    assert not linalg.invert(matrix, out, factor)
+    np.testing.assert_array_equal(out, np.full((2, 2), 7.0))

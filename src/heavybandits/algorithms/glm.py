@@ -13,7 +13,7 @@ from ..policies import Optimism
 from ..radii import Constant, GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
-from ..support.validation import fraction, positive, whole
+from ..support.validation import flag, fraction, positive, whole
 from .shared import make_projection, round_up, tell
 
 
@@ -86,7 +86,7 @@ def crtm(
         keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
     elif is_part(truncation):
         keep = check_part("truncation", truncation, Filter)
-    elif truncation != math.inf:
+    elif not (isinstance(truncation, float) and truncation == math.inf):
         keep = Truncate(positive("truncation", truncation))
     if gamma_scale is None:
         squared = theory.truncation_region(
@@ -95,7 +95,7 @@ def crtm(
             kappa=kappa,
             bound=link.bound(norm),
             norm=norm,
-            corrected=corrected,
+            corrected=flag("corrected", corrected),
         )
     else:
         tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
@@ -157,7 +157,7 @@ def crmm(
             epsilon=epsilon,
             delta=delta,
             plays=plays,
-            corrected=corrected,
+            corrected=flag("corrected", corrected),
         )
     else:
         radius = Growing(positive("gamma_scale", gamma_scale) * dim, dim * newton.penalty, power)
@@ -244,6 +244,8 @@ def _mean_of_medians(
     exponent = fraction("exponent", exponent)
     if plays is None:
         confidence = math.log(2.0 * whole("horizon", horizon) / fraction("delta", delta))
+        if math.log(16.0 * confidence) > 40.0 * exponent:
+            raise InvalidInput(f"exponent must ask for fewer than e^40 plays, got {exponent}")
         plays = round_up(math.pow(16.0 * confidence, 1.0 / exponent))
     plays = whole("plays", plays)
     size = round_up(math.pow(plays, exponent)) if group is None else whole("group", group)

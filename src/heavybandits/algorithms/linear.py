@@ -8,7 +8,6 @@ from ..estimators import ManyRidges, Ridge, TruncatedHistory
 from ..filters import MedianOfMeans, Raw, TruncateByTime
 from ..policies import Optimism
 from ..radii import Constant, MiniBatchRegion, Powered, Scaled, SelfNormalised, TruncatedRegion
-from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import fraction, one_of, positive, whole
 from .shared import excess, round_up
@@ -44,14 +43,8 @@ def linucb(
     delta = fraction("delta", delta)
     region: Radius = SelfNormalised(scale, norm, ridge.penalty, delta)
     if radius is not None:
-        region = Constant(_square("radius", radius))
+        region = Constant(positive("radius", radius) ** 2)
     return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
-
-
-def _square(name: str, value: float) -> float:
-    if positive(name, value) > 1e150:
-        raise InvalidInput(f"{name} must be at most 1e150, or its square is no number, got {value}")
-    return float(value) ** 2
 
 
 def _scaled(radius: Radius, radius_scale: float | None) -> Radius:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..support.errors import InvalidInput
 from ..support.validation import (
-    SMALLEST_FRACTION,
+    LARGEST,
+    SMALLEST,
     finite_array,
     finite_number,
     shaped_array,
@@ -59,8 +60,9 @@ class Array(NamedTuple):
 Count = Annotated[int, Interval(1)]  # of what an array or a loop holds
 Index = Annotated[int, Interval(0)]
 Positive = Annotated[float, Interval(0.0, ends="(]")]
+Weight = Annotated[float, Interval(SMALLEST, LARGEST)]  # in V: both V and V^-1 are finite
 NonNegative = Annotated[float, Interval(0.0)]
-Fraction = Annotated[float, Interval(SMALLEST_FRACTION, 1.0, "[)")]
+Fraction = Annotated[float, Interval(SMALLEST, 1.0, "[)")]
 Share = Annotated[float, Interval(0.0, 1.0)]
 Point = Annotated[Floats, Array(1, LARGEST_FEATURE)]
 Features = Annotated[Floats, Array(2, LARGEST_FEATURE)]

@@ -1,20 +1,24 @@
 """Compiling, in one guarded place.
 
-numba's disk cache does not see an edit in another file, so a compiled entry closes over a stamp: a
-hash of its own sources and of those of its parts (sources.py). A cache that cannot
-be read or written must never stop a user, so any failure of it falls back to compiling in memory.
+A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp:
+a hash of its own sources and of those of its parts (sources.py). A cache that cannot be read or
+written must never stop a user, so any failure of it falls back to compiling in memory.
 """
 
+import functools
 import sys
 import threading
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof
 
+from .cache import KernelCache
 from .parts import classes_of
-from .sources import digest, source_file
+from .sources import digest, edited, source_file
 
 Function = Callable[..., Any]
 
@@ -32,8 +36,12 @@ def is_cacheable(part: type) -> bool:
 
 def stamp_of(factory: Any, *values: Any) -> str:
     """A hash of all the sources that can change what this kernel computes with these parts."""
-    modules = {base.__module__ for part in classes_of(values) for base in part.__mro__}
-    return digest(modules | {factory.__module__})
+    return digest(_modules(factory, *values))
+
+
+def _modules(factory: Any, *values: Any) -> set[str]:
+    parts = {base.__module__ for part in classes_of(values) for base in part.__mro__}
+    return parts | {factory.__module__}
 
 
 Factory = Callable[[str], Function]
@@ -53,21 +61,36 @@ _OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 
 def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
     """`function` compiled for this signature, through the disk cache if that works."""
-    # The stamp in the name gives each a cache index of its own: numba cannot open an index
-    # that mentions a class of a module that this process does not have.
+    # Two kernels of one name from the disk must not share their symbols.
     function.__qualname__ = f"{function.__qualname__}.{stamp[:16]}"
+    dispatcher = njit(**_OPTIONS)(function)
+    dispatcher._cache = cache = KernelCache(function, stamp)
     try:
-        dispatcher = njit(cache=True, **_OPTIONS)(function)
         dispatcher.compile(signature)
+        dispatcher.overloads[signature].entry_point  # noqa: B018
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
-        return _in_memory(function, signature)
+        dispatcher = _in_memory(function, signature)
+    if cache.refused is not None:
+        _warn_refused(cache.refused)
     return dispatcher
 
 
-def _compile(function: Function, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
-    if all(is_cacheable(part) for part in classes_of(arguments)):
-        return _guarded(function, signature, stamp)
-    return _in_memory(function, signature)
+@functools.cache
+def _warn_refused(place: Path) -> None:
+    """Say once what to do about a cache that others could have written."""
+    warnings.warn(
+        f"{place} belongs to somebody else or can be written by others, so no compiled code is "
+        f"taken from it and every start compiles anew: make it yours alone (chown, chmod go-w), or "
+        "set NUMBA_CACHE_DIR to a folder that is",
+        stacklevel=2,
+    )
+
+
+def _compile(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
+    findable = all(is_cacheable(part) for part in classes_of(arguments))
+    if findable and not edited(_modules(factory, *arguments)):
+        return _guarded(factory(stamp), signature, stamp)
+    return _in_memory(factory(stamp), signature)
 
 
 def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
@@ -95,5 +118,5 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     key = (factory, stamp, signature)
     with _lock:
         if key not in _dispatchers:
-            _dispatchers[key] = _compile(factory(stamp), signature, stamp, arguments)
+            _dispatchers[key] = _compile(factory, signature, stamp, arguments)
         return _dispatchers[key].overloads[signature].entry_point

@@ -7,7 +7,16 @@ uncompiled runs give the same bits.
 import math
 
 from .arrays import Floats
-from .jitable import jitable
+from .jitable import jitable, outlined
+
+LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
+LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
+
+
+@jitable
+def bounded(number: float) -> float:
+    """The number, or the nearest one in [-LARGEST, LARGEST]; LARGEST for one that is none."""
+    return max(number, -LARGEST) if number < LARGEST else LARGEST
 
 
 @jitable
@@ -57,10 +66,14 @@ def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
 
 
 @jitable
-def invert(matrix: Floats, out: Floats, factor: Floats) -> None:
-    """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch."""
+def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
+    """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch.
+
+    False, and `out` is left alone, if M is not positive definite in all its digits.
+    """
     dim = matrix.shape[0]
-    cholesky(matrix, factor)
+    if not cholesky(matrix, factor):
+        return False
     for column in range(dim):
         for i in range(column, dim):
             total = 1.0 if i == column else 0.0
@@ -75,17 +88,60 @@ def invert(matrix: Floats, out: Floats, factor: Floats) -> None:
     for i in range(dim):
         for j in range(i):
             out[j, i] = out[i, j]
+    return True
 
 
 @jitable
-def cholesky(matrix: Floats, out: Floats) -> None:
-    """The lower triangle L of M = L L^T."""
+def cholesky(matrix: Floats, out: Floats) -> bool:
+    """The lower triangle L of M = L L^T; False if rounding leaves no digit of one of its pivots."""
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
             total = matrix[i, j]
             for k in range(j):
                 total -= out[i, k] * out[j, k]
-            out[i, j] = math.sqrt(total) if i == j else total / out[j, j]
+            if i > j:
+                out[i, j] = total / out[j, j]
+            elif total > LOST * matrix[i, i]:
+                out[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@outlined
+def invert_pivoted(matrix: Floats, floor: float, out: Floats, done: Floats) -> None:
+    """out = M^-1 of a symmetric M >= `floor` I that is too badly conditioned for `invert`.
+
+    By sweeps, the largest pivot first. What rounding has left of the last ones is noise: there M
+    counts as `floor` I, which makes the inverse too large rather than too small. `done` is scratch.
+    """
+    dim = matrix.shape[0]
+    for i in range(dim):
+        done[i] = 0.0
+        for j in range(dim):
+            out[i, j] = matrix[i, j]
+    for _ in range(dim):
+        p = -1
+        for i in range(dim):
+            if done[i] == 0.0 and (p < 0 or out[i, i] > out[p, p]):
+                p = i
+        if not out[p, p] > max(LOST * matrix[p, p], 0.5 * floor):
+            for i in range(dim):
+                for j in range(dim):
+                    if done[i] == 0.0 and done[j] == 0.0:
+                        out[i, j] = floor if i == j else 0.0
+        pivot, done[p] = 1.0 / out[p, p], 1.0
+        for i in range(dim):
+            for j in range(dim):
+                if i != p and j != p:
+                    out[i, j] -= out[i, p] * out[j, p] * pivot  # symmetric in every bit
+        for i in range(dim):
+            out[i, p] *= pivot
+            out[p, i] = out[i, p]
+        out[p, p] = -pivot
+    for i in range(dim):
+        for j in range(dim):
+            out[i, j] = -out[i, j]
 
 
 @jitable

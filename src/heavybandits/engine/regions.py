@@ -1,7 +1,7 @@
 """The confidence region every estimator keeps: a centre, a design matrix V and its inverse."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,23 +9,27 @@ from .arrays import Floats, Integers
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .linalg import add_outer, dot, invert, subtract
+from .linalg import add_outer, dot, invert, invert_pivoted, subtract
 from .projections import ROWS
 
-SQUARE, SHRINK, LOGDET, GROWTH, STEP, STRAYED, EXPECTED = range(7)  # places in Region.numbers
-UPDATES, PROJECTIONS, CUTS = 0, 1, 2  # places in Region.counts
+# places in Region.numbers
+SQUARE, SHRINK, LOGDET, GROWTH, STEP, STRAYED, EXPECTED, FLOOR, NOISE = range(9)
+UPDATES, PROJECTIONS, CUTS, FALLBACKS = range(4)  # places in Region.counts
 
+ROUNDING = 1e-15  # of the largest sum on the way to a square
 REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
 
 
 class Region(NamedTuple):
     """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
 
-    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step; the
-    parts of det V / det V_1 whose logarithm has and has not been taken (see `log_volume`); how far
-    the centre went against `direction` in the last update, and 1 if it went elsewhere too; the mean
-    reward expected of that arm. counts: updates, projections, and the rewards that an estimator
-    which truncates its whole history cuts at present.
+    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step, 0 if the
+    last update inverted V anew; the parts of det V / det V_1 whose logarithm has and has not been
+    taken (see `log_volume`); how far the centre went against `direction` in the last update, and 1
+    if it went elsewhere too; the mean reward expected of that arm; the penalty, below which no
+    eigenvalue of V lies; what rounding alone can make of weight ||x||^2_{V^-1}. counts: updates;
+    projections; the rewards that an estimator which truncates its whole history cuts at present;
+    and how often rounding had spoiled V^-1, so that it was made anew or by eigenvalues.
 
     V = design + recent: the updates since the last repair are summed apart, for in one sum of 10^6
     terms rounding takes 1e-12 of the largest entry, and the inverse of a badly conditioned V makes
@@ -50,57 +54,90 @@ def make_region(dim: int, penalty: float) -> Region:
     )
     np.fill_diagonal(inverse, 1.0 / penalty)
     np.fill_diagonal(design, penalty)
-    numbers, counts = np.zeros(7), np.zeros(3, np.int64)
-    numbers[GROWTH] = 1.0
+    numbers, counts = np.zeros(9), np.zeros(4, np.int64)
+    numbers[GROWTH], numbers[FLOOR] = 1.0, penalty
     return Region(centre, inverse, design, direction, numbers, counts, scratch, recent)
 
 
 @jitable
-def measure(region: Any, x: Any) -> float:
+def measure(region: Region, x: Floats) -> float:
     """||x||_{V^-1}; leaves V^-1 x in `direction` for the update that follows."""
     combine(region.inverse, x, region.direction)
-    square = max(dot(x, region.direction), 0.0)
+    square = dot(x, region.direction)
     region.numbers[SQUARE] = square
-    return math.sqrt(square)
+    return math.sqrt(max(square, 0.0))
 
 
 @jitable
-def log_volume(region: Any) -> float:
+def log_volume(region: Region) -> float:
     """ln(det V / det V_1)"""
     return region.numbers[LOGDET] + math.log(region.numbers[GROWTH])
 
 
 @jitable
-def add_observation(region: Any, x: Any, weight: float) -> float:
+def add_observation(region: Region, x: Floats, weight: float) -> float:
     """V += weight x x^T, after `measure(region, x)`; returns 1 + weight ||x||^2_{V^-1}."""
     growth = 1.0 + weight * region.numbers[SQUARE]
-    region.numbers[SHRINK] = weight / growth
+    region.numbers[STRAYED] = 1.0
+    region.counts[UPDATES] += 1
+    add_outer(region.recent, weight, x)
+    if growth * ROUNDING > region.numbers[NOISE]:
+        region.numbers[NOISE] = growth * ROUNDING
+    square = region.numbers[SQUARE]
+    if not (weight * square > region.numbers[NOISE] or square == 0.0):
+        growth = invert_anew(region, x, weight)
+    elif region.counts[UPDATES] % REPAIR_EVERY == 0:
+        region.counts[FALLBACKS] += 0 if repair(region) else 1
+    else:
+        region.numbers[SHRINK] = weight / growth
+        add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
     if region.numbers[GROWTH] * growth > 1e100:
         region.numbers[LOGDET] = log_volume(region)
         region.numbers[GROWTH] = 1.0
     region.numbers[GROWTH] *= growth
-    region.numbers[STRAYED] = 1.0
-    region.counts[UPDATES] += 1
-    add_outer(region.recent, weight, x)
-    if region.counts[UPDATES] % REPAIR_EVERY == 0:
-        repair(region)
-    else:
-        add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
     return growth
 
 
 @outlined
-def repair(region: Any) -> None:
-    """Sum up V and invert it anew."""
+def invert_anew(region: Region, x: Floats, weight: float) -> float:
+    """The end of an update where rounding may have made all of ||x||^2_{V^-1}, or its sign.
+
+    Then V^-1 may be indefinite, and rank-one steps would make that grow without end. So V^-1 comes
+    from V, and V^-1 x from that: with V widened already, it is smaller than before by `growth`.
+    """
+    region.counts[FALLBACKS] += 1
+    repair(region)
+    square = measure(region, x) ** 2
+    growth = 1.0 / max(1.0 - weight * square, 1e-9)
+    region.numbers[SQUARE] = growth * square
+    for i in range(x.size):
+        region.direction[i] *= growth
+    return growth
+
+
+@outlined
+def repair(region: Region) -> bool:
+    """Sum up V and invert it anew: by Cholesky, or, and then False, by the largest pivots."""
+    region.numbers[SHRINK] = 0.0
     for i in range(region.centre.size):
         for j in range(region.centre.size):
             region.design[i, j] += region.recent[i, j]
             region.recent[i, j] = 0.0
-    invert(region.design, region.inverse, region.scratch)
+    sound = invert(region.design, region.inverse, region.scratch)
+    if not sound:
+        floor, done = region.numbers[FLOOR], region.scratch[0]
+        invert_pivoted(region.design, floor, region.inverse, done)
+    design, inverse = 0.0, 0.0
+    for i in range(region.centre.size):
+        design += region.design[i, i]
+        inverse += region.inverse[i, i]
+    typical = design / region.counts[UPDATES]  # weight ||x||^2 of an arm
+    region.numbers[NOISE] = ROUNDING * typical * inverse
+    return sound
 
 
 @jitable
-def move_centre(region: Any, step: float) -> None:
+def move_centre(region: Region, step: float) -> None:
     """centre -= step V^-1 x, for the x last measured and V before it was widened."""
     region.numbers[STEP] = step
     region.numbers[STRAYED] = 0.0

@@ -11,11 +11,13 @@ import hashlib
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 _PACKAGE = __name__.partition(".")[0]
+_STARTED = time.time_ns()
 # What cannot change a number: checks, files, figures, and the making of these very hashes.
 _HARMLESS = (
     f"{_PACKAGE}.support.",
@@ -97,3 +99,12 @@ def digest(modules: Iterable[str]) -> str:
         with contextlib.suppress(FileNotFoundError):  # deleted since it was imported
             total.update(name.encode() + _file_digest(file, os.stat(file).st_mtime_ns))
     return total.hexdigest()
+
+
+def edited(modules: Iterable[str]) -> bool:
+    """Whether one of these sources is younger than this process, which may run the older one.
+
+    Then the stamp is that of the file, the code is not: such a kernel must not be kept.
+    """
+    files = [source_file(name) for name in closure(frozenset(modules))]
+    return any(file is None or file.stat().st_mtime_ns > _STARTED for file in files)

@@ -9,7 +9,7 @@ from .arrays import Floats, Integers
 from .blocked import combine, largest, squares
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .regions import REPAIR_EVERY, SHRINK, STEP, STRAYED, UPDATES, Region
+from .regions import SHRINK, STEP, STRAYED, UPDATES, Region
 
 LANES = 8  # columns of a view come in multiples of this: loops over arms leave no scalar rest
 
@@ -18,7 +18,7 @@ class View(NamedTuple):
     """What is on offer now, and scratch for the choice. Arms are the columns of `features`.
 
     There are a few columns more than arms, up to a multiple of LANES; like masked arms, they carry
-    an infinite penalty, so whoever takes a maximum over arms subtracts the penalty first.
+    a penalty, and whoever takes a maximum over arms leaves them out.
     """
 
     features: Floats
@@ -100,7 +100,7 @@ def follow(view: View, region: Region) -> None:
     updates = region.counts[UPDATES]
     if view.synced[0] == updates:
         return
-    if view.synced[0] == updates - 1 and updates % REPAIR_EVERY != 0:
+    if view.synced[0] == updates - 1 and region.numbers[SHRINK] > 0.0:
         combine(view.features, region.direction, view.widths)
         shrink, step = region.numbers[SHRINK], region.numbers[STEP]
         for k in range(view.squares.size):
@@ -117,11 +117,15 @@ def follow(view: View, region: Region) -> None:
 def pick(view: View, width: float) -> int:
     """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
     for k in range(view.scores.size):
-        bonus = width * math.sqrt(max(view.squares[k], 0.0))
-        view.widths[k] = view.scores[k] + bonus - view.penalty[k]
+        index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
+        view.widths[k] = index if view.penalty[k] == 0.0 else -math.inf
     best = largest(view.widths)
     arm = 0
     while view.widths[arm] < best:
         arm += 1
+    if view.penalty[arm] != 0.0:  # no index is a number: the lowest arm on offer
+        arm = 0
+        while view.penalty[arm] != 0.0:
+            arm += 1
     take(view, arm)
     return arm

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
@@ -70,7 +70,7 @@ class ManyRidges(NamedTuple):
 
     dim: Count
     plays: Count
-    penalty: Positive
+    penalty: Weight
     include_self: bool = False
 
     def init(self) -> ManyRidgesEstimate:

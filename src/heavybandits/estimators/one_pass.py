@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.linalg import dot
 from ..engine.regions import (
@@ -39,8 +39,8 @@ class OnlineNewton(NamedTuple):
 
     dim: Count
     link: Link
-    curvature: Positive
-    penalty: Positive
+    curvature: Weight
+    penalty: Weight
     projection: Projection
 
     def init(self) -> RegionEstimate:
@@ -73,7 +73,7 @@ class LocalNewton(NamedTuple):
 
     dim: Count
     link: Link
-    penalty: Positive
+    penalty: Weight
     projection: Projection
 
     def init(self) -> RegionEstimate:
@@ -102,7 +102,7 @@ class Ridge(NamedTuple):
     """
 
     dim: Count
-    penalty: Positive
+    penalty: Weight
 
     def init(self) -> RegionEstimate:
         return RegionEstimate(make_region(self.dim, self.penalty))

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Positive, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.layout import zeros
-from ..engine.linalg import dot, subtract
+from ..engine.linalg import bounded, dot, subtract
 from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region, move_centre
 from ..engine.verbs import mean, project
 
@@ -41,7 +41,7 @@ class OnlineToConfidence(NamedTuple):
     dim: Count
     link: Link
     kappa: Positive
-    penalty: Positive
+    penalty: Weight
     projection: Projection
 
     def init(self) -> OnlineToConfidenceEstimate:
@@ -56,7 +56,7 @@ class OnlineToConfidence(NamedTuple):
     ) -> None:
         region, iterate, sums = estimate
         z = dot(x, iterate)
-        gradient = mean(self.link, z) - reward
+        gradient = bounded(mean(self.link, z)) - reward
         residual = z - dot(x, region.centre)
         growth = add_observation(region, x, 1.0)
         sums[GRADIENTS] += gradient * gradient * region.numbers[SQUARE] / growth

@@ -7,12 +7,12 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive, Share
+from ..engine.bounds import Count, Positive, Share, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.linalg import norm
 from ..engine.regions import CUTS, UPDATES, Region, add_observation, make_region
-from .roots import Root, extend_root, make_root
+from .roots import RANGES, Root, extend_root, longest_spectrum, make_root
 
 LIVE = 0  # place in TruncatedHistoryEstimate.counts
 SAFE = 1.0 - 1e-9  # rounding must not stretch a promise
@@ -129,7 +129,7 @@ class TruncatedHistory(NamedTuple):
 
     dim: Count
     capacity: Count
-    penalty: Positive
+    penalty: Weight
     scale: Positive
     power: Share
 
@@ -150,8 +150,8 @@ class TruncatedHistory(NamedTuple):
 
     def sound(self, state: TruncatedHistoryEstimate) -> bool:
         """Whether the slots of a state file can be used."""
-        live = state.counts[LIVE]
-        return bool(live <= state.region.counts[UPDATES] <= self.capacity)
+        live, updates = state.counts[LIVE], state.region.counts[UPDATES]
+        return bool(live <= updates <= self.capacity and state.root.node_set[0] < RANGES)
 
     def predict(self, estimate: TruncatedHistoryEstimate, z: float) -> float:
         return z
@@ -164,7 +164,8 @@ class TruncatedHistory(NamedTuple):
             return  # refused at the door
         add_observation(region, x, 1.0)
         t = region.counts[UPDATES]
-        estimate.drift[0] += extend_root(estimate.root, region, x, t)
+        top = longest_spectrum(self.penalty, self.capacity)
+        estimate.drift[0] += extend_root(estimate.root, region, x, t, self.penalty, top)
         for i in range(x.size):
             estimate.features[slot, i] = x[i]
         estimate.rewards[slot] = reward

@@ -48,9 +48,9 @@ def estimate_arm_at(
 @jitable
 def take_best(view: View, alive: Floats) -> int:
     """Lowest living arm of the largest mean + width."""
-    arm, best = 0, -math.inf
+    arm, best = -1, -math.inf
     for k in range(alive.size):
-        if alive[k] > 0.0 and view.scores[k] + view.widths[k] > best:
+        if alive[k] > 0.0 and (arm < 0 or view.scores[k] + view.widths[k] > best):
             arm, best = k, view.scores[k] + view.widths[k]
     take(view, arm)
     return arm
@@ -67,9 +67,9 @@ def mark_offered(view: View) -> None:
 @jitable
 def widest(view: View, alive: Floats) -> int:
     """Lowest living arm of the largest width."""
-    arm, best = 0, -math.inf
+    arm, best = -1, -math.inf
     for k in range(alive.size):
-        if alive[k] > 0.0 and view.widths[k] > best:
+        if alive[k] > 0.0 and (arm < 0 or view.widths[k] > best):
             arm, best = k, view.widths[k]
     return arm
 

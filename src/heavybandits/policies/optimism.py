@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
 from ..engine.contracts import ArmSet, Counted, Estimate, Estimator, Filter, Radius, Tally
-from ..engine.linalg import dot
+from ..engine.linalg import bounded, dot
 from ..engine.parts import check_reads
 from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from ..engine.verbs import clean, maximise, predict, radius, update
@@ -70,21 +70,21 @@ class Optimism(NamedTuple):
 
     def choose(self, state: OptimismState, arms: ArmSet, view: View) -> int:
         region = state.estimate.region
-        width = radius(self.radius, state.estimate, region.counts[UPDATES])
+        width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
         return maximise(arms, view, region, width)
 
     def learn(self, state: OptimismState, x: Floats, rewards: Floats) -> None:
         region = state.estimate.region
         clamp(rewards)
         norm = measure(region, x)
-        expected = predict(self.estimator, state.estimate, dot(x, region.centre))
+        expected = bounded(predict(self.estimator, state.estimate, dot(x, region.centre)))
         region.numbers[EXPECTED] = expected
         reward = clean(self.filter, state.memory, rewards, norm, expected)
         update(self.estimator, state.estimate, x, reward, rewards)
 
     def estimate_arm(self, state: OptimismState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
-        width = radius(self.radius, state.estimate, region.counts[UPDATES])
+        width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
         image = region.scratch[0]
         combine(region.inverse, x, image)
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))

@@ -2,13 +2,11 @@
 
 from ..engine.arrays import Floats
 from ..engine.jitable import jitable
-
-# Any finite reward is legal; beyond this it counts as this, so that no sum overflows.
-LARGEST = 1e100
+from ..engine.linalg import bounded
 
 
 @jitable
 def clamp(rewards: Floats) -> None:
-    """Keep |reward| <= LARGEST."""
+    """Floats finite reward is legal; beyond LARGEST it counts as that, so that no sum overflows."""
     for i in range(rewards.size):
-        rewards[i] = min(max(rewards[i], -LARGEST), LARGEST)
+        rewards[i] = bounded(rewards[i])

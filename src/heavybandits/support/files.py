@@ -1,40 +1,72 @@
 """Files that are whole or not there."""
 
 import os
+import secrets
 import shutil
-import tempfile
-import threading
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
-_umask_lock = threading.Lock()
+from .errors import InvalidInput
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link to itself",
+}
 
 
-def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+def check_target(path: str | Path) -> Path:
+    """The file that a save to `path` replaces: what a link points to, if it is a file or nothing.
+
+    >>> check_target("/dev/null")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: /dev/null is a device, and only a file can be replaced
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode(target)
+    if mode is not None and not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise InvalidInput(f"{path} is {kind}, and only a file can be replaced")
+    return target
+
+
+def replace_atomically(
+    path: str | Path, write: Callable[[Path], object], mode: int = 0o666
+) -> None:
     """Let `write` make a file beside `path`, flush it to the disk, then put it in place at once.
 
-    Whatever happens in between, `path` holds either what it held before or all of the new.
+    Whatever happens in between, `path` holds either what it held before or all of the new, and an
+    error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
+    the process's umask forbids. Links are followed: what they point to is replaced.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    target = check_target(path)
+    before = _mode(target)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    handle = os.open(temporary, flags, mode if before is None else 0o600)
     try:
+        os.close(handle)
         write(temporary)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before))
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync_folder(target.parent)
 
 
-def _umask() -> int:
-    with _umask_lock:  # it can only be read by setting it, and two threads would leave it at zero
-        mask = os.umask(0)
-        os.umask(mask)
-    return mask
+def _mode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return None
 
 
 def sync_folder(folder: Path) -> None:
@@ -47,8 +79,10 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     except OSError:
         pass
-    finally:
+    try:
         os.close(handle)
+    except OSError:
+        pass
 
 
 def free_bytes(path: str | Path) -> int:

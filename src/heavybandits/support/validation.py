@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..support.errors import InvalidInput
 
-SMALLEST_FRACTION = 1e-100  # the square of it, and what is divided by it, are still numbers
+SMALLEST, LARGEST = 1e-100, 1e100  # of constants: their squares and quotients are still numbers
 
 
 def finite_number(name: str, value: Any) -> float:
@@ -54,7 +54,7 @@ def is_number(value: Any) -> bool:
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number above zero.
+    """A number above zero whose square, and one over it, are numbers too.
 
     >>> positive("moment", 3)
     3.0
@@ -65,6 +65,8 @@ def positive(name: str, value: Any) -> float:
     number = finite_number(name, value)
     if number <= 0.0:
         raise InvalidInput(f"{name} must be positive, got {_shown(value)}")
+    if not SMALLEST <= number <= LARGEST:
+        raise InvalidInput(f"{name} must lie in [{SMALLEST}, {LARGEST}], got {_shown(value)}")
     return number
 
 
@@ -81,6 +83,18 @@ def at_least_zero(name: str, value: Any) -> float:
     return number
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that might be taken for one of them.
+
+    >>> flag("corrected", 1)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: corrected must be True or False, got 1
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be True or False, got {_shown(value)}")
+    return bool(value)
+
+
 def fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one, such as a probability of failure.
 
@@ -89,8 +103,8 @@ def fraction(name: str, value: Any) -> float:
     heavybandits.support.errors.InvalidInput: delta must lie in (0, 1), got 1.0
     """
     number = finite_number(name, value)
-    if not SMALLEST_FRACTION <= number < 1.0:
-        bound = f" and be at least {SMALLEST_FRACTION}" if 0.0 < number < 1.0 else ""
+    if not SMALLEST <= number < 1.0:
+        bound = f" and be at least {SMALLEST}" if 0.0 < number < 1.0 else ""
         raise InvalidInput(f"{name} must lie in (0, 1){bound}, got {_shown(value)}")
     return number
 
@@ -136,9 +150,9 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     heavybandits.support.errors.InvalidInput: reading must be one of theorem, corollary, got 'lemma'
     """
     words = tuple(allowed)
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         raise InvalidInput(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
-    return str(value)
+    return value
 
 
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:

@@ -1,0 +1,69 @@
+"""Try to break the library, section by section, and print what came out.
+
+    python benchmarks/torture.py                 every section, about a quarter of an hour
+    python benchmarks/torture.py cache files     some of them
+    python benchmarks/torture.py --share 0.01    a hundredth of the attempts
+
+Each section makes attempts and sorts them by outcome. An outcome that begins with FAULT is one that
+must never happen: then the exit status is 1, and the seed says how to see it again. To add a
+section, write a function from a number of attempts and a seed to a Counter, and put it into
+SECTIONS with the attempts that `make torture` makes.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from torture_cache import damage_cache
+from torture_files import fail_calls
+from torture_policies import play_generated
+
+Section = Callable[[int, int], Counter[str]]
+
+SECTIONS: dict[str, tuple[Section, int]] = {
+    "cache": (damage_cache, 500),  # damaged files of compiled kernels
+    "files": (fail_calls, 2000),  # I/O errors while something is saved
+    "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
+}
+
+
+def run_section(name: str, share: float, seed: int) -> dict[str, object]:
+    section, attempts = SECTIONS[name]
+    started = time.perf_counter()
+    outcomes = section(max(1, round(share * attempts)), seed)
+    seconds = round(time.perf_counter() - started, 1)
+    return {
+        "section": name,
+        "attempts": outcomes.total(),
+        "outcomes": dict(outcomes.most_common()),
+        "faults": sum(count for key, count in outcomes.items() if key.startswith("FAULT")),
+        "seconds": seconds,
+        "seed": seed,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--share", type=float, default=1.0, help="of the attempts")
+    parser.add_argument("--seed", type=int, default=1)
+    told = parser.parse_args()
+    unknown = set(told.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"there is no section {', '.join(sorted(unknown))}")
+    faults = 0
+    for name in told.sections or SECTIONS:
+        found = run_section(name, told.share, told.seed)
+        print(json.dumps(found), flush=True)
+        faults += int(str(found["faults"]))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
