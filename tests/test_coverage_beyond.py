@@ -46,12 +46,13 @@ def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
     state, view, worst = policy.init(), given.view(), 0.0
     given.refresh(view, np.uint64(0), 0)
     region, rewards = state.estimate.region, np.zeros(policy.plays)
-    learn = compiled(learn_kernel, policy, state, view.chosen, rewards)
+    lessons = np.zeros(1, np.int64)
+    learn = compiled(learn_kernel, policy, state, view.chosen, rewards, lessons)
     for start in range(0, noise.size - policy.plays + 1, policy.plays):
         policy.choose(state, given, view)
         mean = link.mean(float(view.chosen @ THETA))
         rewards[:] = mean + noise[start : start + policy.plays]
-        learn(policy, state, view.chosen, rewards)
+        learn(policy, state, view.chosen, rewards, lessons)
         away, beta = THETA - region.centre, policy.radius.radius(None, region.counts[0])
         worst = max(worst, math.sqrt(away @ (region.design + region.recent) @ away) / beta)
     return worst

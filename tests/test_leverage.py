@@ -39,14 +39,15 @@ def test_the_naive_twin_agrees(name):
 def test_compiled_and_uncompiled_give_the_same_bits(part, digest):
     policy = hb.linucb(dim=3, radius=1.0, filter=part._replace(plays=2))
     states = policy.init(), policy.init()
-    x, y = np.zeros(3), np.zeros(2)
-    fast, slow = compiled(learn_kernel, policy, states[0], x, y), learn_kernel("")
+    x, y, lessons = np.zeros(3), np.zeros(2), np.zeros(1, np.int64)
+    fast = compiled(learn_kernel, policy, states[0], x, y, lessons)
+    slow = learn_kernel("")
     rng = np.random.default_rng(1)
     for rewards in rng.standard_t(1.5, (300, 2)):
         x[:] = rng.uniform(-0.5, 0.5, 3)
         for learn, state in zip((fast, slow), states, strict=True):
             y[:] = rewards
-            learn(policy, state, x, y)
+            learn(policy, state, x, y, lessons)
     assert digest(states[0]) == digest(states[1])
 
 
