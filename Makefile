@@ -15,7 +15,7 @@ DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help lint test coverage reproduce bench docs wheel browser clean
+.PHONY: help lint test coverage reproduce bench torture docs wheel browser clean
 
 help:
 	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
@@ -23,6 +23,7 @@ help:
 	@echo "make coverage    run all tests and measure what they reach"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
+	@echo "make torture     try to break it, for about a quarter of an hour"
 	@echo "make docs        build the documentation"
 	@echo "make wheel       build the wheel and try it where nothing else is installed"
 	@echo "make browser     look for Chromium, which tests of the report use; ask, then install it"
@@ -51,6 +52,9 @@ docs: $(DOCS)
 
 bench: $(LAB)
 	$(BIN)/python benchmarks/run.py
+
+torture: $(DEV)
+	$(BIN)/python benchmarks/torture.py
 
 # As a user gets it: the wheel in an environment of its own, with numpy and numba and nothing else.
 wheel: $(LAB)
