@@ -46,7 +46,6 @@ autodoc_preserve_defaults = True
 maximum_signature_line_length = 88
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-suppress_warnings = ["toc.not_readable"]  # pages that another change brings
 
 # MathJax comes with the site: pages work without a network.
 mathjax_path = "tex-svg-full.js"

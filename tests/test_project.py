@@ -21,7 +21,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_the_version_is_written_once_and_its_pages_agree():
     assert PROJECT["project"]["dynamic"] == ["version"]
-    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/heavybandits/__init__.py"
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/heavybandits/support/version.py"
     assert f"\nversion: {hb.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{hb.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
