@@ -15,7 +15,7 @@ from heavybandits import algorithms
 from heavybandits.agents.state_arrays import flatten
 from heavybandits.engine.layout import state_bytes
 
-GIVEN: dict[str, Any] = {"dim": 2, "horizon": 50, "arms": 3, "moment": 1.0}
+GIVEN: dict[str, Any] = {"dim": 2, "horizon": 50, "arms": 3, "moment": 1.0, "spread": 1.0}
 NUMBERS: list[Any] = [
     0,
     -1,

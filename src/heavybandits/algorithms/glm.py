@@ -24,7 +24,7 @@ def _newton(
     kappa = check_link(link, norm)
     size, part = whole("dim", dim), make_projection(projection, norm)
     penalty = theory.regularisation(kappa)
-    if curvature == "local":
+    if isinstance(curvature, str) and curvature == "local":
         return LocalNewton(size, link, penalty, part)
     weights = {"half": kappa / 2.0, "kappa": kappa, **named}
     if isinstance(curvature, str):

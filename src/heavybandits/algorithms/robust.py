@@ -188,7 +188,7 @@ def hvt_ucb(
     """
     dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
     norm, confidence = positive("norm", norm), _union_over_rounds(horizon, delta)
-    volume = dim * math.log(1.0 + horizon * horizon / (4.0 * dim * dim))
+    volume = dim * math.log1p(horizon * horizon / (4.0 * dim * dim))
     tau = _balanced_level(volume, horizon, confidence, eps)
     if level is not None and gamma_scale is None:
         tau = positive("level", level)
@@ -244,7 +244,7 @@ def heavy_oful(
     dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
     norm, confidence = positive("norm", norm), _union_over_rounds(horizon, delta)
     penalty, power = dim / (norm * norm), excess(eps)
-    volume = dim * math.log(1.0 + horizon * horizon / (dim * penalty))
+    volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     rounds = math.pow(math.log(3.0 * horizon), power)
     small = rounds * rounds * math.pow(confidence, -2.0 / (1.0 + eps)) / 48.0  # c1
     growth = 24.0 * math.sqrt(2.0 * volume) * rounds * math.pow(confidence, eps / (1.0 + eps))
@@ -298,7 +298,7 @@ def gada_oful(
     dim, horizon, norm = whole("dim", dim), whole("horizon", horizon), positive("norm", norm)
     kappa, confidence = check_link(link, norm), _union_over_rounds(horizon, delta)
     penalty, lies = dim / (norm * norm), at_least_zero("corruption", corruption)
-    volume = dim * math.log(1.0 + horizon * horizon / (dim * penalty))
+    volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
     if level is not None and gamma_scale is None:
         tau = positive("level", level)
