@@ -189,9 +189,8 @@ def ol2m(
     >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
     0.067235
     """
-    # beyond 700 a double overflows, and the link is refused
-    beta = 1.0 / (2.0 * (1.0 + math.exp(min(positive("norm", norm), 700.0))))
-    delta = fraction("delta", delta)
+    norm, delta = positive("norm", norm), fraction("delta", delta)
+    beta = 1.0 / (2.0 * (1.0 + math.exp(min(norm, 700.0))))  # beyond it a double overflows
     newton = _newton(dim, link, norm, curvature, projection, original=beta / 2.0)
     if gamma_scale is None:
         radius: Radius = LogisticRegion(beta, norm, newton.penalty, delta)
