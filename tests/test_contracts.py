@@ -197,7 +197,7 @@ def _outside(bound: Any, whole: bool) -> list[float]:
         bad
         for end, way, open_end in ends
         if math.isfinite(end)
-        for bad in [end + way, *([end] if open_end else [])]
+        for bad in [math.nextafter(end, way * math.inf), *([end] if open_end else [])]
     ]
 
 

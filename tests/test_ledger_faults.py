@@ -51,12 +51,16 @@ def crash(agent: hb.Agent) -> None:
     agent.ledger.drop()
 
 
+# Programs of their own find the victims here, and the package where it is installed.
+HERE = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+
 def run(code: str, *arguments: Any) -> str:
     """A program of its own; what it printed."""
     start = "import os, sys, numpy as np, heavybandits as hb, ledger_victim as victim\n"
     start += "ARMS, POLICY = victim.arms_of(0, 1), victim.make_policy(1)\n"
     command = [sys.executable, "-W", "ignore", "-c", start + code, *map(str, arguments)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300, env=HERE)
     assert found.returncode in (0, -signal.SIGKILL), found.stderr
     return found.stdout
 
@@ -509,7 +513,8 @@ for _ in range(40):
     start = "import sys, heavybandits as hb, ledger_victim as victim\n"
     start += "ARMS, POLICY = victim.arms_of(0, 1), victim.make_policy(1)\n"
     command = [sys.executable, "-W", "ignore", "-c", start + code, str(path)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    pipe = subprocess.PIPE
+    both = [subprocess.Popen(command, stdout=pipe, text=True, env=HERE) for _ in range(2)]
     taken = sum(process.communicate()[0].count("taken") for process in both)
     assert [process.returncode for process in both] == [0, 0]
     with make(path) as agent:

@@ -301,7 +301,8 @@ def test_parts_that_do_not_fit_together_are_refused(policy, words):
 
 @pytest.mark.parametrize("stages", [0, -1, 1.5])
 def test_stages_are_counted_from_one(stages):
-    told: dict[str, Any] = {"dim": 2, "horizon": 100, "arms": 2, "moment": 1.0, "stages": stages}
-    for make in (hb.btc, hb.bmm):
+    radius = hb.radii.Powered(1.0, 0.0, 0.0, 1.0)
+    truncated = hb.estimators.TruncatedRegression(2, 100, 2, 2.0, radius, stages)
+    for base in (truncated, hb.estimators.MedianRegression(2, 3, radius, stages)):
         with pytest.raises(hb.InvalidInput, match=r"\.stages must be a whole number >= 1"):
-            make(**told)
+            cast(hb.policies.BaseUCB(base))

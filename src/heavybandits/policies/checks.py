@@ -25,7 +25,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
     if policy.plays > 1 and arms.changes == "fresh":
         raise InvalidInput(
             f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
-            f"{type(arms).__name__} changes at every play: use Fixed, or Frozen, "
+            f"{type(arms).__name__} changes with every play: use Fixed, or Frozen, "
             "which stand still for a decision"
         )
     check_finite(f"policies[{name!r}]", policy, arms)
