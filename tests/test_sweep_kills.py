@@ -36,6 +36,8 @@ def start_python(arguments: list[str], mark: str) -> Any:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HEAVYBANDITS_MARK": mark},
+        # a suite that was started in the background ignores Ctrl-C, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
