@@ -7,6 +7,6 @@ from ..engine.linalg import bounded
 
 @jitable
 def clamp(rewards: Floats) -> None:
-    """Floats finite reward is legal; beyond LARGEST it counts as that, so that no sum overflows."""
+    """Any finite reward is legal; beyond LARGEST it counts as that, so that no sum overflows."""
     for i in range(rewards.size):
         rewards[i] = bounded(rewards[i])
