@@ -15,7 +15,7 @@ import heavybandits as hb
 from heavybandits.agents.state_arrays import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import noise_kernel, play_kernel
-from heavybandits.engine.loop import make_episode
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace
 from heavybandits.engine.regions import PROJECTIONS
 from heavybandits.engine.streams import ARMS as STREAM_ARMS
 from heavybandits.engine.streams import NOISE, stream_key
@@ -63,17 +63,9 @@ class Run:
         arms_key, self.key = (stream_key(SEED, 0, stream) for stream in (STREAM_ARMS, NOISE))
         policy, plays = crtm(horizon), np.array([horizon], np.int64)
         self.state, self.source, self.done = policy.init(), where.noise, 0
-        first = (
-            policy,
-            self.state,
-            where.arms,
-            where.link,
-            where.theta,
-            where.arms.view(),
-            arms_key,
-        )
-        episode = make_episode(1)
-        last = (episode, plays, np.empty((1, 4)))
+        view, episode = where.arms.view(), make_episode(1)
+        first = (policy, self.state, where.arms, where.link, where.theta, view, arms_key)
+        last = (episode, make_trace(plays), Unobserved())
         arrays = [*flatten(self.state).values(), *episode]
         self.beginning = [(array, array.copy()) for array in arrays]
         self.draw = compiled(noise_kernel, self.source, self.key, 0, self.noise)

@@ -16,7 +16,7 @@ from heavybandits.simulation.problem import check_problem
 from heavybandits.simulation.run import run_once
 
 DIM, ARMS = 10, 20
-WIDTH, MOMENT = 1e-4, 3.534446647  # E y^2 of a logistic mean in [0, 1] plus t_3 noise
+GAMMA_SCALE, MOMENT = 1e-4, 3.534446647  # E y^2 of a logistic mean in [0, 1] plus t_3 noise
 SEED = 0
 HERE = Path(__file__).parent
 
@@ -86,7 +86,7 @@ def problem(arms: Any) -> hb.Problem:
 
 
 def crtm(horizon: int, dim: int = DIM) -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=MOMENT, gamma_scale=WIDTH)
+    return hb.crtm(dim=dim, horizon=horizon, moment=MOMENT, gamma_scale=GAMMA_SCALE)
 
 
 def play(policy: Any, arms: Any, horizon: int, repetition: int = 0) -> tuple[Any, float]:

@@ -18,7 +18,7 @@ from heavybandits import algorithms as baselines
 from heavybandits.engine import streams
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import noise_kernel
-from measuring import ARMS, DIM, HERE, SEED, WIDTH, Outcome, Row, best_of, crtm, play, taker
+from measuring import ARMS, DIM, GAMMA_SCALE, HERE, SEED, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Yardsticks"
 NOISE = "drawing the noise, nothing else"
@@ -42,14 +42,14 @@ def measure(folder: Path, quick: bool) -> Outcome:
 
 def policies(horizon: int) -> dict[str, Callable[[], float]]:
     """CPU microseconds a play of what the library plays, by name."""
-    tuned: dict[str, Any] = {"dim": DIM, "width": WIDTH}
+    tuned: dict[str, Any] = {"dim": DIM, "gamma_scale": GAMMA_SCALE}
     sized = tuned | {"horizon": horizon}
     median = hb.crmm(**sized, moment=3.0)
     made = {
         "CRTM, fresh arms": (crtm(horizon), FRESH),
         "CRTM, fixed arms": (crtm(horizon), FIXED),
         "OL2M, fresh arms": (hb.ol2m(**tuned), FRESH),
-        "LinUCB, fresh arms": (hb.linucb(**tuned), FRESH),
+        "LinUCB, fresh arms": (hb.linucb(dim=DIM, radius=GAMMA_SCALE), FRESH),
         "GLOC, fresh arms": (baselines.gloc(**tuned), FRESH),
         "CRMM, frozen arms": (median, FROZEN),
         "CRMM, fixed arms": (median, FIXED),
