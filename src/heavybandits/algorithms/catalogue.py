@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from ..engine.contracts import Policy
 from ..policies import Uniform
 from .finite import bmm, btc, supbmm, supbtc
-from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
+from .glm import crmm, crtm
+from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
+from .robust import crcm, crhl
+from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
 from .shared import tell
 
 RAW, CENTRAL, SPREAD = "raw", "central", "spread"

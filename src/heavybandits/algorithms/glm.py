@@ -1,4 +1,4 @@
-"""Generalised linear bandits, mean reward mu(x.theta)."""
+"""CRTM and CRMM: generalised linear bandits, mean reward mu(x.theta)."""
 
 import math
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 from .. import theory
 from ..engine.contracts import Filter, Link, Radius
 from ..engine.parts import cast, check_part, is_part
-from ..estimators import LocalNewton, OnlineNewton, OnlineToConfidence
-from ..filters import MeanOfMedians, Median, Raw, Truncate
+from ..estimators import LocalNewton, OnlineNewton
+from ..filters import Median, Raw, Truncate
 from ..links import Logistic, check_link
 from ..policies import Optimism
-from ..radii import Constant, GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
+from ..radii import Constant, Growing
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import flag, fraction, positive, whole
-from .shared import make_projection, round_up, tell
+from .shared import make_projection
 
 
-def _newton(
+def make_newton(
     dim: int, link: Link, norm: float, curvature: str | float, projection: str, **named: float
 ) -> OnlineNewton | LocalNewton:
     """The Newton step of this curvature: "half", "kappa", "local", a further name or a number."""
@@ -100,7 +100,7 @@ def crtm(
     else:
         tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
         squared = positive("gamma_scale", gamma_scale) * tuned
-    newton = _newton(dim, link, norm, curvature, projection)
+    newton = make_newton(dim, link, norm, curvature, projection)
     return cast(Optimism(newton, keep, Constant(squared)))
 
 
@@ -144,7 +144,7 @@ def crmm(
     horizon, delta = whole("horizon", horizon), fraction("delta", delta)
     moment = positive("moment", moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
-    newton = _newton(dim, link, norm, curvature, projection)
+    newton = make_newton(dim, link, norm, curvature, projection)
     power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
     if gamma_scale is None:
         radius: Radius = theory.median_radius(
@@ -162,153 +162,3 @@ def crmm(
     else:
         radius = Growing(positive("gamma_scale", gamma_scale) * dim, dim * newton.penalty, power)
     return cast(Optimism(newton, Median(whole("plays", plays)), radius))
-
-
-def ol2m(
-    *,
-    dim: int,
-    link: Link = Logistic(),
-    delta: float = 0.01,
-    norm: float = 1.0,
-    gamma_scale: float | None = None,
-    curvature: str | float = "half",
-    projection: str = "exact",
-) -> Optimism:
-    """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
-
-    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
-    round; regret O~(d sqrt(T)).
-
-    Parameters
-    ----------
-    gamma_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
-    curvature : what a round adds to V along x x^T. "half" is kappa/2, as Xue et al. describe it;
-        "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the rest as in `crtm`.
-    projection : "exact" as in the original; "none" is equation (2) of Xue et al.
-
-    >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
-    0.067235
-    """
-    norm, delta = positive("norm", norm), fraction("delta", delta)
-    beta = 1.0 / (2.0 * (1.0 + math.exp(min(norm, 700.0))))  # beyond it a double overflows
-    newton = _newton(dim, link, norm, curvature, projection, original=beta / 2.0)
-    if gamma_scale is None:
-        radius: Radius = LogisticRegion(beta, norm, newton.penalty, delta)
-    else:
-        radius = Growing(positive("gamma_scale", gamma_scale) * dim, newton.penalty)
-    return cast(Optimism(newton, Raw(), radius))
-
-
-def gloc(
-    *,
-    dim: int,
-    link: Link = Logistic(),
-    noise_scale: float | None = None,
-    delta: float = 0.01,
-    norm: float = 1.0,
-    penalty: float = 1.0,
-    gamma_scale: float | None = None,
-    projection: str = "exact",
-) -> Optimism:
-    """GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
-
-    Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
-    noise that is sub-Gaussian at R = `noise_scale` (None for sqrt(L), that of a canonical model).
-    Anytime; O(K d^2) per round; regret O~((L(L + R)/kappa) d sqrt(T)).
-
-    Parameters
-    ----------
-    gamma_scale : None for their region; c for c sum g^2 ||x||^2_{V^-1}, as they and Xue et al.
-        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that
-        sum stops growing and GLOC may settle on a wrong arm: a property of this radius.
-    projection : "exact" as in the original; "none" is equation (2) of Xue et al. (2023).
-
-    >>> gloc(dim=2, gamma_scale=0.1).radius
-    GradientSum(scale=0.1)
-    """
-    norm = positive("norm", norm)
-    kappa, penalty = check_link(link, norm), positive("penalty", penalty)
-    part = make_projection(projection, norm)
-    estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
-    scale = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
-    scale, delta = positive("noise_scale", scale), fraction("delta", delta)
-    region: Radius = OnlineToConfidenceRegion(kappa, scale, norm, penalty, delta)
-    if gamma_scale is not None:
-        region = GradientSum(positive("gamma_scale", gamma_scale))
-    return cast(Optimism(estimator, Raw(), region))
-
-
-def _mean_of_medians(
-    horizon: int, delta: float, plays: int | None, exponent: float, group: int | None
-) -> MeanOfMedians:
-    """n = ceil((16 ln(2T/delta))^{1/a}) plays in groups of ceil(n^a) (Zhong et al. 2021)."""
-    exponent = fraction("exponent", exponent)
-    if plays is None:
-        confidence = math.log(2.0 * whole("horizon", horizon) / fraction("delta", delta))
-        if math.log(16.0 * confidence) > 40.0 * exponent:
-            raise InvalidInput(f"exponent must ask for fewer than e^40 plays, got {exponent}")
-        plays = round_up(math.pow(16.0 * confidence, 1.0 / exponent))
-    plays = whole("plays", plays)
-    size = round_up(math.pow(plays, exponent)) if group is None else whole("group", group)
-    return MeanOfMedians(plays, min(size, plays))
-
-
-def ol2m_mom(
-    *,
-    dim: int,
-    horizon: int,
-    link: Link = Logistic(),
-    delta: float = 0.01,
-    norm: float = 1.0,
-    gamma_scale: float | None = None,
-    plays: int | None = None,
-    exponent: float = 0.62,
-    group: int | None = None,
-    curvature: str | float = "half",
-    projection: str = "exact",
-) -> Optimism:
-    """OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
-
-    Every arm is played n times; the n rewards are cut into groups, and the mean of the group
-    medians feeds OL2M. Radii count decisions. Assumes noise symmetric about zero, of any tail
-    index, and arms that stand still for n plays. At T = 10^6 the formula asks for n = 10206, which
-    leaves 97 decisions: `plays` is there to be used.
-
-    Parameters
-    ----------
-    plays : None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
-    group : None for ceil(n^a). Leftovers are dropped.
-    gamma_scale, curvature, projection : as in `ol2m`.
-
-    >>> ol2m_mom(dim=10, horizon=10**6).filter
-    MeanOfMedians(plays=10206, group=306)
-    """
-    single = tell(ol2m, locals())
-    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))
-
-
-def gloc_mom(
-    *,
-    dim: int,
-    horizon: int,
-    link: Link = Logistic(),
-    noise_scale: float | None = None,
-    delta: float = 0.01,
-    norm: float = 1.0,
-    penalty: float = 1.0,
-    gamma_scale: float | None = None,
-    plays: int | None = None,
-    exponent: float = 0.62,
-    group: int | None = None,
-    projection: str = "exact",
-) -> Optimism:
-    """GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
-
-    Assumptions, `plays`, `exponent` and `group` as in `ol2m_mom`, the rest as in `gloc`. Regret
-    O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as Xue et al. state it.
-
-    >>> gloc_mom(dim=10, horizon=10**4, plays=64, exponent=0.5).filter
-    MeanOfMedians(plays=64, group=8)
-    """
-    single = tell(gloc, locals())
-    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))

@@ -22,11 +22,8 @@ printed "triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being
 
 from .columns import ColumnTheorem, column_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
-from .newton import (
+from .medians import (
     MedianConstants,
-    confidence_log,
-    growth_log,
-    lower_bound,
     median_constants,
     median_epochs,
     median_plays,
@@ -34,7 +31,9 @@ from .newton import (
     median_region,
     median_regret,
     median_tuned,
-    regularisation,
+)
+from .rates import confidence_log, growth_log, lower_bound, regularisation
+from .truncation import (
     truncation_level,
     truncation_region,
     truncation_regret,
