@@ -54,9 +54,10 @@ def check_owner(place: Path, status: os.stat_result) -> None:
 
 
 def folders() -> Iterator[Path]:
-    """Where kernels may lie: the folder the user names, that of the package, that of the user."""
+    """Where kernels may lie: the folder the user names alone, else the package's, else home's."""
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "heavybandits"
+        return
     yield _PACKAGE / "__pycache__" / "kernels"
     yield Path(os.path.expanduser("~/.cache/heavybandits"))
 
