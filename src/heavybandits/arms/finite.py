@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from ..engine.arrays import Floats, Key
 from ..engine.bounds import LARGEST_FEATURE, Count, Features, Interval
-from ..engine.jitable import jitable
+from ..engine.jitable import vectorised
 from ..engine.regions import Region
 from ..engine.streams import uniform
 from ..engine.views import (
@@ -22,7 +22,7 @@ from ..engine.views import (
 Changes = Literal["fixed", "frozen", "fresh"]  # never, with every decision, with every play
 
 
-@jitable
+@vectorised
 def draw_features(view: View, key: Key, start: int, low: float) -> None:
     """Components uniform on [low, 1], each arm scaled to length one."""
     dim, columns = view.features.shape

@@ -4,7 +4,7 @@ The docstring of each is its plain formula, and the tests compute that.
 """
 
 from .arrays import Floats
-from .jitable import jitable
+from .jitable import jitable, vectorised
 
 
 @jitable
@@ -19,7 +19,7 @@ def largest(values: Floats) -> float:
     return max(max(first, second), max(third, fourth))
 
 
-@jitable
+@vectorised
 def combine(rows: Floats, weights: Floats, out: Floats) -> None:
     """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`."""
     i = 2 - weights.size % 2
@@ -33,7 +33,7 @@ def combine(rows: Floats, weights: Floats, out: Floats) -> None:
         i += 2
 
 
-@jitable
+@vectorised
 def squares(features: Floats, matrix: Floats, out: Floats, above: Floats, below: Floats) -> None:
     """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
 

@@ -17,6 +17,7 @@ from typing import Any
 from numba import config, njit, typeof
 
 from .cache import KernelCache
+from .optimising import entry
 from .parts import classes_of
 from .sources import digest, edited, source_file
 
@@ -66,7 +67,7 @@ def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
     dispatcher = njit(**_OPTIONS)(function)
     dispatcher._cache = cache = KernelCache(function, stamp)
     try:
-        dispatcher.compile(signature)
+        _optimised(dispatcher, signature)
         dispatcher.overloads[signature].entry_point  # noqa: B018
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
         dispatcher = _in_memory(function, signature)
@@ -94,8 +95,12 @@ def _compile(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any,
 
 
 def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
-    dispatcher = njit(**_OPTIONS)(function)
-    dispatcher.compile(signature)
+    return _optimised(njit(**_OPTIONS)(function), signature)
+
+
+def _optimised(dispatcher: Any, signature: tuple[Any, ...]) -> Any:
+    with entry(dispatcher.py_func.__qualname__):
+        dispatcher.compile(signature)
     return dispatcher
 
 

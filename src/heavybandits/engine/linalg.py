@@ -7,7 +7,7 @@ uncompiled runs give the same bits.
 import math
 
 from .arrays import Floats
-from .jitable import jitable, outlined
+from .jitable import jitable, outlined, vectorised
 
 LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
 LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
@@ -56,7 +56,7 @@ def stretch(a: Floats, factor: float) -> None:
         a[i] *= factor
 
 
-@jitable
+@vectorised
 def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
     """M += scale x x^T"""
     for i in range(x.size):

@@ -3,7 +3,7 @@
 import math
 
 from .arrays import Floats
-from .jitable import jitable
+from .jitable import jitable, vectorised
 
 
 @jitable
@@ -29,7 +29,7 @@ def middle(a: float, b: float, c: float) -> float:
     return max(min(a, b), min(max(a, b), c))
 
 
-@jitable
+@vectorised
 def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
     """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
     low, high, wanted = start, stop, start + rank

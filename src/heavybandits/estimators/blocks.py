@@ -7,7 +7,7 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
-from ..engine.jitable import jitable
+from ..engine.jitable import jitable, vectorised
 from ..engine.layout import zeros
 
 BLOCK = 256  # plays stored together, one row a feature
@@ -52,7 +52,7 @@ def store(history: History, stage: int, x: Floats, reward: float) -> None:
     history.counts[STORED] += 1
 
 
-@jitable
+@vectorised
 def weigh(history: History, stage: int, images: Floats, weights: Floats, count: int) -> None:
     """weights[k, tau] = images[k].x_tau for `count` arms and every play of a stage.
 
@@ -119,7 +119,7 @@ def add_up(sums: Floats) -> float:
     return total
 
 
-@jitable
+@vectorised
 def truncated_sum(
     history: History, stage: int, weights: Floats, order: float, sums: Floats
 ) -> float:
