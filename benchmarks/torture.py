@@ -22,14 +22,22 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from torture_cache import damage_cache
 from torture_files import fail_calls
+from torture_ledger import damage_ledgers, fill_disks, fork_agents, kill_agents
 from torture_policies import play_generated
+from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
 
 SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
-    "files": (fail_calls, 2000),  # I/O errors while something is saved
+    "files": (fail_calls, 1000),  # I/O errors while something is saved
+    "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
+    "states": (mangle_states, 100_000),  # mangled state files
+    "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
+    "kills": (kill_agents, 1000),  # of processes that work on a ledger
+    "forks": (fork_agents, 1000),  # of processes that work on a ledger
+    "ledgers": (damage_ledgers, 2000),  # damaged ledgers
 }
 
 
