@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import noise_kernel, play_kernel
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace

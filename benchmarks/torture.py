@@ -5,31 +5,41 @@
     python benchmarks/torture.py --share 0.01    a hundredth of the attempts
 
 Each section makes attempts and sorts them by outcome. An outcome that begins with FAULT is one that
-must never happen: then the exit status is 1, and the seed says how to see it again. To add a
-section, write a function from a number of attempts and a seed to a Counter, and put it into
-SECTIONS with the attempts that `make torture` makes.
+must never happen: then the exit status is 1, and the seed says how to see it again. One in
+parentheses is a note and no attempt. To add a section, write a function from a number of attempts
+and a seed to a Counter, and put it into SECTIONS with the attempts that `make torture` makes.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from torture_cache import damage_cache
 from torture_files import fail_calls
+from torture_ledger import damage_ledgers, fill_disks, fork_agents, kill_agents
 from torture_policies import play_generated
+from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
 
 SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
-    "files": (fail_calls, 2000),  # I/O errors while something is saved
+    "files": (fail_calls, 1000),  # I/O errors while something is saved
+    "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
+    "states": (mangle_states, 100_000),  # mangled state files
+    "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
+    "kills": (kill_agents, 1000),  # of processes that work on a ledger
+    "forks": (fork_agents, 1000),  # of processes that work on a ledger
+    "ledgers": (damage_ledgers, 2000),  # damaged ledgers
 }
 
 
@@ -40,7 +50,7 @@ def run_section(name: str, share: float, seed: int) -> dict[str, object]:
     seconds = round(time.perf_counter() - started, 1)
     return {
         "section": name,
-        "attempts": outcomes.total(),
+        "attempts": sum(count for key, count in outcomes.items() if not key.startswith("(")),
         "outcomes": dict(outcomes.most_common()),
         "faults": sum(count for key, count in outcomes.items() if key.startswith("FAULT")),
         "seconds": seconds,
@@ -53,16 +63,24 @@ def main() -> int:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--share", type=float, default=1.0, help="of the attempts")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="sections at a time")
     told = parser.parse_args()
     unknown = set(told.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"there is no section {', '.join(sorted(unknown))}")
-    faults = 0
-    for name in told.sections or SECTIONS:
-        found = run_section(name, told.share, told.seed)
+    names = told.sections or list(SECTIONS)
+    if len(names) == 1:
+        found = run_section(names[0], told.share, told.seed)
         print(json.dumps(found), flush=True)
-        faults += int(str(found["faults"]))
-    return 1 if faults else 0
+        return 1 if found["faults"] else 0
+
+    def run(name: str) -> int:
+        """A section in a process of its own."""
+        options = ["--share", str(told.share), "--seed", str(told.seed)]
+        return subprocess.run([sys.executable, __file__, name, *options]).returncode
+
+    with ThreadPoolExecutor(told.jobs) as pool:
+        return max(map(abs, pool.map(run, names)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 
 # Numba compiles in the first example of a test, so its first example is always "too slow".
 settings.register_profile(

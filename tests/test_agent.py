@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.agents.state_arrays import flatten
+from all_policies import POLICIES
+from heavybandits.agents.state import flatten
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 
 DIM = 3
@@ -548,3 +549,58 @@ def test_a_reader_never_sees_half_an_update():
     reader.join()
     assert len(seen) > 100
     assert max(seen) <= 1.0 + 1e-9
+
+
+# ---- a spread of its own for every reward
+
+CRHL = hb.crhl(dim=3, spread=0.5, gamma_scale=0.1)
+
+
+def test_a_reward_may_bring_its_own_spread(tmp_path):
+    told, usual, policy = (hb.Agent(CRHL) for _ in range(3))
+    durable = hb.Agent(CRHL, ledger=tmp_path / "agent.db", snapshot_every=7)
+    for spread in [None, 0.1, 4.0] * 4:
+        for agent in (told, durable):
+            agent.update(agent.select(ARMS), 2.0, spread=spread)
+        policy.update_many([(policy.select(ARMS), 2.0, spread)])
+        usual.update(usual.select(ARMS), 2.0)
+        assert told.state.learned.estimate.spread.tolist() == [spread or 0.5]
+    assert told.design.tobytes() == policy.design.tobytes() == durable.design.tobytes()
+    assert told.design.tobytes() != usual.design.tobytes()
+    assert durable.ledger is not None
+    durable.ledger.drop()  # as a kill would leave it
+    with hb.Agent(CRHL, ledger=tmp_path / "agent.db") as again:
+        assert again.design.tobytes() == told.design.tobytes()
+        assert again.state.learned.estimate.spread.tolist() == [4.0]
+        again.update(11, 2.0, spread=4.0)
+        assert again.counters["duplicate"] == 1
+        with pytest.raises(hb.InvalidInput, match=r"got 2\.0 with spread 4\.0 and 2\.0"):
+            again.update(11, 2.0)
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, float("nan"), "1", 1e300])
+def test_a_spread_that_is_none_is_refused(spread):
+    agent = hb.Agent(CRHL)
+    ticket = agent.select(ARMS)
+    with pytest.raises(hb.InvalidInput, match="spread must"):
+        agent.update(ticket, 1.0, spread=spread)
+    assert agent.pending == [ticket.id]
+
+
+@pytest.mark.parametrize("name", ["linucb", "crmm", "heavy_oful", "bmm"])
+def test_policies_without_a_spread_refuse_one_by_name(name):
+    agent = hb.Agent(POLICIES[name])
+    ticket = agent.select(ARMS)
+    with pytest.raises(hb.InvalidInput, match="spread must be left out"):
+        agent.update(ticket, 1.0, spread=2.0)
+    agent.update(ticket, 1.0, spread=None)
+
+
+def test_an_agent_counts_what_rounding_spoils():
+    agent = hb.Agent(hb.linucb(dim=3, radius=1.0, penalty=1e-12))
+    assert agent.fallbacks == hb.Agent(hb.policies.Uniform(3)).fallbacks == 0
+    rows = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 + 1e-8]]) / 2
+    for _ in range(1100):
+        agent.update(agent.select(rows), 1.0)
+    assert agent.fallbacks > 0
+    assert np.isfinite(agent.theta).all()

@@ -16,7 +16,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.agents import book as book_module
 from heavybandits.agents import state_file
-from heavybandits.agents.offers import MOST_BYTES, Offers
+from heavybandits.agents.kernels import MOST_BYTES, Offers
 from heavybandits.support.container import read_container, write_container
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -269,6 +269,12 @@ def test_batches_of_another_shape_are_refused(batch: Any) -> None:
     with pytest.raises(hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket"):
         agent.update_many(batch)
     assert packed(agent) == before
+
+
+@pytest.mark.parametrize("seed", [2**70, -1, 1.5])
+def test_a_seed_that_compiled_code_cannot_hold_is_refused(seed: Any) -> None:
+    with pytest.raises(hb.InvalidInput, match=r"Uniform\.seed must be"):
+        hb.Agent(hb.policies.Uniform(3, seed=seed))
 
 
 @pytest.mark.parametrize("ticket", [np.timedelta64(0, "s"), np.bool_(False), 10**30, -(10**30)])

@@ -18,7 +18,7 @@ from scipy.special import ellipj, ellipkm1
 import heavybandits as hb
 import naive
 import naive_linear as twins
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 from heavybandits.algorithms.catalogue import CATALOGUE
 from heavybandits.arms import Fresh
 from heavybandits.engine.compiling import compiled

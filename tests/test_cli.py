@@ -17,7 +17,7 @@ from heavybandits.paper import tails
 from heavybandits.paper.run import PROFILES
 from heavybandits.reporting.outputs import Verdict
 
-COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "diagnose", "replay")
+COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "diagnose", "replay", "ledger")
 
 
 def invoke(*arguments, code=0):

@@ -13,7 +13,7 @@ import pytest
 
 import heavybandits as hb
 from all_parts import DIM, EXAMPLES, PLAYS, examples
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 from heavybandits.engine import verbs
 from heavybandits.engine.bounds import Interval
 from heavybandits.engine.compiling import compiled

@@ -11,7 +11,7 @@ import pytest
 
 import heavybandits as hb
 import make_fixtures
-from heavybandits.agents import ledger_file, state_file
+from heavybandits.agents import log, state_file
 from heavybandits.support import container
 from heavybandits.support.container import Format, read_container, write_container
 from heavybandits.sweep import store
@@ -85,8 +85,8 @@ def test_an_older_ledger_is_brought_up_to_date(
     database.close()
     with pytest.raises(hb.LedgerError, match="has format 0, written by heavybandits"):
         hb.Agent(policy, ledger=path)
-    view = next(part for part in ledger_file.SCHEMA if "VIEW" in part)
-    monkeypatch.setitem(ledger_file.MIGRATIONS, 0, lambda database: [(view, ())])
+    view = next(part for part in log.SCHEMA if "VIEW" in part)
+    monkeypatch.setitem(log.MIGRATIONS, 0, lambda database: [(view, ())])
     with hb.Agent(policy, ledger=path) as agent:
         assert agent.history()[0]["reward"] == 1.0
     monkeypatch.undo()

@@ -18,7 +18,7 @@ import pytest
 
 import heavybandits as hb
 import ledger_victim as victim
-from heavybandits.agents.head import End, Head
+from heavybandits.agents.database import End, Head
 from heavybandits.agents.log import COLUMNS, chain
 from heavybandits.agents.state_file import pack
 from test_agent_faults import CALLS, Interrupted, interrupted_after
@@ -441,13 +441,13 @@ def test_an_interrupted_agent_is_where_its_ledger_is(call: str, tmp_path: Path) 
 
 
 class Failing:
-    """A connection whose COMMIT fails after it was done, as when only the last flush fails."""
+    """A connection that cannot write an event, as when only the last flush fails."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection, self.failures = connection, 0
 
     def execute(self, statement: str, values: Any = ()) -> Any:
-        if statement == "COMMIT" and self.failures:
+        if statement.startswith("INSERT INTO events") and self.failures:
             self.failures -= 1
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC

@@ -314,6 +314,8 @@ COLLINEAR = {  # length, spread, penalty, updates
     "less long": (1e5, 1e-8, 1.0, 20_000),
     "hardly penalised": (1.0, 1e-8, 1e-12, 20_000),
     "spread out": (1.0, 1e-3, 1e-12, 20_000),
+    "hardly spread out": (1.0, 1e-4, 1e-12, 20_000),
+    "between": (1.0, 1e-6, 1e-12, 5000),
 }
 
 
@@ -333,7 +335,7 @@ def test_the_inverse_stays_one_where_cholesky_fails(case):
     np.testing.assert_array_equal(region.recent, region.recent.T)
     counts = np.bincount(order)
     for x in (*arms, np.eye(5)[0]):
-        assert 0.1 < measure(region, x) / exact_width(arms, counts, penalty, x) < 10.0
+        assert 0.5 < measure(region, x) / exact_width(arms, counts, penalty, x) < 2.0
 
 
 def test_arms_that_are_only_long_cost_no_digit():
@@ -367,6 +369,31 @@ def test_an_inverse_by_pivots_is_positive_definite_whatever_the_matrix(seed, dim
     assert np.linalg.eigvalsh(out)[0] > -1e-14 * np.abs(out).max()
     if decades < 4:
         np.testing.assert_allclose(out @ matrix, np.eye(dim), atol=1e-8)
+
+
+@given(seed=SEEDS, dim=DIMS, decades=st.floats(0, 40))
+def test_a_mended_inverse_is_positive_definite_whatever_the_matrix(seed, dim, decades):
+    rng = np.random.default_rng(seed)
+    matrix = positive_definite(rng, dim, decades)
+    values, vectors = np.linalg.eigh(matrix)
+    inverse = vectors / np.maximum(values, 1.0) @ vectors.T
+    inverse = (inverse + inverse.T) / 2
+    linalg.mend_inverse(matrix, 1.0, inverse, np.empty((dim, dim)), np.empty(dim))
+    assert np.isfinite(inverse).all()
+    np.testing.assert_array_equal(inverse, inverse.T)
+    assert np.linalg.eigvalsh(inverse)[0] > -1e-12 * np.abs(inverse).max()
+    if decades < 4:
+        np.testing.assert_allclose(inverse @ matrix, np.eye(dim), atol=1e-8)
+
+
+def test_a_mended_inverse_keeps_the_digits_that_the_matrix_has_lost():
+    """V = I + 1e16 u u^T across u is noise by now; an inverse made by steps knows it is 1."""
+    matrix = np.array([[5e15 + 1.0, 5e15], [5e15, 5e15 + 4.0]])
+    inverse, across = np.array([[0.5, -0.5], [-0.5, 0.5]]), np.array([1.0, -1.0]) / np.sqrt(2)
+    linalg.mend_inverse(matrix, 1.0, inverse, np.empty((2, 2)), np.empty(2))
+    assert across @ inverse @ across == pytest.approx(1.0, rel=1e-12)
+    assert across @ np.linalg.inv(matrix) @ across == pytest.approx(0.4, rel=0.1)
+    assert np.linalg.eigvalsh(inverse)[0] >= 0.0
 
 
 def test_a_pivot_that_is_rounding_is_no_pivot():

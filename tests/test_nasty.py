@@ -12,7 +12,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import algorithms
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 from heavybandits.engine.layout import state_bytes
 
 GIVEN: dict[str, Any] = {"dim": 2, "horizon": 50, "arms": 3, "moment": 1.0, "spread": 1.0}

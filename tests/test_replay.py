@@ -311,6 +311,7 @@ def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
         ({"protocol": "weeks"}, "protocol must be one of rows, days, groups, logged"),
         ({"features": []}, "features must be a list of columns"),
         ({"features": "a"}, "features must be a list of columns"),
+        ({"features": 1.0}, "features must be a list of columns"),
         ({"features": ["z"]}, "must be one of the columns a, b, y"),
         ({"protocol": "days"}, "group must name a column"),
         ({"protocol": "days", "group": "z"}, "group must be one of the columns"),

@@ -9,7 +9,7 @@ import pytest
 import heavybandits as hb
 import naive
 import naive_beyond as twins
-from heavybandits.agents.state_arrays import flatten
+from heavybandits.agents.state import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play

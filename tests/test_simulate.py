@@ -318,6 +318,16 @@ def test_summaries_and_shares():
     assert result.rows()[-1]["truncated"] > 0
 
 
+def test_results_count_what_rounding_spoils():
+    rows = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 + 1e-8]]) / 2
+    problem = hb.Problem(hb.arms.Given(rows), hb.links.Identity(), hb.noises.Gaussian(1.0))
+    sound, spoilt = (hb.linucb(dim=3, radius=1.0, penalty=weight) for weight in (1.0, 1e-12))
+    policies = {"sound": sound, "spoilt": spoilt}
+    result = hb.simulate(policies, problem, horizon=1100, repetitions=1, checkpoints=1)
+    none, some = result.data["fallbacks"]
+    assert none == 0 < some
+
+
 def test_tables(tmp_path):
     pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
     pytest.importorskip("pyarrow", reason="the extra 'lab' is not installed")

@@ -17,12 +17,21 @@ def make_page() -> str:
     """Every command with its help."""
     context = click.Context(cli, info_name="heavybandits", max_content_width=78)
     parts = [INTRODUCTION, block(cli.get_help(context))]
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        if command is not None and not command.hidden:
-            inner = click.Context(command, context, name, max_content_width=78)
-            parts.append(f"\n## {name}\n\n" + block(command.get_help(inner)))
-    return "".join(parts)
+    return "".join(parts + helps(cli, context, "##"))
+
+
+def helps(group: click.Group, context: click.Context, mark: str) -> list[str]:
+    """The help of every command of a group, and of those that are groups themselves."""
+    parts = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        inner = click.Context(command, context, name, max_content_width=78)
+        parts.append(f"\n{mark} {inner.command_path}\n\n" + block(command.get_help(inner)))
+        if isinstance(command, click.Group):
+            parts += helps(command, inner, f"{mark}#")
+    return parts
 
 
 def block(text: str) -> str:

@@ -2,8 +2,8 @@
 
 from . import algorithms, arms, estimators, filters, links, noises, parts, policies, radii, theory
 from .agents.agent import Agent, load
+from .agents.book import Ticket
 from .agents.checks import check_policy, list_checks
-from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
 from .diagnosis.diagnose import Diagnosis, diagnose

@@ -9,25 +9,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from ..engine.parts import is_part
-from ..policies.checks import check_finite, check_policies, check_room
-from ..support.container import LARGEST
-from ..support.errors import InvalidInput, LedgerError, StateError
+from ..policies.checks import check_policies
+from ..support.errors import InvalidInput, LedgerError
 from ..support.files import replace_atomically
-from ..support.validation import finite_array, finite_number, whole
-from .book import Book
-from .changes import StateDiff
-from .forks import hold_at_fork
-from .generators import own_generator
-from .kernels import Kernels
+from ..support.validation import finite_number, whole
+from .book import (
+    Book,
+    Decision,
+    Event,
+    Given,
+    Kind,
+    Ticket,
+    check_rewards,
+    make_limits,
+    ticket_number,
+)
+from .database import hold_at_fork
+from .kernels import Allowed, Kernels, repeat, takes_spread
 from .ledger import Ledger
-from .offers import Allowed
 from .readings import Readings
-from .state import AgentState, Step, carry_out, plan
-from .state_file import pack, unpack
-from .tickets import Decision, Event, Kind, Ticket, make_limits, ticket_number
+from .state import AgentState, StateDiff, Step, carry_out, own_generator, plan
+from .state_file import pack, read_state, unpack
 
 
 class Agent(Readings):
@@ -93,8 +95,6 @@ class Agent(Readings):
         hold_at_fork(self._lock)
 
     _state: AgentState
-    _kernels: Kernels
-    _ledger: Ledger | None = None
     _unfinished: Callable[[], None] | None = None
 
     # ---- deciding
@@ -111,7 +111,7 @@ class Agent(Readings):
             offered, allowed = self._kernels.offers.check(arms, mask)
             now = self._give_up(room=1)
             state = self._state
-            number, decision = state.book.issued, self._again(offered, allowed)
+            number, decision = state.book.issued, repeat(state.book, offered, allowed)
             left = state.policy.plays if decision is None else decision.left
             if decision is None:
                 decision = self._decide(offered, allowed, now)
@@ -122,8 +122,8 @@ class Agent(Readings):
 
     def _decide(self, arms: Any, allowed: Allowed, now: float) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
-        self._check_policy(arms)
         state, kernels, changes = self._state, self._kernels, None
+        kernels.check_room(state, arms)
         before = StateDiff(state) if kernels.leaves_traces(state) else None
         self._unfinished = undo = None if before is None else before.undo
         decision = kernels.choose(state, arms, allowed)
@@ -133,55 +133,39 @@ class Agent(Readings):
         self._commit([event], undo)
         return decision
 
-    def _check_policy(self, arms: Any) -> None:
-        """Refuse what this policy cannot play: a set without end, or more than it has room for."""
-        policy = self._state.policy
-        if is_part(arms):
-            check_finite("policy", policy, arms)
-        if getattr(policy, "capacity", None) is not None:
-            waiting = len({id(decision) for decision in self._state.book.pending.values()})
-            check_room("policy", policy, self.updates + waiting + 1)
-
-    def _again(self, arms: Any, allowed: Allowed) -> Decision | None:
-        """The decision that still asks for plays, if its arm is on offer."""
-        if not self._state.book.open:
-            return None
-        decision = self._state.book.open[0]
-        if is_part(arms):
-            return decision
-        arm = decision.arm
-        here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
-        if not here or (allowed is not None and not allowed[arm]):
-            raise InvalidInput(
-                f"arms must still offer arm {arm}: this policy plays it "
-                f"{decision.left} more times before it decides anew. "
-                "Keep the arms as they are for a decision, or call abandon()"
-            )
-        return decision
-
     # ---- learning
 
-    def update(self, ticket: Ticket | int, reward: float) -> None:
+    def update(self, ticket: Ticket | int, reward: float, spread: float | None = None) -> None:
         """The reward of a play: any finite number, once.
 
         With a ledger the reward is on the disk when this returns, and the same reward again is
         counted and otherwise ignored, so that a caller in doubt may repeat it.
-        """
-        self.update_many([(ticket, reward)])
 
-    def update_many(self, rewards: Iterable[tuple[Ticket | int, float]]) -> None:
-        """Several rewards at once, in this order. If one of them is refused, none is taken."""
+        Parameters
+        ----------
+        spread : nu of this reward, for policies such as `crhl` whose noise may differ from reward
+            to reward: E|noise|^{1+epsilon} <= nu^{1+epsilon}, known before the reward is. None for
+            the policy's own.
+        """
+        self.update_many([(ticket, reward, spread)])
+
+    def update_many(self, rewards: Iterable[tuple[Any, ...]]) -> None:
+        """Several rewards at once, in this order: pairs (ticket, reward), or triples with a spread.
+
+        If one of them is refused, none is taken.
+        """
         with self._lock:
-            given = _pairs(rewards)
+            told = check_rewards(rewards, takes_spread(*self._state[:2]))
             now, pending = self._give_up(), self._state.book.pending
-            fresh: dict[int, float] = {}
-            for number, reward in given:
+            fresh: dict[int, Given] = {}
+            for number, given in told:
                 if number in pending and number not in fresh:
-                    fresh[number] = reward
+                    fresh[number] = given
                 else:
-                    self._repeated(number, reward, fresh.get(number))
+                    self._repeated(number, given, fresh.get(number))
             if fresh:
-                self._commit([Event(Kind.REWARD, n, now, y) for n, y in fresh.items()])
+                kind = Kind.REWARD
+                self._commit([Event(kind, n, now, y, spread=nu) for n, (y, nu) in fresh.items()])
 
     def cancel(self, ticket: Ticket | int) -> None:
         """The reward of this play will never come. A decision of several plays asks for it anew."""
@@ -204,7 +188,7 @@ class Agent(Readings):
         with self._lock:
             self._give_up()
 
-    def _repeated(self, number: int, reward: float, earlier: float | None) -> None:
+    def _repeated(self, number: int, given: Given, earlier: Given | None) -> None:
         """A reward for a ticket that is not pending, or the second one in a batch."""
         book, kind = self._state.book, Kind.REWARD if earlier is not None else None
         if earlier is None:
@@ -212,15 +196,15 @@ class Agent(Readings):
             kind, earlier = self._outcome(number)
         if kind == Kind.EXPIRE:
             book.counts["late"] += 1
-        elif self._ledger is not None and kind == Kind.REWARD and earlier == reward:
+        elif self._ledger is not None and kind == Kind.REWARD and earlier == given:
             book.counts["duplicate"] += 1
         elif earlier is not None:
             book.counts["duplicate"] += 1
-            raise InvalidInput(f"ticket {number} must have one reward, got {earlier} and {reward}")
+            raise InvalidInput(f"ticket {number} must have one reward, got {earlier} and {given}")
         else:
             book.refuse(number)
 
-    def _outcome(self, number: int) -> tuple[Kind | None, float | None]:
+    def _outcome(self, number: int) -> tuple[Kind | None, Given | None]:
         """What became of a ticket, as far as it is known."""
         if number in self._state.book.expired:
             return Kind.EXPIRE, None
@@ -290,27 +274,6 @@ class Agent(Readings):
             self._finish()
             return self._state
 
-    @property
-    def ledger(self) -> Ledger | None:
-        """Where every event is written; None for an agent that lives in memory."""
-        return self._ledger
-
-    def predict(self, arms: Any, return_width: bool = False) -> Any:
-        """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
-        with self._lock:
-            state = self.state
-            rows = finite_array("arms", arms, (None, state.policy.dim))
-            means, widths = self._kernels.predict(state.learned, rows)
-            return (means, widths) if return_width else means
-
-    def history(self) -> list[dict[str, Any]]:
-        """The plays in the ledger: when, which arm, what was expected, what became of it."""
-        with self._lock:
-            if self._ledger is None:
-                raise InvalidInput("history needs an agent with a ledger, this one has none")
-            self._finish()
-            return self._ledger.history()
-
     # ---- keeping
 
     def clone(self, clock: Callable[[], float] | None = None) -> "Agent":
@@ -343,15 +306,6 @@ class Agent(Readings):
         self.close()
 
 
-def _pairs(rewards: Any) -> list[tuple[int, float]]:
-    """Tickets and their rewards. + 0.0: a database does not tell -0.0 from 0.0."""
-    try:
-        pairs = [(ticket, reward) for ticket, reward in rewards]
-    except (TypeError, ValueError):
-        raise InvalidInput(f"rewards must be pairs (ticket, reward), got {rewards!r}") from None
-    return [(ticket_number(t), finite_number("reward", y) + 0.0) for t, y in pairs]
-
-
 def load(
     path: str | Path, parts: Iterable[type] = (), clock: Callable[[], float] = time.time
 ) -> Agent:
@@ -369,10 +323,4 @@ def load(
     ...     hb.load(f"{folder}/bandit.state").policy == agent.policy
     True
     """
-    path = Path(path)
-    size = path.stat().st_size
-    if not path.is_file():  # to read a pipe or a device may never end
-        raise StateError(f"{path} is not a file")
-    if size > LARGEST:
-        raise StateError(f"{path} has {size} bytes; a state file has at most {LARGEST}")
-    return Agent.from_state(unpack(path.read_bytes(), parts), clock)
+    return Agent.from_state(unpack(read_state(Path(path)), parts), clock)

@@ -1,15 +1,170 @@
-"""The book of an agent: which tickets wait, which decisions ask for more plays, how many of each.
+"""Tickets, the decisions behind them, the events of an agent, and the book that follows these.
 
-Every change can be made a second time and is then no change, so that whatever an interrupt left
-half done is simply done again.
+Every change of the book can be made a second time and is then no change, so that whatever an
+interrupt left half done is simply done again.
 """
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from enum import StrEnum
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..support.errors import InvalidInput
-from .tickets import Decision, Event, Kind, Limits
+from ..support.validation import finite_number, positive, whole
+
+Floats = NDArray[np.float64]
+
+
+class Kind(StrEnum):
+    """What can happen to an agent."""
+
+    SELECT = "select"
+    REWARD = "reward"
+    CANCEL = "cancel"
+    EXPIRE = "expire"
+    ABANDON = "abandon"
+    RESET = "reset"
+
+
+class Ticket(NamedTuple):
+    """One play that was asked for. Give it, or its `id`, back with the reward.
+
+    `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
+    `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
+    plays of this arm the decision still asks for, this one included.
+    """
+
+    id: int
+    arm: int
+    features: Floats
+    estimate: float
+    width: float
+    plays: int
+
+
+class Decision:
+    """An arm that was chosen, and the rewards of its plays as they come in.
+
+    `lessons` is how many decisions had been learned from when the turn of this one came, `spread`
+    that of its reward, if one was given.
+    """
+
+    __slots__ = (
+        *("arm", "estimate", "features", "lessons", "plays", "rewards", "spread", "times", "width"),
+    )
+
+    def __init__(
+        self, arm: int, features: Floats, estimate: float, width: float, plays: int
+    ) -> None:
+        self.arm, self.features, self.plays = arm, features, plays
+        self.estimate, self.width = estimate, width
+        self.rewards: dict[int, float | None] = {}
+        self.times: dict[int, float] = {}
+        self.lessons: int | None = None
+        self.spread: float | None = None
+
+    @property
+    def left(self) -> int:
+        """Plays it still asks for."""
+        return self.plays - len(self.rewards)
+
+    @property
+    def complete(self) -> bool:
+        return len(self.rewards) == self.plays and None not in self.rewards.values()
+
+
+class Event(NamedTuple):
+    """One thing that happened to an agent; `reward` of an expiry is what was assumed, if anything.
+
+    `ticket` is the next to be issued where the event is about none in particular; `changes` holds
+    what a choice changed in the policy's state and in the generator.
+    """
+
+    kind: Kind
+    ticket: int
+    time: float
+    reward: float | None = None
+    decision: Decision | None = None
+    changes: str | None = None
+    spread: float | None = None
+
+
+class Limits(NamedTuple):
+    """How long, and for how many rewards, an agent waits; and what it then assumes."""
+
+    max_pending: int
+    expire_after: float | None
+    missing: float | None
+
+
+def make_limits(max_pending: Any, expire_after: Any, missing: Any) -> Limits:
+    """The limits, checked.
+
+    >>> make_limits(10, None, 0)
+    Limits(max_pending=10, expire_after=None, missing=0.0)
+    """
+    return Limits(
+        whole("max_pending", max_pending),
+        None if expire_after is None else positive("expire_after", expire_after),
+        None if missing is None else finite_number("missing", missing) + 0.0,
+    )
+
+
+def ticket_number(ticket: Ticket | int) -> int:
+    """The number of a ticket, or of its id.
+
+    >>> ticket_number(7)
+    7
+    """
+    number = ticket.id if isinstance(ticket, Ticket) else ticket
+    if type(number) is int:
+        return number
+    if not isinstance(number, np.integer) or isinstance(number, np.timedelta64):
+        raise InvalidInput(f"ticket must be a Ticket or its id, got {ticket!r}")
+    return int(number)
+
+
+class Given(NamedTuple):
+    """A reward as it was given: with its own spread, or None for the policy's."""
+
+    reward: float
+    spread: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reward}" + ("" if self.spread is None else f" with spread {self.spread}")
+
+
+def check_rewards(rewards: Any, spreads: bool) -> list[tuple[int, Given]]:
+    """Tickets and what was given for them, with `spreads` also those of a reward.
+
+    >>> check_rewards([(3, 1), (4, 0.5, 2)], spreads=True)
+    [(3, Given(reward=1.0, spread=None)), (4, Given(reward=0.5, spread=2.0))]
+    """
+    try:
+        rows = [(ticket, reward, *rest) for ticket, reward, *rest in rewards]
+        shaped = all(len(row) <= 3 for row in rows)
+    except (TypeError, ValueError):
+        shaped = False
+    if not shaped:
+        raise InvalidInput(
+            f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
+        )
+    return [(ticket_number(ticket), _check_given(spreads, *given)) for ticket, *given in rows]
+
+
+def _check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
+    number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
+    if spread is None:
+        return Given(number)
+    if not spreads:
+        raise InvalidInput("spread must be left out: this policy knows one for all, or none")
+    return Given(number, positive("spread", spread))
+
+
+# ---- the book
 
 MOST_EXPIRED = 100_000  # tickets that are still known to have expired, to tell late from twice
 COUNTED = {Kind.REWARD: "applied", Kind.CANCEL: "cancelled", Kind.EXPIRE: "expired"}
@@ -72,6 +227,7 @@ class Book:
             return  # done before an interrupt
         if event.reward is not None:
             decision.rewards[number] = event.reward
+            decision.spread = event.spread
             if decision.complete:
                 learn(learned, decision)
         else:

@@ -11,7 +11,7 @@ from ..engine.parts import cast, classes_of, is_part
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require
-from .state_arrays import flatten, kept
+from .state import flatten, kept
 from .state_file import pack
 
 Floats = NDArray[np.float64]

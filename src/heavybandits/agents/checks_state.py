@@ -10,10 +10,9 @@ from ..arms import Fresh
 from ..engine.parts import classes_of
 from ..engine.views import make_view
 from .agent import Agent, load
-from .changes import written_by_choice
 from .checks import check, require
 from .checks_inputs import ROWS, bits, decisions, make_arms, make_rewards, packed, train, trained
-from .state_arrays import kept
+from .state import kept, written_by_choice
 
 EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1e-300, 1e16)
 

@@ -1,33 +1,45 @@
-"""The database of a ledger: opened with care, written whole or not at all, left alone by children.
+"""The files of a ledger: a database that is written whole or not at all, and the head beside it.
 
-What the operating system must provide: `fsync` that means it, `flock`, and a local disk.
+A log that is cut off at a commit looks whole; the head says how far it went. It is also the lock:
+SQLite's are lost when anything in the process closes the database file, to copy it for instance.
+Before a fork every agent finishes the call it is in; in the child all ledgers are let go untouched,
+for closing one would remove what its parent has written. What the operating system must provide:
+`fsync` that means it, `flock`, and a local disk.
 """
 
 import ctypes
+import hashlib
 import os
 import shutil
 import sqlite3
+import struct
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..support.errors import LedgerError
-from .head import HAS_LOCK
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: there SQLite's own lock has to do
+    fcntl = None  # type: ignore[assignment]
 
 Statement = tuple[str, tuple[Any, ...]]
 
 STATE_FILE = b"PK"  # how a state file begins
 DATABASE = b"SQLite format 3\0"
+FORKED = "was opened before a fork: open it in the child instead"
 
 
 class Database:
     """A SQLite file for one writer. Every failure is a LedgerError that names the file."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.wal = path, Path(f"{path}-wal")
-        self.had_wal = self.wal.exists()
+        self.path, self._names = path, (str(path), f"{path}-wal")
+        self.had_wal = os.path.exists(self._names[1])
         self._process = os.getpid()
-        self._files: tuple[int, ...] | None = None
+        self._files: list[tuple[int, int]] | None = None
         self._why = "has been closed by this agent: open a new Agent on it"
         self._connection: sqlite3.Connection | None = None
         try:
@@ -42,7 +54,7 @@ class Database:
         try:
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")
-            if not HAS_LOCK:  # pragma: no cover - then SQLite's has to do
+            if fcntl is None:  # pragma: no cover - then SQLite's lock has to do
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except BaseException:
@@ -53,10 +65,10 @@ class Database:
     def prepare(self) -> None:
         """Ready for writing: a write-ahead log, flushed at every commit."""
         try:
-            self.rows("PRAGMA journal_mode = WAL")
-            self.rows("PRAGMA synchronous = FULL")
-            self.rows("BEGIN IMMEDIATE")
-            self.rows("COMMIT")
+            for step in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"):
+                self.rows(step)
+            for step in ("BEGIN IMMEDIATE", "COMMIT"):
+                self.rows(step)
         except BaseException:
             self.close()
             raise
@@ -83,15 +95,15 @@ class Database:
 
     def write(self, statements: list[Statement]) -> None:
         """All of it on the disk, or none of it and a LedgerError."""
-        database, committing = self._open(), False
+        database, steps = self._open(), statements
+        if len(statements) > 1:  # one by itself is a transaction
+            steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
         try:
-            database.execute("BEGIN IMMEDIATE")
-            for statement, values in statements:
+            for statement, values in steps:
                 database.execute(statement, values)
-            committing = True
-            database.execute("COMMIT")
         except sqlite3.Error as error:
-            self._undo(committing and _code(error) == sqlite3.SQLITE_IOERR)
+            last = statement == "COMMIT" or len(statements) == 1
+            self._undo(doubtful=last and _code(error) == sqlite3.SQLITE_IOERR)
             self.fail(error)
         self._check_files()
 
@@ -123,10 +135,9 @@ class Database:
     def _check_files(self) -> None:
         """Whether the names still lead to the files that are open: else a commit goes nowhere."""
         try:
-            one, two = os.stat(self.path), os.stat(self.wal)
-            found = one.st_ino, one.st_dev, two.st_ino, two.st_dev
+            found = [(at.st_ino, at.st_dev) for at in map(os.stat, self._names)]
         except FileNotFoundError:
-            found = None
+            found = []
         if self._files is None:
             self._files = found
         if self._files != found:
@@ -149,7 +160,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if os.getpid() != self._process:
-            raise LedgerError(f"{self.path} was opened before a fork: open it in the child instead")
+            raise LedgerError(f"{self.path} {FORKED}")
         if self._connection is None:
             raise LedgerError(f"{self.path} {self._why}")
         return self._connection
@@ -184,3 +195,109 @@ def room(folder: Path) -> str:
     if not os.access(folder, os.W_OK):
         return "the folder is read-only"
     return f"{shutil.disk_usage(folder).free} bytes free"
+
+
+# ---- the head
+
+
+class End(NamedTuple):
+    """Where a log ends: its number of events, and the last link of their chain."""
+
+    events: int
+    link: bytes
+
+
+_LAYOUT = struct.Struct("<8sQ16s")
+_MAGIC = b"HBHEAD1\n"
+
+
+def _seal(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
+
+
+def read_end(data: bytes) -> End | None:
+    """The end that a head holds; None if it is not whole."""
+    if len(data) < _LAYOUT.size + 8 or _seal(data[: _LAYOUT.size]) != data[_LAYOUT.size :]:
+        return None
+    magic, events, link = _LAYOUT.unpack_from(data)
+    return End(events, link) if magic == _MAGIC else None
+
+
+class Head:
+    """The lock and the end of a ledger, in a file beside it."""
+
+    def __init__(self, ledger: Path) -> None:
+        self._path = f"{ledger}-head"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise LedgerError(
+                f"{ledger} is in use by another agent, here or in another process; "
+                "a ledger has one at a time"
+            ) from error
+
+    @staticmethod
+    def check_free(ledger: Path) -> None:
+        """Refuse a ledger that an agent has open."""
+        if os.path.exists(f"{ledger}-head"):
+            Head(ledger).close()
+
+    def read(self) -> End | None:
+        """The end that was written last; None if there is none that is whole."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return read_end(os.read(self._file, _LAYOUT.size + 8))
+
+    def write(self, end: End) -> None:
+        """Neither flushed nor missed: it may be older than the log, never newer."""
+        data = _LAYOUT.pack(_MAGIC, *end)
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, data + _seal(data))
+        except OSError:
+            pass
+
+    def discard(self) -> None:
+        """Close it, and leave no trace of a ledger that never was."""
+        if self.read() is None:
+            os.unlink(self._path)
+        self.close()
+
+    def close(self) -> None:
+        """Let the lock go; in a forked child, where it is shared, leave it to the parent."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+# ---- forks
+
+_locks: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_ledgers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_held: list[Any] = []
+
+hold_at_fork = _locks.add  # no fork while somebody has this lock
+leak_at_fork = _ledgers.add  # in a child, `ledger.leak()`
+
+
+def _before() -> None:
+    _held[:] = list(_locks)
+    for lock in _held:
+        lock.acquire()
+
+
+def _after() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _in_child() -> None:
+    for ledger in list(_ledgers):
+        ledger.leak()
+    _after()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)

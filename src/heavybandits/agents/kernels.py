@@ -1,18 +1,126 @@
-"""The compiled verbs of one policy: choose, learn, predict."""
+"""The compiled verbs of one policy, and what is offered to it: checked, then put in its place."""
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arms import Fresh
+from ..engine.bounds import bounded_array
 from ..engine.compiling import Function, compiled
+from ..engine.contracts import ArmSet
 from ..engine.kernels import choose_kernel, learn_kernel, predict_kernel
-from ..engine.parts import is_part
-from .offers import Allowed, Offers
+from ..engine.parts import check_part, is_part
+from ..engine.verbs import tally
+from ..engine.views import View, make_view
+from ..policies.checks import check_finite, check_room
+from ..support.errors import InvalidInput
+from .book import Book, Decision
 from .state import AgentState
-from .tickets import Decision
 
 Floats = NDArray[np.float64]
+Allowed = NDArray[np.bool_] | None
+
+MOST_BYTES = 1 << 26  # views of sizes that come and go must not pile up
+
+
+class Offers:
+    """Views for arms of this dimension: one for each number of rows, used again and again."""
+
+    def __init__(self, dim: int) -> None:
+        self._dim, self._ones = dim, np.ones(dim)
+        self._sets: dict[int, tuple[Any, View]] = {}
+        self._bytes = 0
+        self._warned = False
+
+    def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
+        """The arms as an arm set or (K, d) floats, and the mask as K booleans or None."""
+        if not is_part(arms):
+            offered = bounded_array("arms", arms, (None, self._dim))
+            return offered, None if mask is None else _check_mask(mask, offered.shape[0])
+        if mask is not None:
+            raise InvalidInput("mask must be None for an arm set without rows")
+        part = check_part("arms", arms, ArmSet)
+        if part.dim != self._dim:
+            raise InvalidInput(f"arms must have dim {self._dim}, got {part.dim}")
+        return part, None
+
+    def show(self, arms: Any, allowed: Allowed, order: Any) -> tuple[Any, View]:
+        """The arm set, and its view filled; rows in this order, if one is given."""
+        if is_part(arms):
+            view = arms.view()
+            arms.refresh(view, np.uint64(0), 0)
+            return arms, view
+        self._warn_norm(arms)
+        part, view = self._rows(arms.shape[0])
+        view.features[:, : arms.shape[0]] = arms.T if order is None else arms[order].T
+        view.penalty[: arms.shape[0]] = 0.0
+        if allowed is not None:
+            hidden = ~(allowed if order is None else allowed[order])
+            view.penalty[: arms.shape[0]][hidden] = np.inf
+        return part, view
+
+    def _rows(self, size: int) -> tuple[Any, View]:
+        if size not in self._sets:
+            view = make_view(self._dim, size)
+            self._bytes += _bytes_of(view)
+            while self._sets and self._bytes > MOST_BYTES:
+                _, oldest = self._sets.pop(next(iter(self._sets)))
+                self._bytes -= _bytes_of(oldest)
+            self._sets[size] = Fresh(size, self._dim, 0.0), view
+        return self._sets[size]
+
+    def _warn_norm(self, arms: Floats) -> None:
+        if self._warned:
+            return
+        longest = math.sqrt(np.square(arms).dot(self._ones).max())
+        if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
+            self._warned = True
+            warnings.warn(
+                f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
+                "by the largest norm you expect (and multiply `norm` by it)",
+                stacklevel=6,  # the caller of select
+            )
+
+
+def _bytes_of(view: View) -> int:
+    return sum(array.nbytes for array in view)
+
+
+def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:
+    allowed = np.asarray(mask)
+    if allowed.dtype != np.bool_ or allowed.shape != (size,):
+        raise InvalidInput(
+            f"mask must be {size} booleans, got {allowed.dtype} of shape {allowed.shape}"
+        )
+    if not allowed.any():
+        raise InvalidInput("mask must leave at least one arm, got none")
+    return allowed
+
+
+def repeat(book: Book, arms: Any, allowed: Allowed) -> Decision | None:
+    """The decision that still asks for plays, if its arm is on offer."""
+    if not book.open:
+        return None
+    decision = book.open[0]
+    if is_part(arms):
+        return decision
+    arm = decision.arm
+    here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
+    if not here or (allowed is not None and not allowed[arm]):
+        raise InvalidInput(
+            f"arms must still offer arm {arm}: this policy plays it "
+            f"{decision.left} more times before it decides anew. "
+            "Keep the arms as they are for a decision, or call abandon()"
+        )
+    return decision
+
+
+def takes_spread(policy: Any, learned: Any) -> bool:
+    """Whether a reward may come with a spread of its own, as those of `crhl` may."""
+    return policy.plays == 1 and hasattr(getattr(learned, "estimate", None), "spread")
 
 
 class Kernels:
@@ -24,6 +132,15 @@ class Kernels:
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
         self._quiet = getattr(policy, "choice_writes", None) == ()
+
+    def check_room(self, state: AgentState, arms: Any) -> None:
+        """Refuse what this policy cannot play: a set without end, or more than it has room for."""
+        if is_part(arms):
+            check_finite("policy", self._policy, arms)
+        if getattr(self._policy, "capacity", None) is not None:
+            waiting = len({id(decision) for decision in state.book.pending.values()})
+            learned = int(tally(self._policy, state.learned)[0])
+            check_room("policy", self._policy, learned + waiting + 1)
 
     def leaves_traces(self, state: AgentState) -> bool:
         """Whether a choice changes anything that matters later."""
@@ -51,6 +168,9 @@ class Kernels:
             decision.lessons = self._lessons.item()
         elif decision.lessons != self._lessons.item():
             return
+        if takes_spread(self._policy, learned):
+            usual = self._policy.estimator.spread
+            learned.estimate.spread[0] = usual if decision.spread is None else decision.spread
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
         self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
 

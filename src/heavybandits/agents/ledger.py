@@ -17,27 +17,29 @@ from ..engine.identity import describe
 from ..support.container import canonical
 from ..support.errors import LedgerError, StateError
 from ..support.files import sync_folder
-from .book import Learn
-from .changes import differences, install
-from .database import Database, Statement, check_file, room
-from .forks import leak_at_fork
-from .head import End, Head
-from .ledger_file import (
+from .book import Event, Given, Kind, Learn
+from .database import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
+from .log import (
+    COLUMNS,
+    INSERT,
+    SNAPSHOT,
+    Row,
     about,
     begin,
+    chain,
     check_format,
     check_pages,
     damaged,
+    differences,
     follow_chain,
     migrate,
+    spread_of,
+    to_event,
+    to_row,
 )
-from .log import COLUMNS, Row, chain, to_event, to_row
-from .state import AgentState, carry_out, plan
-from .state_arrays import check_state
+from .state import AgentState, carry_out, check_state, install, plan
 from .state_file import pack, unpack
-from .tickets import Event, Kind
 
-INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 MARK = "UPDATE about SET value = ? WHERE name = 'open'"
 
 
@@ -158,7 +160,8 @@ class Ledger:
 
     def write(self, events: Sequence[Event]) -> None:
         """All of these events on the disk, or none of them and a LedgerError."""
-        end, statements = self._end, list[Statement]()
+        end = self._end
+        statements: list[Statement] = []
         for event in events:
             row = to_row(end.events + 1, event)
             end = End(end.events + 1, chain(end.link, *row))
@@ -194,20 +197,21 @@ class Ledger:
     def _snapshot(self, state: AgentState) -> Statement:
         data = pack(state)
         row = (self._end.events, chain(self._end.link, data), data)
-        return "INSERT OR REPLACE INTO states VALUES (?, ?, ?)", row
+        return SNAPSHOT, row
 
     # ---- reading
 
-    def outcome(self, ticket: int) -> tuple[Kind | None, float | None]:
-        """What became of a ticket, and its reward if it has one."""
+    def outcome(self, ticket: int) -> tuple[Kind | None, Given | None]:
+        """What became of a ticket, and what was given for it, if anything."""
         found = self.database.rows(
-            "SELECT kind, reward FROM events "
+            "SELECT kind, reward, changes FROM events "
             "WHERE ticket = ? AND kind IN ('reward', 'cancel', 'expire')",
             ticket,
         )
         if not found:  # abandoned, or from before a reset
             return None, None
-        return Kind(found[0][0]), found[0][1]
+        kind, reward, changes = found[0]
+        return Kind(kind), None if reward is None else Given(reward, spread_of(changes))
 
     def history(self) -> list[dict[str, Any]]:
         """One row per play: when, which arm, what was expected of it, and what became of it."""
@@ -234,7 +238,7 @@ class Ledger:
     def leak(self) -> None:
         """In a forked child: let go of everything without touching it."""
         self._farewell.detach()
-        self.database.leak("was opened before a fork: open it in the child instead")
+        self.database.leak(FORKED)
         self._head.close()
 
 

@@ -6,8 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.parts import fallbacks_of
 from ..engine.regions import Region
 from ..engine.verbs import tally
+from ..support.errors import InvalidInput
+from ..support.validation import finite_array
+from .kernels import Kernels
+from .ledger import Ledger
 from .state import AgentState
 
 Floats = NDArray[np.float64]
@@ -17,6 +22,8 @@ class Readings:
     """What an agent shows of its state: copies, taken between two calls."""
 
     _lock: AbstractContextManager[Any]
+    _kernels: Kernels
+    _ledger: Ledger | None = None
 
     @property
     def state(self) -> AgentState:
@@ -59,12 +66,38 @@ class Readings:
         return int(tally(state.policy, state.learned)[0])
 
     @property
+    def fallbacks(self) -> int:
+        """Updates in which rounding may have spoiled V^-1, so that it was mended; normally 0."""
+        return fallbacks_of(self.state.learned)
+
+    @property
     def truncated_share(self) -> float:
         """The share of the rewards so far that the filter cut."""
         state = self.state
         counts, cut = state.book.counts, int(tally(state.policy, state.learned)[2])
         assumed = 0 if state.limits.missing is None else counts["expired"]
         return cut / max(counts["applied"] + assumed, 1)
+
+    def predict(self, arms: Any, return_width: bool = False) -> Any:
+        """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
+        with self._lock:
+            state = self.state
+            rows = finite_array("arms", arms, (None, state.policy.dim))
+            means, widths = self._kernels.predict(state.learned, rows)
+            return (means, widths) if return_width else means
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Where every event is written; None for an agent that lives in memory."""
+        return self._ledger
+
+    def history(self) -> list[dict[str, Any]]:
+        """The plays in the ledger: when, which arm, what was expected, what became of it."""
+        with self._lock:
+            if self._ledger is None:
+                raise InvalidInput("history needs an agent with a ledger, this one has none")
+            self.state  # noqa: B018 - what an interrupt left half done is done first
+            return self._ledger.history()
 
     @property
     def pending(self) -> list[int]:

@@ -6,20 +6,35 @@ the classes of the library and those that the caller names; a file cannot add to
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ..engine.bounds import bounded_array
 from ..engine.identity import build, describe, known_parts
 from ..families import library_parts
 from ..policies.checks import check_policies
-from ..support.container import ContainerError, Format, canonical, read_container, write_container
+from ..support.container import (
+    LARGEST,
+    ContainerError,
+    Format,
+    canonical,
+    read_container,
+    write_container,
+)
 from ..support.errors import StateError
 from ..support.validation import finite_number, whole
-from .book import MOST_EXPIRED, Book
-from .generators import make_generator, position_of
-from .state import AgentState
-from .state_arrays import LARGEST_NUMBER, check_size, check_state, fill, kept, shapes_of
-from .tickets import Decision, make_limits
+from .book import MOST_EXPIRED, Book, Decision, make_limits
+from .state import (
+    LARGEST_NUMBER,
+    AgentState,
+    check_size,
+    check_state,
+    fill,
+    kept,
+    make_generator,
+    position_of,
+    shapes_of,
+)
 
 FORMAT = Format("state file")
 DATABASE = b"SQLite format 3\0"  # how a ledger begins
@@ -69,12 +84,22 @@ def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
 # ---- and back
 
 
+def read_state(path: Path) -> bytes:
+    """The bytes of a file, if it can be a state file."""
+    size = path.stat().st_size
+    if not path.is_file():  # to read a pipe or a device may never end
+        raise StateError(f"{path} is not a file")
+    if size > LARGEST:
+        raise StateError(f"{path} has {size} bytes; a state file has at most {LARGEST}")
+    return path.read_bytes()
+
+
 def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> AgentState:
     """The state in the bytes of a state file, or a StateError that says what is wrong.
 
     With a policy, the file must be of that policy, and no part is built.
     """
-    known = known_parts(library_parts().values(), parts)
+    known = {} if policy is not None else known_parts(library_parts().values(), parts)
     if data.startswith(DATABASE):
         raise StateError("this is a ledger: open it with Agent(policy, ledger=path)")
     try:

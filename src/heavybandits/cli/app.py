@@ -5,9 +5,10 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..support.errors import DataError, InvalidInput, SweepError
+from ..support.errors import DataError, InvalidInput, LedgerError, SweepError
 from .bounds import bounds
 from .data import diagnose_command, replay_command
+from .ledger import ledger
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
 
@@ -23,7 +24,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (SweepError, ModuleNotFoundError, NotImplementedError) as error:
+        except (SweepError, LedgerError, ModuleNotFoundError, NotImplementedError) as error:
             raise click.ClickException(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
@@ -51,5 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command):
+COMMANDS = (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command, ledger)
+
+for command in COMMANDS:
     cli.add_command(command)

@@ -11,6 +11,7 @@ from .jitable import jitable, outlined, vectorised
 
 LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
 LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
+SURE = 1e-10  # above this, M knows more of a direction than an inverse kept by rank-one steps
 
 
 @jitable
@@ -109,39 +110,105 @@ def cholesky(matrix: Floats, out: Floats) -> bool:
 
 
 @outlined
-def invert_pivoted(matrix: Floats, floor: float, out: Floats, done: Floats) -> None:
+def invert_pivoted(matrix: Floats, floor: float, out: Floats, waiting: Floats) -> None:
     """out = M^-1 of a symmetric M >= `floor` I that is too badly conditioned for `invert`.
 
     By sweeps, the largest pivot first. What rounding has left of the last ones is noise: there M
-    counts as `floor` I, which makes the inverse too large rather than too small. `done` is scratch.
+    counts as `floor` I, which makes the inverse too large rather than too small. `waiting` is
+    scratch.
     """
     dim = matrix.shape[0]
-    for i in range(dim):
-        done[i] = 0.0
-        for j in range(dim):
-            out[i, j] = matrix[i, j]
+    copy_matrix(matrix, out, waiting)
     for _ in range(dim):
-        p = -1
-        for i in range(dim):
-            if done[i] == 0.0 and (p < 0 or out[i, i] > out[p, p]):
-                p = i
+        p = largest_pivot(out, waiting)
         if not out[p, p] > max(LOST * matrix[p, p], 0.5 * floor):
             for i in range(dim):
                 for j in range(dim):
-                    if done[i] == 0.0 and done[j] == 0.0:
+                    if waiting[i] == 1.0 and waiting[j] == 1.0:
                         out[i, j] = floor if i == j else 0.0
-        pivot, done[p] = 1.0 / out[p, p], 1.0
-        for i in range(dim):
-            for j in range(dim):
-                if i != p and j != p:
-                    out[i, j] -= out[i, p] * out[j, p] * pivot  # symmetric in every bit
-        for i in range(dim):
-            out[i, p] *= pivot
-            out[p, i] = out[i, p]
-        out[p, p] = -pivot
+        sweep(out, p)
+        waiting[p] = 0.0
     for i in range(dim):
         for j in range(dim):
             out[i, j] = -out[i, j]
+
+
+@outlined
+def mend_inverse(matrix: Floats, floor: float, inverse: Floats, work: Floats, mark: Floats) -> None:
+    """Bring an inverse that rank-one steps have made back to M, as far as M can still tell.
+
+    For a symmetric M >= `floor` I that is too badly conditioned for `invert`. With P the rows of
+    its large pivots, N the others and B = M^-1, B_PP = M_PP^-1 + B_PN B_NN^-1 B_NP. Where M is
+    small, rounding has left no digit of it in M; but there B is large, and `inverse` has its
+    digits. So M_PP^-1 is made anew, by sweeps, and B_PN and B_NN stay. `work` and `mark` are
+    scratch: a matrix, and 1 for the rows of N.
+    """
+    dim = matrix.shape[0]
+    copy_matrix(matrix, work, mark)
+    for _ in range(dim):
+        p = largest_pivot(work, mark)
+        if mark[p] == 1.0 and work[p, p] > max(SURE * matrix[p, p], 0.5 * floor):
+            sweep(work, p)
+            mark[p] = 0.0
+    for i in range(dim):
+        for j in range(dim):
+            if mark[i] == 0.0 and mark[j] == 0.0:
+                inverse[i, j] = -work[i, j]
+            work[i, j] = inverse[i, j]
+    for _ in range(dim):
+        p = largest_pivot(work, mark)
+        if mark[p] == 1.0:
+            complete(inverse, work, mark, p)
+
+
+@jitable
+def complete(inverse: Floats, work: Floats, mark: Floats, p: int) -> None:
+    """B_PP += B_PN B_NN^-1 B_NP for one pivot of N, which is then done with."""
+    least = LOST * abs(inverse[p, p])
+    if not work[p, p] > least:  # rounding: B_NN must stay positive definite
+        inverse[p, p] += least - work[p, p]
+        work[p, p] = least
+    for i in range(mark.size):
+        for j in range(mark.size):
+            update = work[i, p] * work[j, p] / work[p, p]
+            if mark[i] == 0.0 and mark[j] == 0.0:
+                inverse[i, j] += update
+            elif i != p and j != p:
+                work[i, j] -= update
+    mark[p] = 2.0
+
+
+@jitable
+def copy_matrix(matrix: Floats, out: Floats, mark: Floats) -> None:
+    """A copy to sweep, and a 1 for every row that waits for its turn."""
+    for i in range(mark.size):
+        mark[i] = 1.0
+        for j in range(mark.size):
+            out[i, j] = matrix[i, j]
+
+
+@jitable
+def largest_pivot(matrix: Floats, mark: Floats) -> int:
+    """The row of the largest diagonal entry among those that wait; any, if none does."""
+    p = 0
+    for i in range(1, mark.size):
+        if mark[i] == 1.0 and (mark[p] != 1.0 or matrix[i, i] > matrix[p, p]):
+            p = i
+    return p
+
+
+@jitable
+def sweep(matrix: Floats, p: int) -> None:
+    """Exchange variable p of M x = y; swept over all rows of P, M_PP has become -M_PP^-1."""
+    dim, pivot = matrix.shape[1], 1.0 / matrix[p, p]
+    for i in range(dim):
+        for j in range(dim):
+            if i != p and j != p:
+                matrix[i, j] -= matrix[i, p] * matrix[j, p] * pivot  # symmetric in every bit
+    for i in range(dim):
+        matrix[i, p] *= pivot
+        matrix[p, i] = matrix[i, p]
+    matrix[p, p] = -pivot
 
 
 @jitable

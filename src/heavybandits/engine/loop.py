@@ -35,6 +35,7 @@ class Trace(NamedTuple):
     updates: Integers
     projections: Integers
     truncated: Integers
+    fallbacks: Integers  # of the whole run, when it is over (see `parts.fallbacks_of`)
 
 
 def make_trace(plays: Integers) -> Trace:
@@ -43,7 +44,7 @@ def make_trace(plays: Integers) -> Trace:
     >>> make_trace(np.array([10, 20])).updates.tolist()
     [0, 0]
     """
-    return Trace(plays, np.full(plays.size, np.nan), *np.zeros((3, plays.size), np.int64))
+    return Trace(plays, np.full(plays.size, np.nan), *np.zeros((4, plays.size), np.int64))
 
 
 class Unobserved(NamedTuple):

@@ -12,6 +12,7 @@ from ..support.errors import InvalidInput
 from .bounds import Array, bounded_array, bounded_number, bounded_whole
 from .contracts import Estimator, PerArmEstimator, Radius
 from .members import attributes, fault, kind_name, members, written
+from .regions import FALLBACKS, Region
 
 T = TypeVar("T")
 
@@ -38,6 +39,16 @@ def walk(value: Any) -> Iterator[Any]:
 def classes_of(value: Any) -> set[type]:
     """The classes of a part and of the parts inside it."""
     return {type(part) for part in walk(value)}
+
+
+def regions_of(state: Any) -> list[Region]:
+    """All confidence regions of a state."""
+    return [part for part in walk(state) if isinstance(part, Region)]
+
+
+def fallbacks_of(state: Any) -> int:
+    """The updates of a state in which rounding may have spoiled V^-1, so that it was mended."""
+    return sum(int(region.counts[FALLBACKS]) for region in regions_of(state))
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:

@@ -9,7 +9,7 @@ from .arrays import Floats, Integers
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .linalg import add_outer, dot, invert, invert_pivoted, subtract
+from .linalg import LOST, add_outer, dot, invert, mend_inverse, subtract
 from .projections import ROWS
 
 # places in Region.numbers
@@ -29,7 +29,7 @@ class Region(NamedTuple):
     if it went elsewhere too; the mean reward expected of that arm; the penalty, below which no
     eigenvalue of V lies; what rounding alone can make of weight ||x||^2_{V^-1}. counts: updates;
     projections; the rewards that an estimator which truncates its whole history cuts at present;
-    and how often rounding had spoiled V^-1, so that it was made anew or by eigenvalues.
+    and how often rounding may have spoiled V^-1, so that it was made anew or mended.
 
     V = design + recent: the updates since the last repair are summed apart, for in one sum of 10^6
     terms rounding takes 1e-12 of the largest entry, and the inverse of a badly conditioned V makes
@@ -87,7 +87,7 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     if not (weight * square > region.numbers[NOISE] or square == 0.0):
         growth = invert_anew(region, x, weight)
     elif region.counts[UPDATES] % REPAIR_EVERY == 0:
-        region.counts[FALLBACKS] += 0 if repair(region) else 1
+        region.counts[FALLBACKS] += 0 if repair(region, weight / growth) else 1
     else:
         region.numbers[SHRINK] = weight / growth
         add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
@@ -106,7 +106,7 @@ def invert_anew(region: Region, x: Floats, weight: float) -> float:
     from V, and V^-1 x from that: with V widened already, it is smaller than before by `growth`.
     """
     region.counts[FALLBACKS] += 1
-    repair(region)
+    repair(region, weight / (1.0 + weight * max(region.numbers[SQUARE], 0.0)))
     square = measure(region, x) ** 2
     growth = 1.0 / max(1.0 - weight * square, 1e-9)
     region.numbers[SQUARE] = growth * square
@@ -116,24 +116,36 @@ def invert_anew(region: Region, x: Floats, weight: float) -> float:
 
 
 @outlined
-def repair(region: Region) -> bool:
-    """Sum up V and invert it anew: by Cholesky, or, and then False, by the largest pivots."""
+def repair(region: Region, shrink: float) -> bool:
+    """Sum up V and invert it anew by Cholesky. If V has not the digits for that: False, and the
+    rank-one step is made and brought back to V (see `mend_inverse`)."""
+    dim, design, inverse = region.centre.size, region.design, region.inverse
     region.numbers[SHRINK] = 0.0
-    for i in range(region.centre.size):
-        for j in range(region.centre.size):
-            region.design[i, j] += region.recent[i, j]
+    for i in range(dim):
+        for j in range(dim):
+            design[i, j] += region.recent[i, j]
             region.recent[i, j] = 0.0
-    sound = invert(region.design, region.inverse, region.scratch)
+    sound = known(region) and invert(design, inverse, region.scratch)
     if not sound:
-        floor, done = region.numbers[FLOOR], region.scratch[0]
-        invert_pivoted(region.design, floor, region.inverse, done)
-    design, inverse = 0.0, 0.0
-    for i in range(region.centre.size):
-        design += region.design[i, i]
-        inverse += region.inverse[i, i]
-    typical = design / region.counts[UPDATES]  # weight ||x||^2 of an arm
-    region.numbers[NOISE] = ROUNDING * typical * inverse
+        add_outer(inverse, -shrink, region.direction)
+        work, mark = region.scratch[:dim], region.scratch[dim]
+        mend_inverse(design, region.numbers[FLOOR], inverse, work, mark)
+    size, narrowness = 0.0, 0.0
+    for i in range(dim):
+        size += design[i, i]
+        narrowness += inverse[i, i]
+    typical = size / region.counts[UPDATES]  # weight ||x||^2 of an arm
+    region.numbers[NOISE] = ROUNDING * typical * narrowness
     return sound
+
+
+@jitable
+def known(region: Region) -> bool:
+    """Whether V has digits in every direction: V_ii V^-1_ii is how much of V_ii cancels."""
+    for i in range(region.centre.size):
+        if LOST * region.design[i, i] * region.inverse[i, i] > 1.0:
+            return False
+    return True
 
 
 @jitable

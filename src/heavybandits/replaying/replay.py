@@ -1,6 +1,6 @@
 """Replay: policies play over data that is already there, and show what they would have made."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,8 @@ def replay(
     """
     if protocol not in PROTOCOLS:
         raise InvalidInput(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise InvalidInput(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
     if protocol == "logged":
         log = read_log(frame, features, reward, action, pscore, actions, drop_missing)

@@ -17,7 +17,8 @@ class Result:
     """One row per policy, repetition and checkpoint, held by column.
 
     `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
-    `truncated_share` that over the plays; `cpu_seconds` is of the whole run.
+    `truncated_share` that over the plays. Of the whole run are `fallbacks`, the updates in which
+    rounding may have spoiled V^-1 and it was mended (normally 0), and `cpu_seconds`.
 
     >>> Result({"policy": ["a"], "play": [3], "regret": [0.5]}).rows()
     [{'policy': 'a', 'play': 3, 'regret': 0.5}]
@@ -43,6 +44,7 @@ class Result:
                 "projections": whole.projections,
                 "truncated": whole.truncated,
                 "truncated_share": whole.truncated / whole.plays,
+                "fallbacks": whole.fallbacks,
                 "cpu_seconds": np.repeat(seconds, size),
             }
         )

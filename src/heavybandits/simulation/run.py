@@ -11,6 +11,7 @@ from ..engine.compiling import compiled
 from ..engine.contracts import Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
+from ..engine.parts import fallbacks_of
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
 from ..support.errors import InvalidInput
@@ -106,7 +107,9 @@ def run_once(
             play(*setting, piece, *record)
             if bar is not None:
                 bar.advance(piece.size)
-    return trace, time.thread_time() - started
+    seconds = time.thread_time() - started
+    trace.fallbacks[:] = fallbacks_of(state)
+    return trace, seconds
 
 
 def make_checkpoints(

@@ -110,7 +110,7 @@ def simulate_cell(
     traces, seconds = zip(*runs, strict=True)
     columns = {
         name: np.stack([getattr(trace, name) for trace in traces])
-        for name in ("regret", *Tally._fields)
+        for name in ("regret", *Tally._fields, "fallbacks")
     }
     return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
 

@@ -1,0 +1,95 @@
+"""The commands `ledger check`, `ledger repair` and `ledger export`: for who runs durable agents."""
+
+from pathlib import Path
+
+import click
+
+from ..agents import salvage
+from ..agents.salvage import Findings
+from .shared import print_json
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+OUTPUT = click.argument("output", type=click.Path(path_type=Path))
+
+
+@click.group(short_help="Look after the ledgers of durable agents.")
+def ledger() -> None:
+    """Say what is whole in a ledger, save it, or turn it into a table.
+
+    The ledger itself is only read; close its agent first. Exit codes: 0 it is whole, 1 it is not,
+    or something could not be done, 2 the command was not understood.
+
+    \b
+    heavybandits ledger check agent.db
+    heavybandits ledger repair agent.db saved.db
+    heavybandits ledger export agent.db events.parquet
+    """
+
+
+@ledger.command(short_help="Say what is whole.")
+@FILE
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(file: Path, as_json: bool) -> None:
+    """Is FILE whole: its pages, its chain of hashes, its log and the head beside it?
+
+    \b
+    heavybandits ledger check agent.db
+    """
+    found = salvage.examine(file)
+    print_json(found._asdict() | {"whole": found.whole}) if as_json else click.echo(_page(found))
+    _leave(found)
+
+
+@ledger.command(short_help="Save the longest true prefix into a new ledger.")
+@FILE
+@OUTPUT
+def repair(file: Path, output: Path) -> None:
+    """Save what is true in FILE into OUTPUT, a new ledger of the same policy.
+
+    That is every event from the first on, as far as the chain of hashes holds. FILE stays as it is.
+
+    \b
+    heavybandits ledger repair agent.db saved.db
+    """
+    click.echo(_page(salvage.repair(file, output)))
+
+
+@ledger.command(short_help="Write the events to Parquet or CSV.")
+@FILE
+@OUTPUT
+def export(file: Path, output: Path) -> None:
+    """Write the events of FILE to OUTPUT, one row each: CSV if it ends in .csv, Parquet else.
+
+    Of a damaged ledger it writes the longest true prefix, says so, and leaves with exit code 1.
+
+    \b
+    heavybandits ledger export agent.db events.parquet
+    heavybandits ledger export agent.db events.csv
+    """
+    found = salvage.export(file, output)
+    click.echo(f"wrote {found.events} events to {output}", err=True)
+    for why in found.trouble:
+        click.echo(f"{file} is damaged: {why}", err=True)
+    _leave(found)
+
+
+def _leave(found: Findings) -> None:
+    if not found.whole:
+        raise click.exceptions.Exit(1)
+
+
+def _page(found: Findings) -> str:
+    """What was found, for people."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds.items())
+    head = "none that is whole" if found.head_events is None else f"{found.head_events} events"
+    lines = {
+        "format": f"{found.format}, begun by heavybandits {found.version}",
+        "good events": f"{found.events} ({kinds})" if found.events else "none",
+        "last at": "never" if found.last_time is None else f"{found.last_time:.3f}",
+        "snapshots": ", ".join(f"after event {event}" for event in found.snapshots) or "none",
+        "log (-wal)": "none" if found.wal_bytes is None else f"{found.wal_bytes} bytes",
+        "head (-head)": head,
+    }
+    text = [f"{found.path}: {'whole' if found.whole else 'DAMAGED'}"]
+    text += [f"  {name:<13} {value}" for name, value in lines.items()]
+    return "\n".join(text + [f"  {'trouble':<13} {why}" for why in found.trouble])
