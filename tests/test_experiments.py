@@ -30,7 +30,7 @@ from heavybandits.reporting.outputs import judge
 from heavybandits.support import statistics as st
 from heavybandits.support.statistics import Estimate
 from heavybandits.support.tables import escape_latex, to_csv, to_latex
-from heavybandits.sweep.simulation import SIMULATE, code_of, simulation_cells
+from heavybandits.sweeping.simulation import SIMULATE, code_of, simulation_cells
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
 
@@ -320,7 +320,7 @@ def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
     policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     script = (
         "import heavybandits\n"
-        "from heavybandits.sweep.simulation import SIMULATE, code_of\n"
+        "from heavybandits.sweeping.simulation import SIMULATE, code_of\n"
         "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
         "print(code_of(SIMULATE, policy))"
     )

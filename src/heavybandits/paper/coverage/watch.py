@@ -10,7 +10,7 @@ from ...engine.regions import UPDATES
 from ...engine.verbs import radius
 from ...simulation.problem import check_problem
 from ...simulation.run import run_once
-from ...sweep.simulation import build_parts
+from ...sweeping.simulation import build_parts
 
 
 @jitable

@@ -15,8 +15,8 @@ from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
 from ...support.errors import DataError
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import code_of
+from ...sweeping import Cell
+from ...sweeping.simulation import code_of
 from ..rows import Compute, Result, collect_rows
 from ..tuning import TUNING_SEEDS
 from . import settings
