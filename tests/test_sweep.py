@@ -158,7 +158,7 @@ def test_a_file_is_a_plain_npz_without_pickle(tmp_path: Path) -> None:
     body = json.loads(header["body"])
     assert body["versions"]["numpy"] == np.__version__
     assert body["heavybandits"] == hb.__version__
-    assert body["cell"] == [f"{HERE}:square", {"number": 2.0}, ""]
+    assert body["cell"] == [f"{HERE}:square", {"number": 2.0}, cell("square", 2.0).sources]
 
 
 def test_timings_are_kept_apart_and_given_back(tmp_path: Path) -> None:
