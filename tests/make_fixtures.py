@@ -15,8 +15,8 @@ import numpy as np
 import heavybandits as hb
 from all_policies import POLICIES
 from heavybandits.agents.state_file import FORMAT
-from heavybandits.sweep import Cell
-from heavybandits.sweep.store import write_cell
+from heavybandits.sweeping import Cell
+from heavybandits.sweeping.store import write_cell
 
 FOLDER = Path(__file__).parent / "fixtures" / f"format_{FORMAT.number}"
 LEDGER_POLICY = POLICIES["linucb"]

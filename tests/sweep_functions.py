@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from heavybandits.noises import StudentT
-from heavybandits.sweep import Cell, run_cells
+from heavybandits.sweeping import Cell, run_cells
 
 
 class OwnNoise(StudentT):

@@ -30,7 +30,7 @@ from heavybandits.reporting.outputs import judge
 from heavybandits.support import statistics as st
 from heavybandits.support.statistics import Estimate
 from heavybandits.support.tables import escape_latex, to_csv, to_latex
-from heavybandits.sweep.simulation import SIMULATE, code_of, simulation_cells
+from heavybandits.sweeping.simulation import simulation_cells
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
 
@@ -309,25 +309,33 @@ def test_more_repetitions_add_cells_and_change_none():
     assert [cell.key for cell in ten] == [cell.key for cell in twenty[:2]]
 
 
-def test_the_code_of_a_cell_is_that_of_its_parts():
+def sources(policy: Any) -> str:
+    problem = make_problem(PRIMARY, "t3")
+    common: dict[str, Any] = {"repetitions": 1, "seed": 0, "checkpoints": [10], "label": ""}
+    return simulation_cells(policy, problem, horizon=10, **common)[0].sources
+
+
+def test_the_sources_of_a_cell_are_those_of_its_parts():
     policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
     other = make_policy("GLOC", setting(StudentT(3.0), 10, 1000), 0.01)
-    assert code_of(SIMULATE, policy) != code_of(SIMULATE, other)
-    assert code_of(SIMULATE, policy) == code_of(SIMULATE, policy._replace(radius=policy.radius))
+    assert sources(policy) != sources(other)
+    assert sources(policy) == sources(policy._replace(radius=policy.radius._replace(squared=2.0)))
 
 
-def test_the_code_of_a_cell_does_not_depend_on_what_is_loaded():
-    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
     script = (
-        "import heavybandits\n"
-        "from heavybandits.sweep.simulation import SIMULATE, code_of\n"
-        "policy = heavybandits.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
-        "print(code_of(SIMULATE, policy))"
+        "import heavybandits as hb\n"
+        "from heavybandits.sweeping import simulation_cells\n"
+        "policy = hb.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
+        "problem = hb.Problem(hb.arms.Fixed(2, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))\n"
+        "common = {'repetitions': 1, 'seed': 0, 'checkpoints': [10], 'label': ''}\n"
+        "print(simulation_cells(policy, problem, horizon=10, **common)[0].sources)"
     )
     made = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert made.stdout.strip() == code_of(SIMULATE, policy)
+    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    assert made.stdout.strip() == sources(policy)
 
 
 def test_profiles_and_their_settings():

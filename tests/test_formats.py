@@ -14,7 +14,7 @@ import make_fixtures
 from heavybandits.agents import log, state_file
 from heavybandits.support import container
 from heavybandits.support.container import Format, read_container, write_container
-from heavybandits.sweep import store
+from heavybandits.sweeping import store
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -9,7 +9,7 @@ import heavybandits as hb
 from heavybandits.engine.identity import build, describe, identity, known_parts
 from heavybandits.estimators import Ridge as LibraryRidge
 from heavybandits.families import library_parts
-from heavybandits.sweep.simulation import build_parts
+from heavybandits.sweeping.simulation import build_parts
 
 
 class Ridge(NamedTuple):

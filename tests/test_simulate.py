@@ -344,15 +344,16 @@ def test_tables(tmp_path):
 def test_plot_draws_a_line_and_a_band_for_each_policy():
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra 'lab' is not installed")
     result = run()
-    axes = result.plot()
+    (axes,) = result.plot().axes
     assert [line.get_label() for line in axes.get_lines()] == ["CRTM", "CRMM"]
     plays, curves = result.curves("CRMM")
     np.testing.assert_array_equal(axes.get_lines()[1].get_xdata(), plays)
     np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), curves.mean(axis=0))
     assert len(axes.collections) == 2
     assert axes.get_xlabel() == "plays"
-    _, mine = pyplot.subplots()
-    assert result.plot(mine) is mine
+    figure, mine = pyplot.subplots()
+    assert result.plot(axes=mine) is figure
+    assert len(mine.get_lines()) == 2
     pyplot.close("all")
 
 

@@ -17,10 +17,10 @@ from heavybandits.engine.identity import describe
 from heavybandits.support import container
 from heavybandits.support.container import Format
 from heavybandits.support.progress import Progress
-from heavybandits.sweep import Cell, SweepError, digest, read_cell, run_cells, store
-from heavybandits.sweep.cells import check_json, kind, schedule
-from heavybandits.sweep.simulation import build_parts, simulate_cell
-from heavybandits.sweep.store import cell_path, load_cell, timing_path
+from heavybandits.sweeping import Cell, SweepError, digest, read_cell, run_cells, store
+from heavybandits.sweeping.cells import check_json, kind, schedule
+from heavybandits.sweeping.simulation import build_parts, simulate_cell
+from heavybandits.sweeping.store import cell_path, load_cell, timing_path
 from sweep_functions import OwnNoise
 
 HERE = "sweep_functions"
@@ -158,7 +158,7 @@ def test_a_file_is_a_plain_npz_without_pickle(tmp_path: Path) -> None:
     body = json.loads(header["body"])
     assert body["versions"]["numpy"] == np.__version__
     assert body["heavybandits"] == hb.__version__
-    assert body["cell"] == [f"{HERE}:square", {"number": 2.0}, ""]
+    assert body["cell"] == [f"{HERE}:square", {"number": 2.0}, cell("square", 2.0).sources]
 
 
 def test_timings_are_kept_apart_and_given_back(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_missing_extra_says_how_to_get_it(
 
 
 def test_leftovers_of_a_kill_are_cleared_unless_another_sweep_is_at_work(tmp_path: Path) -> None:
-    from heavybandits.sweep.store import hold
+    from heavybandits.sweeping.store import hold
 
     run(squares(1), tmp_path)
     leftover = tmp_path / "cells" / ".abc.npz.x1y2"
@@ -421,7 +421,7 @@ def simulations() -> list[Cell]:
     policy = hb.crtm(dim=3, horizon=500, moment=3.5, gamma_scale=1e-2)
     return [
         Cell(
-            "heavybandits.sweep.simulation:simulate_cell",
+            "heavybandits.sweeping.simulation:simulate_cell",
             {
                 "policy": describe(policy),
                 "problem": describe(problem),
@@ -520,8 +520,8 @@ def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
 def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.sweep import run as module
-    from heavybandits.sweep.worker import DONE, Report
+    from heavybandits.sweeping import run as module
+    from heavybandits.sweeping.worker import DONE, Report
 
     monkeypatch.setattr(module, "compute", lambda cell, folder: Report(DONE))
     outcome = run(squares(1), tmp_path)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from heavybandits.sweep import backends
+from heavybandits.sweeping import backends
 from processes import family, listening
 from test_sweep import cell, files, needs, run, simulations, squares
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from heavybandits.sweep import SweepError
-from heavybandits.sweep.store import load_cell
+from heavybandits.sweeping import SweepError
+from heavybandits.sweeping.store import load_cell
 from processes import gone, marked
 from sweep_functions import sweep
 from test_sweep import cell, files, needs, run, squares
@@ -130,7 +130,7 @@ def test_no_worker_outlives_a_killed_run(backend: str, tmp_path: Path, mark: str
 
 def test_where_the_kernel_does_not_tell_a_worker_looks_after_its_parent(mark: str) -> None:
     child = (
-        "import os; from heavybandits.sweep.worker import watch\n"
+        "import os; from heavybandits.sweeping.worker import watch\n"
         "parent = os.getppid()\n"  # before the word goes out: afterwards it may be dead
         "print('watching', flush=True)\n"
         "watch(parent, 0.05)"

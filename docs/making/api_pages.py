@@ -57,10 +57,10 @@ INTRODUCTIONS = {
 }
 # Which page the public names of a package belong to; exceptions are always errors.
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
-OWNERS |= {"sweep": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
+OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
 OWNERS |= {"data": "data"}
 CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
-APART = ("heavybandits.sweep", "heavybandits.data", "heavybandits.gym")  # public, not at the top
+APART = ("heavybandits.sweeping", "heavybandits.data", "heavybandits.gym")  # public, not at the top
 
 
 def public_names(module: ModuleType) -> list[str]:

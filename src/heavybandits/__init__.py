@@ -12,8 +12,9 @@ from .replaying.results import ReplayResult
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
-from .support.errors import InvalidInput, LedgerError, PolicyError, StateError
+from .support.errors import InvalidInput, LedgerError, PolicyError, StateError, SweepError
 from .support.version import __version__ as __version__
+from .sweeping.sweeps import sweep
 
 __all__ = [
     "CATALOGUE",
@@ -26,6 +27,7 @@ __all__ = [
     "ReplayResult",
     "Result",
     "StateError",
+    "SweepError",
     "Ticket",
     "algorithms",
     "arms",
@@ -42,6 +44,7 @@ __all__ = [
     "radii",
     "replay",
     "simulate",
+    "sweep",
     "theory",
 ]
 __all__ += algorithms.__all__

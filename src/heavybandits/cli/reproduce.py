@@ -11,7 +11,7 @@ from ..paper.report import all_verdicts, as_json, make_report
 from ..paper.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
 from ..reporting.outputs import Verdict
 from ..support.tables import shown, to_text
-from ..sweep.backends import BACKENDS
+from ..sweeping.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json
 

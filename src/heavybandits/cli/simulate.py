@@ -95,7 +95,7 @@ def simulate(
     if out is not None:
         result.to_parquet(out)
     if plot is not None:
-        result.plot().figure.savefig(plot)
+        result.plot(plot)
     rows = result.summary()
     print_json(rows) if as_json else click.echo(to_text(rows, SUMMARY))
     remark(result, constant)

@@ -101,10 +101,15 @@ def digest(modules: Iterable[str]) -> str:
     return total.hexdigest()
 
 
+def is_edited(module: str) -> bool:
+    """Whether the source is younger than this process, which may run the older one."""
+    file = source_file(module)
+    return file is None or file.stat().st_mtime_ns > _STARTED
+
+
 def edited(modules: Iterable[str]) -> bool:
-    """Whether one of these sources is younger than this process, which may run the older one.
+    """Whether one of these sources is younger than this process.
 
     Then the stamp is that of the file, the code is not: such a kernel must not be kept.
     """
-    files = [source_file(name) for name in closure(frozenset(modules))]
-    return any(file is None or file.stat().st_mtime_ns > _STARTED for file in files)
+    return any(map(is_edited, closure(frozenset(modules))))

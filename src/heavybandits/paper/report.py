@@ -12,7 +12,7 @@ from ..reporting.page import escape, page, section, verdict_counts, verdict_grou
 from ..support.files import replace_atomically
 from ..support.tables import Row, to_csv, to_latex, write_parquet
 from ..support.version import __version__
-from ..sweep.store import versions
+from ..sweeping.store import versions
 from .run import PROFILES, Run
 
 # Places in the palette, the same for an algorithm wherever it appears.

@@ -12,8 +12,8 @@ from ..engine.parts import cast
 from ..simulation.problem import check_problem
 from ..simulation.run import run_once
 from ..support.tables import Row
-from ..sweep import Cell
-from ..sweep.simulation import build_parts, code_of
+from ..sweeping import Cell
+from ..sweeping.simulation import build_parts
 
 Result = dict[str, Any]
 Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
@@ -93,7 +93,6 @@ def timing_cells(
         Cell(
             function=TIME,
             settings=common | {"seed": seed, "repetition": repetition},
-            code=code_of(TIME, policy, where),
             label=", ".join(str(value) for value in names.values()),
         )
         for repetition in range(repetitions)

@@ -11,7 +11,7 @@ import numpy as np
 from ..reporting.outputs import Findings
 from ..support.errors import InvalidInput
 from ..support.tables import Row
-from ..sweep import Cell, read_cell, run_cells
+from ..sweeping import Cell, read_cell, run_cells
 from .rows import Compute, Result
 
 NAMES = ("figure1", "table2", "table1", "coverage", "tails", "outlier", "levels", "realdata")

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simulation.results import Result
 from ..support.optional import optional
+from ..support.records import Records
 from ..support.statistics import bootstrap
 from .plots import plot_replay
 
 
-class ReplayResult(Result):
+class ReplayResult(Records):
     """Tidy rows, one per policy and order.
 
     `value` is the mean reward of the pass, `random` that of uniformly random play on the same
@@ -71,7 +71,7 @@ class ReplayResult(Result):
             "better": float(np.mean(value > against)),
         }
 
-    def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
+    def plot(self, axes: Any = None) -> Any:
         """The fraction of the oracle's gain (or the value) of every policy, one dot per order."""
         optional("matplotlib", "lab")
         return plot_replay(self, axes)

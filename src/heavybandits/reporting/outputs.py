@@ -5,50 +5,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..support.drawing import Panel, Series, View, dots
 from ..support.statistics import Estimate
 from ..support.tables import Row
 
-
-@dataclass(frozen=True)
-class Series:
-    """One line (or one column of dots): y over x, with a band from low to high where given."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-
-
-def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
-    """A column of dots: one (value, low, high) per category, from the `first` of them on.
-
-    >>> dots("here", [(2.0, 1.0, 3.0)]).high
-    [3.0]
-    """
-    x = [float(first + place) for place in range(len(estimates))]
-    return Series(name, x, *([float(e[i]) for e in estimates] for i in range(3)))
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One set of axes. With `categories`, x counts them and every value is a dot."""
-
-    title: str
-    x_label: str
-    y_label: str
-    series: Sequence[Series]
-    x_scale: str = "linear"
-    y_scale: str = "linear"
-    categories: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class View:
-    """One reading of a figure: what its switch shows."""
-
-    label: str
-    panels: Sequence[Panel]
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "UNDECIDED",
+    "Figure",
+    "Findings",
+    "Panel",
+    "Series",
+    "Table",
+    "Verdict",
+    "View",
+    "dots",
+    "judge",
+]
 
 
 @dataclass(frozen=True)

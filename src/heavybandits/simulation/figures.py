@@ -1,32 +1,37 @@
-"""Figures. matplotlib is imported only when one is drawn."""
+"""Figures of regret. matplotlib is imported only when one is drawn."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..support.palette import COLOURS, MARKERS
+from ..support.drawing import Panel, Series, View, draw_panel, draw_view
+from ..support.errors import InvalidInput
+from ..support.validation import one_of
 
 
-def plot_regret(result: Any, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
-    """Mean regret of every policy against plays, with a band between two quantiles."""
-    from matplotlib import pyplot
-    from matplotlib.ticker import EngFormatter
-
+def plot_regret(
+    result: Any, places: Sequence[Any], axes: Any, band: tuple[float, float], scale: str
+) -> Any:
+    """One panel per problem, in a figure of its own or in given axes; the figure."""
+    one_of("scale", scale, ("linear", "log"))
+    panels = [regret_panel(result, problem, band, scale) for _, problem in places]
     if axes is None:
-        _, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for i, name in enumerate(result.policies):
-        plays, regret = result.curves(name)
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        every = max(1, plays.size // 8)
-        style = {"color": colour, "marker": marker, "markevery": (every * i // 8, every)}
-        axes.plot(plays, regret.mean(axis=0), label=name, markersize=5, **style)
+        return draw_view(View("", panels), {})
+    if len(panels) > 1:
+        raise InvalidInput(f"axes are for one problem, got {len(panels)} of them: leave axes out")
+    draw_panel(axes, panels[0], {})
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
+    axes.legend(ncols=min(4, len(panels[0].series)), **below)
+    return axes.figure
+
+
+def regret_panel(result: Any, problem: str | None, band: tuple[float, float], scale: str) -> Panel:
+    """Mean regret of every policy on one problem, with a band between two quantiles."""
+    series = []
+    for name in result.policies:
+        plays, regret = result.curves(name, problem)
         low, high = np.quantile(regret, band, axis=0)
-        axes.fill_between(plays, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xlabel("plays")
-    axes.set_ylabel("cumulative regret")
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
-    return axes
+        means = regret.mean(axis=0)
+        series.append(Series(name, *(a.tolist() for a in (plays, means, low, high))))
+    return Panel(problem or "", "plays", "cumulative regret", series, scale, scale)

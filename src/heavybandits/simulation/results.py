@@ -1,6 +1,6 @@
-"""What `simulate` returns: tidy rows."""
+"""What simulations return: tidy rows, and what a paper makes of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,24 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.loop import Trace
+from ..support.drawing import check_picture, write_picture
 from ..support.optional import optional
-from ..support.tables import write_parquet
+from ..support.records import Records
+from ..support.statistics import difference
+from ..support.tables import to_latex
 from .figures import plot_regret
 
+CAPTION = (
+    "Mean final regret ± its standard error, {size} repetitions. Bold: the lowest, and those that "
+    "a paired 95% interval does not tell apart from it."
+)
 
-class Result:
-    """One row per policy, repetition and checkpoint, held by column.
+
+class Result(Records):
+    """One row per policy, repetition and checkpoint, held by column; of a sweep per problem, too.
 
     `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
     `truncated_share` that over the plays. Of the whole run are `fallbacks`, the updates in which
-    rounding may have spoiled V^-1 and it was mended (normally 0), and `cpu_seconds`.
+    rounding may have spoiled V^-1 and it was mended (normally 0), and `cpu_seconds`. All policies
+    of a repetition met the same arms and the same noise, so they are compared one by one.
 
-    >>> Result({"policy": ["a"], "play": [3], "regret": [0.5]}).rows()
-    [{'policy': 'a', 'play': 3, 'regret': 0.5}]
+    >>> rows = [(p, r, 9, regret) for p, regret in (("a", 5.0), ("b", 7.0)) for r in range(8)]
+    >>> result = Result(dict(zip(("policy", "repetition", "play", "regret"), zip(*rows))))
+    >>> [row] = result.compare("a")
+    >>> row["policy"], row["difference"], row["low"], row["outcome"]
+    ('b', 2.0, 2.0, 'more regret')
     """
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = {name: np.asarray(column) for name, column in data.items()}
 
     @classmethod
     def from_runs(
@@ -34,82 +43,158 @@ class Result:
         """Rows from the runs (policy, repetition), and the trace and seconds of each of them."""
         traces, seconds = zip(*outcomes, strict=True)
         size, whole = traces[0].plays.size, Trace(*map(np.concatenate, zip(*traces, strict=True)))
-        return cls(
-            {
-                "policy": np.repeat([name for name, _ in runs], size),
-                "repetition": np.repeat([repetition for _, repetition in runs], size),
-                "play": whole.plays,
-                "regret": whole.regret,
-                "updates": whole.updates,
-                "projections": whole.projections,
-                "truncated": whole.truncated,
-                "truncated_share": whole.truncated / whole.plays,
-                "fallbacks": whole.fallbacks,
-                "cpu_seconds": np.repeat(seconds, size),
-            }
-        )
+        named = {
+            "policy": np.repeat([name for name, _ in runs], size),
+            "repetition": np.repeat([repetition for _, repetition in runs], size),
+        }
+        counted = whole._asdict() | {"play": whole.plays}
+        return cls.from_columns(named, counted, np.repeat(seconds, size))
+
+    @classmethod
+    def from_columns(
+        cls, named: Mapping[str, Any], counted: Mapping[str, Any], seconds: NDArray[np.float64]
+    ) -> "Result":
+        """Rows from what names them and what was counted at each checkpoint."""
+        ordered = ("play", "regret", "updates", "projections", "truncated")
+        shares = {"truncated_share": counted["truncated"] / counted["play"]}
+        columns = dict(named) | {name: counted[name] for name in ordered} | shares
+        return cls(columns | {"fallbacks": counted["fallbacks"], "cpu_seconds": seconds})
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.data)
+    def problems(self) -> list[str]:
+        """The names of the problems, in the order they were given; of one simulation, none."""
+        return self.names("problem")
 
-    @property
-    def policies(self) -> list[str]:
-        """The names of the policies, in the order they were given."""
-        return list(dict.fromkeys(self.data["policy"].tolist()))
-
-    def __len__(self) -> int:
-        return len(self.data["policy"])
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows())
-
-    def __repr__(self) -> str:
-        return f"Result({len(self)} rows: {', '.join(self.policies)})"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of plain Python values."""
-        columns = [column.tolist() for column in self.data.values()]
-        return [dict(zip(self.data, row, strict=True)) for row in zip(*columns, strict=True)]
-
-    def curves(self, policy: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def curves(
+        self, policy: str, problem: str | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The checkpoints, and the regret of a policy: one row per repetition."""
+        self.need("curves", ("policy", "play", "regret"))
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
+        if len(self.problems) > 1 or problem is not None:
+            if problem not in self.problems:
+                there = ", ".join(self.problems) or "none"
+                raise KeyError(f"no problem {problem!r} here; there are {there}")
+            mine &= self.data["problem"] == problem
         plays = np.unique(self.data["play"][mine])
         return plays, self.data["regret"][mine].reshape(-1, plays.size)
 
-    def final(self, policy: str) -> NDArray[np.float64]:
+    def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
         """The regret of a policy at the last checkpoint: one number per repetition."""
-        return self.curves(policy)[1][:, -1]
+        return self.curves(policy, problem)[1][:, -1]
+
+    def _places(self) -> list[tuple[dict[str, str], str | None]]:
+        """Every problem, with what names it in a row; of one simulation, the one without a name."""
+        named: list[tuple[dict[str, str], str | None]] = [
+            ({"problem": p}, p) for p in self.problems
+        ]
+        return named or [({}, None)]
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean, standard error, median and quartiles of the final regret of each policy."""
-        return [{"policy": name, **_summarise(self.final(name))} for name in self.policies]
+        return [
+            {**named, "policy": name, **_summarise(self.final(name, problem))}
+            for named, problem in self._places()
+            for name in self.policies
+        ]
 
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame."""
-        pandas = optional("pandas", "lab")
-        return pandas.DataFrame(dict(self.data))
+    def compare(self, baseline: str | None = None) -> list[dict[str, Any]]:
+        """By how much the mean final regret of each policy exceeds that of the baseline.
 
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the rows to a Parquet file, at once or not at all."""
-        write_parquet(self.data, Path(path))
+        Differences are taken repetition by repetition; `low` and `high` bound their mean at 95%
+        (bootstrap over repetitions; one repetition bounds nothing), and `outcome` says what the
+        interval decides. `better` is the share of repetitions with less regret than the baseline,
+        which is the first policy if not named.
+        """
+        against = self.policies[0] if baseline is None else baseline
+        return [
+            {**named, "policy": name, "baseline": against}
+            | _compare(self.final(name, problem), self.final(against, problem))
+            for named, problem in self._places()
+            for name in self.policies
+            if name != against
+        ]
 
-    def plot(self, axes: Any = None, band: tuple[float, float] = (0.1, 0.9)) -> Any:
-        """Mean regret against plays, with a band between two quantiles of the repetitions."""
+    def to_latex(self, caption: str | None = None) -> str:
+        """The table of a paper: a row per policy, a column per problem; see its caption."""
+        columns = {problem or "regret": problem for _, problem in self._places()}
+        ends = {name: {p: self.final(p, q) for p in self.policies} for name, q in columns.items()}
+        rows = [
+            {"policy": policy} | {name: _shown(found[policy]) for name, found in ends.items()}
+            for policy in self.policies
+        ]
+        strong = {(i, name) for name, found in ends.items() for i in _lowest(list(found.values()))}
+        size = next(iter(next(iter(ends.values())).values())).size
+        return to_latex(rows, CAPTION.format(size=size) if caption is None else caption, strong)
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        axes: Any = None,
+        band: tuple[float, float] = (0.1, 0.9),
+        scale: str = "linear",
+    ) -> Any:
+        """Mean regret against plays, one panel per problem, legend below; the matplotlib figure.
+
+        Parameters
+        ----------
+        path : where to write it: a PDF as papers print it, SVG or PNG.
+        axes : axes of your own to draw in, if there is one problem.
+        band : the quantiles of the repetitions between which the bands lie.
+        scale : "linear" or "log", for both axes.
+        """
         optional("matplotlib", "lab")
-        return plot_regret(self, axes, band)
+        target = None if path is None else check_picture(path)
+        canvas = plot_regret(self, self._places(), axes, band, scale)
+        if target is not None:
+            write_picture(canvas, target)
+        return canvas
 
 
 def _summarise(values: NDArray[np.float64]) -> dict[str, float]:
-    error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     return {
         "mean": float(values.mean()),
-        "standard_error": error,
+        "standard_error": _standard_error(values),
         "median": float(middle),
         "lower_quartile": float(low),
         "upper_quartile": float(high),
     }
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
+
+
+def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str, Any]:
+    found = difference(mine, other)
+    outcome = "less regret" if found.high < 0.0 else "undecided"
+    return {
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+        "better": float(np.mean(mine < other)),
+        "outcome": "more regret" if found.low > 0.0 else outcome,
+    }
+
+
+def _lowest(ends: list[NDArray[np.float64]]) -> list[int]:
+    """The places of the lowest mean, and of those that are not told apart from it."""
+    best = min(range(len(ends)), key=lambda i: ends[i].mean())
+    return [i for i in range(len(ends)) if i == best or difference(ends[i], ends[best]).low <= 0.0]
+
+
+def _shown(values: NDArray[np.float64]) -> str:
+    """A mean with its standard error, to two digits of the latter.
+
+    >>> _shown(np.array([1234.0, 1250.0])), _shown(np.array([0.01234]))
+    ('1,242.0 ± 8.0', '0.01234')
+    """
+    mean, error = float(values.mean()), _standard_error(values)
+    if not error > 0.0:
+        return f"{mean:.4g}"
+    digits = max(0, 1 - int(np.floor(np.log10(error)))) if error < 10.0 else 0
+    return f"{mean:,.{min(digits, 6)}f} ± {error:,.{min(digits, 6)}f}"

@@ -40,7 +40,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._show and self.total:
+        if self._show and (self.total or self.text):
             self._draw(end="\n")
 
     def advance(self, work: float, text: str = "") -> None:
@@ -70,7 +70,7 @@ class Progress:
 
     def _draw(self, end: str) -> None:
         self._drawn = time.monotonic()
-        filled = int(WIDTH * self.done / max(self.total, 1))
+        filled = int(WIDTH * self.done / self.total) if self.total else WIDTH
         bar = f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] " if self._bar else ""
         clear = "\x1b[K" if self._bar else ""
         print(f"{bar}{self.status()}{clear}", end=end, file=sys.stderr, flush=True)

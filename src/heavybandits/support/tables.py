@@ -5,7 +5,7 @@ import html
 import io
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "∞": r"$\infty$",
+    "±": r"$\pm$",
 }
 
 
@@ -120,13 +121,15 @@ def _numeric(rows: Rows, column: str) -> bool:
     return all(isinstance(row.get(column), int | float) for row in rows)
 
 
-def to_latex(rows: Rows, caption: str) -> str:
-    """A tabular in a table, numbers to the right."""
+def to_latex(rows: Rows, caption: str, strong: Collection[tuple[int, str]] = ()) -> str:
+    """A tabular in a table, numbers to the right; `strong` are the cells (row, column) in bold."""
     columns = _columns(rows)
     layout = "".join("r" if _numeric(rows, name) else "l" for name in columns)
     lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\hline"]
-    for row in rows:
-        lines.append(" & ".join(escape_latex(shown(row.get(name))) for name in columns) + r" \\")
+    for i, row in enumerate(rows):
+        cells = {name: escape_latex(shown(row.get(name))) for name in columns}
+        cells |= {n: rf"\textbf{{{text}}}" for n, text in cells.items() if (i, n) in strong}
+        lines.append(" & ".join(cells.values()) + r" \\")
     body = "\n".join(lines)
     return (
         f"\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"

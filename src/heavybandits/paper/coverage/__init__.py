@@ -6,7 +6,7 @@ from typing import Any
 from ...arms import Fixed
 from ...simulation.problem import Problem
 from ...support.tables import Row
-from ...sweep.simulation import simulation_cells
+from ...sweeping.simulation import simulation_cells
 from ..roster import LINK, make_policy, setting
 from ..rows import Compute, Result, collect_rows
 from . import settings

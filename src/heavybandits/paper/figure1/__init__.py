@@ -7,8 +7,8 @@ from typing import Any
 from ...arms import Fixed, Frozen
 from ...simulation.problem import Problem
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import simulation_cells
+from ...sweeping import Cell
+from ...sweeping.simulation import simulation_cells
 from ..roster import LINK, RANDOM, make_policy, setting
 from ..rows import Compute, collect_rows
 from ..tuning import TUNING_SEEDS, best_constant, grid

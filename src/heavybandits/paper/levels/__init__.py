@@ -10,8 +10,8 @@ from ...links import Identity, Logistic
 from ...radii import Constant
 from ...simulation.problem import Problem
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import simulation_cells
+from ...sweeping import Cell
+from ...sweeping.simulation import simulation_cells
 from ..rows import Compute, collect_rows
 from . import settings
 from .analysis import analyse

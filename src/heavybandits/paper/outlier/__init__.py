@@ -6,8 +6,8 @@ from typing import Any
 from ...algorithms.linear import linucb
 from ...simulation.problem import Problem
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import simulation_cells
+from ...sweeping import Cell
+from ...sweeping.simulation import simulation_cells
 from ..roster import make_policy as make_named
 from ..roster import setting
 from ..rows import Compute, collect_rows

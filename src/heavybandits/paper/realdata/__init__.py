@@ -15,8 +15,7 @@ from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
 from ...support.errors import DataError
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import code_of
+from ...sweeping import Cell
 from ..rows import Compute, Result, collect_rows
 from ..tuning import TUNING_SEEDS
 from . import settings
@@ -75,7 +74,7 @@ def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tup
             "plays": given["plays"],
             "seed": given["seed"] + (TUNING_SEEDS if tuning else 0),
         },
-        code=code_of(CELL, *made) + replay_code(),
+        code=replay_code(),
         label=f"realdata, {name}, {policy}, {phase}",
     )
     named = {"phase": phase, "set": name, "policy": policy}
@@ -122,7 +121,7 @@ def examine(dataset: str) -> Diagnosis:
 
 @functools.cache
 def replay_code() -> str:
-    """A hash of the sources behind the rounds, which `code_of` cannot see."""
+    """A hash of the sources behind the rounds, which no part leads to."""
     return digest({fitted_norm.__module__, load_data.__module__})
 
 

@@ -16,7 +16,7 @@ from ...replaying.protocols import (
     judge_random,
 )
 from ...replaying.replay import make_rounds, pass_once
-from ...sweep.simulation import build_parts
+from ...sweeping.simulation import build_parts
 
 
 @functools.cache

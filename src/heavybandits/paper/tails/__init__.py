@@ -8,8 +8,8 @@ from ...algorithms.glm import crtm
 from ...radii import Constant
 from ...simulation.problem import Problem
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import simulation_cells
+from ...sweeping import Cell
+from ...sweeping.simulation import simulation_cells
 from ..roster import setting
 from ..rows import Compute, collect_rows
 from . import settings

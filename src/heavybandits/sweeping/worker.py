@@ -11,11 +11,14 @@ import time
 import traceback
 from dataclasses import dataclass
 
+from ..support.errors import InvalidInput
 from ..support.files import refusal
-from .cells import Cell, resolve
+from .cells import Cell
+from .stamps import resolve, stamp
 from .store import cell_path, write_cell
 
-DONE, RAISED, CRASHED, UNWRITABLE = "done", "raised", "crashed", "unwritable"
+# HALTED: nothing more can be computed here, so that the whole sweep must stop.
+DONE, RAISED, CRASHED, HALTED = "done", "raised", "crashed", "halted"
 
 _PR_SET_PDEATHSIG = 1
 
@@ -30,6 +33,9 @@ class Report:
 
 def compute(cell: Cell, folder: str) -> Report:
     """Compute a cell and store it. Nothing but the death of the process escapes from here."""
+    stale = other_sources(cell)
+    if stale:
+        return Report(HALTED, stale)
     started = time.thread_time()
     try:
         result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
@@ -39,10 +45,29 @@ def compute(cell: Cell, folder: str) -> Report:
     try:
         write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
     except OSError as error:
-        return Report(UNWRITABLE, refusal(cell_path(folder, cell), error))
+        return Report(HALTED, refusal(cell_path(folder, cell), error))
     except Exception:
         return Report(RAISED, traceback.format_exc())
     return Report(DONE)
+
+
+def other_sources(cell: Cell) -> str:
+    """Why what this process would compute is not what the key of the cell says, if it is not."""
+    try:
+        here = stamp(cell.function, cell.settings)
+    except InvalidInput:
+        return ""  # not to be found here: that the call itself will say
+    if here.sources != cell.sources:
+        return (
+            f"{cell.name}: this worker has other sources than the process that asks: they were "
+            "edited in between (start again), or differ between machines"
+        )
+    if here.doubtful is not None:
+        return (
+            f"{cell.name}: {here.doubtful} was written after this process had started, which may "
+            "run an older version of it: start again, or compute in new processes (loky)"
+        )
+    return ""
 
 
 def machine() -> dict[str, str]:

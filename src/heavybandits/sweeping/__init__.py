@@ -11,6 +11,7 @@ from .cells import Cell
 from .run import Outcome, run_cells
 from .simulation import simulation_cells
 from .store import digest, read_cell
+from .sweeps import sweep
 
 __all__ = [
     "Cell",
@@ -22,4 +23,5 @@ __all__ = [
     "read_cell",
     "run_cells",
     "simulation_cells",
+    "sweep",
 ]

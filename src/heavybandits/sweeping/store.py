@@ -118,7 +118,7 @@ def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
     """The bytes of the file of a cell: an uncompressed npz with a header, nothing pickled."""
     arrays = {name: as_array(name, result[name]) for name in sorted(result)}
     body = {
-        "cell": [cell.function, cell.settings, cell.code],
+        "cell": cell.content,
         "scalars": [name for name in arrays if not isinstance(result[name], np.ndarray)],
         "timings": clocks,
         "versions": versions(),
@@ -190,7 +190,7 @@ def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
         raise CellError(str(error)) from error
     except Exception as error:  # a made-up file can fail in any way, and all mean the same
         raise CellError(f"is damaged: {error!r}") from error
-    if found != [cell.function, cell.settings, cell.code]:
+    if found != cell.content:
         raise CellError("is that of another cell")
     return body, blobs
 
@@ -245,7 +245,7 @@ def note_failure(folder: Path, cell: Cell, error: str) -> None:
     """Leave a note about a cell that was given up; the next run tries it again all the same."""
     path = failure_path(folder, cell)
     note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
-    text = canonical(note | {"code": cell.code, "error": error}).encode()
+    text = canonical(note | {"code": cell.content[2], "error": error}).encode()
     try:
         path.parent.mkdir(exist_ok=True)
         replace_atomically(path, lambda temporary: temporary.write_bytes(text))

@@ -13,9 +13,9 @@ from ..support.errors import CellError, SweepError
 from ..support.progress import Progress
 from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
-from .cells import Cell, resolve, schedule
+from .cells import Cell, schedule
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure
-from .worker import CRASHED, DONE, RAISED, UNWRITABLE, Report, compute
+from .worker import CRASHED, DONE, HALTED, RAISED, Report, compute
 
 
 @dataclass
@@ -42,7 +42,7 @@ def run_cells(
     address: str | None = None,
     retries: int = 3,
     progress: Callable[[int, int], None] | None = None,
-    quiet: bool = False,
+    quiet: bool | None = False,
 ) -> Outcome:
     """Compute the cells that the folder does not hold yet, and return all of them.
 
@@ -57,7 +57,7 @@ def run_cells(
     backend : "loky" (processes), "sequential", "threads", "dask" or "ray".
     address : of a Dask or Ray cluster that is already there.
     progress : called with the cells done and the cells in all.
-    quiet : nothing on stderr but what went wrong.
+    quiet : nothing on stderr but what went wrong; None for a bar, where there is a terminal.
 
     >>> import tempfile
     >>> cells = [Cell("builtins:dict", {"number": number}) for number in (1, 2, 3)]
@@ -69,15 +69,16 @@ def run_cells(
     unique = {cell.key: cell for cell in cells}
     whole("retries", retries)
     check_backend(backend, jobs, address)
-    for function in {cell.function for cell in unique.values()}:
-        resolve(function)
     outcome = Outcome()
     with hold(folder):
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
-        with Progress(sum(cell.weight for cell in missing), show=not quiet) as display:
+        show = None if quiet is None else not quiet
+        with Progress(sum(cell.weight for cell in missing), show) as display:
             for cell, reason in outcome.damaged:
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
+            if not missing and outcome.reused:
+                display.text = f"{outcome.reused} cells, all of them reused"
             if missing:
                 with _started(backend, jobs, address) as workers:
                     sweep = Sweep(workers, Path(folder), retries, outcome, display, progress)
@@ -144,7 +145,7 @@ class Sweep:
             for cell, report in self.tried(batch, window):
                 if report.status == DONE:
                     report = self.collect(cell)
-                if report.status == UNWRITABLE:
+                if report.status == HALTED:
                     raise SweepError(report.text)
                 if report.status != DONE and not self.given_up(cell, report, len(batch) == 1):
                     (suspects if report.status == CRASHED else queue).append(cell)

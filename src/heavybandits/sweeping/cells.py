@@ -2,38 +2,24 @@
 
 import functools
 import hashlib
-import importlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..support.container import canonical
 from ..support.errors import InvalidInput
 from ..support.validation import positive
-
-
-def resolve(name: str) -> Callable[..., Any]:
-    """The function of a dotted name "package.module:function".
-
-    >>> resolve("math:sqrt")(4.0)
-    2.0
-    """
-    module, _, attribute = name.partition(":")
-    try:
-        function = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(
-            f"function must be an importable 'module:function', got {name!r} ({error})"
-        ) from error
-    if not callable(function):
-        raise InvalidInput(f"function must name something callable, got {name!r}")
-    return function
+from .stamps import stamp
 
 
 @dataclass(frozen=True)
 class Cell:
     """One piece of a sweep: a pure function by name, and its settings.
+
+    The key holds the sources of whatever can change the result (`sources`): the module of the
+    function, what it takes from its own folder or package, the modules of all parts in the
+    settings, and the library's. A cell of edited code is another cell.
 
     Parameters
     ----------
@@ -41,7 +27,7 @@ class Cell:
         seeds from them alone and returns a dict of arrays, numbers and strings.
     settings : plain JSON (numbers, strings, bools, lists, dicts, None). Parts are written with
         `describe`. 1 and 1.0 are different settings.
-    code : a stamp of the code that matters: change it and the cell is another cell.
+    code : more that the result depends on, such as the version of a file with data.
     label : for people. Not part of the key.
     weight : expected cost relative to other cells, for the time left. Not part of the key.
 
@@ -54,6 +40,7 @@ class Cell:
     code: str = ""
     label: str = field(default="", compare=False)
     weight: float = field(default=1.0, compare=False)
+    sources: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("function", "code", "label"):
@@ -65,12 +52,17 @@ class Cell:
         positive("weight", self.weight)
         # A copy of its own: a later change of the caller's dict must not change what the key means.
         object.__setattr__(self, "settings", json.loads(canonical(self.settings)))
+        object.__setattr__(self, "sources", stamp(self.function, self.settings).sources)
+
+    @property
+    def content(self) -> list[Any]:
+        """All that it is: what the key is made of, and what its file says of it."""
+        return [self.function, self.settings, self.code + self.sources]
 
     @functools.cached_property
     def key(self) -> str:
-        """SHA-256 of the function, the settings and the code stamp."""
-        text = canonical([self.function, self.settings, self.code])
-        return hashlib.sha256(text.encode()).hexdigest()
+        """SHA-256 of the function, the settings and the sources."""
+        return hashlib.sha256(canonical(self.content).encode()).hexdigest()
 
     @property
     def name(self) -> str:

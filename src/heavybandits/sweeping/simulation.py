@@ -1,41 +1,22 @@
 """The cells of simulations: one policy, one problem, some repetitions. Made and computed."""
 
-import functools
-import hashlib
-import importlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..engine.contracts import Tally
 from ..engine.identity import build, describe, known_parts
-from ..engine.kernels import play_kernel
 from ..engine.parts import classes_of
-from ..engine.sources import digest
 from ..families import library_parts
 from ..policies.checks import check_match, check_policies
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_once
 from ..support.validation import whole
-from .cells import Cell, resolve
+from .cells import Cell
+from .stamps import own_parts, resolve
 
 SIMULATE = f"{__name__}:simulate_cell"
-# What every run goes through, whatever its parts.
-_ALWAYS = {play_kernel.__module__, run_once.__module__}
-
-
-def code_of(function: str, *parts: Any) -> str:
-    """A hash of the sources that can change what this function makes of these parts."""
-    return _code_of(function, frozenset().union(*map(classes_of, parts)))
-
-
-@functools.cache
-def _code_of(function: str, kinds: frozenset[type]) -> str:
-    module = importlib.import_module(function.partition(":")[0])
-    own = hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
-    return digest(_ALWAYS | {base.__module__ for kind in kinds for base in kind.__mro__}) + own
 
 
 def simulation_cells(
@@ -52,18 +33,20 @@ def simulation_cells(
 ) -> list[Cell]:
     """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
 
-    checkpoints: how many plays to report at, evenly spaced, or which.
+    checkpoints: how many plays to report at, evenly spaced, or which. Parts of your own must be
+    written in a module; the cells name their classes.
     """
     problem = check_problem(problem)
+    own = own_parts(classes_of(policy) | classes_of(problem))
     common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
     common |= {"seed": seed, "checkpoints": checkpoints}
-    code, cost = code_of(function, policy, problem), horizon * (1.0 if policy.plays == 1 else 0.1)
+    common |= {"parts": own} if own else {}
+    cost = horizon * (1.0 if policy.plays == 1 else 0.1)
     ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
     return [
         Cell(
             function=function,
             settings=common | {"repetitions_from": first, "repetitions_to": last},
-            code=code,
             label=label,
             weight=cost * (last - first),
         )
@@ -121,5 +104,5 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
     >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
     Logistic()
     """
-    own: list[Any] = [resolve(name) for name in parts or []]
+    own: list[Any] = [resolve(name, "part") for name in parts or []]
     return build(description, known_parts(library_parts().values(), [Problem], own))

@@ -1,0 +1,191 @@
+"""Figures as plain data, and matplotlib to draw them: the same bytes for the same data."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import InvalidInput
+from .files import replace_atomically
+from .optional import optional
+from .palette import COLOURS, MARKERS, colour_places
+
+FORMATS = ("png", "svg", "pdf")
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+_STYLE = {"svg.hashsalt": "heavybandits", "svg.fonttype": "none", "font.size": 9}
+_PER_INCH = 13.0  # characters of the legend
+_SAMPLE = 8  # characters that the line beside a name in the legend takes
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or one column of dots): y over x, with a band from low to high where given."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
+    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+
+    >>> dots("here", [(2.0, 1.0, 3.0)]).high
+    [3.0]
+    """
+    x = [float(first + place) for place in range(len(estimates))]
+    return Series(name, x, *([float(e[i]) for e in estimates] for i in range(3)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes. With `categories`, x counts them and every value is a dot."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    categories: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class View:
+    """One reading of a figure: what its switch shows."""
+
+    label: str
+    panels: Sequence[Panel]
+
+
+# ---- a whole view
+
+
+def draw_view(view: View, colours: Mapping[str, int]) -> Any:
+    """The view as a matplotlib figure: panels in rows of three, one legend below all of them.
+
+    colours: names that have a place of their own in the palette, wherever they appear.
+    """
+    matplotlib = optional("matplotlib", "lab")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    columns = min(len(view.panels), 3)
+    rows = -(-len(view.panels) // columns)
+    with matplotlib.rc_context(_STYLE):
+        canvas = Canvas(figsize=(4.4 * columns, 3.5 * rows + 0.4), layout="constrained")
+        FigureCanvasAgg(canvas)
+        grid = canvas.subplots(rows, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, view.panels, strict=False):
+            draw_panel(axes, panel, colours)
+        for axes in grid[len(view.panels) :]:
+            axes.set_visible(False)
+        add_legend(canvas, list(grid[: len(view.panels)]))
+    return canvas
+
+
+def save(canvas: Any, form: str) -> bytes:
+    """The figure in one of the FORMATS."""
+    buffer = io.BytesIO()
+    with optional("matplotlib", "lab").rc_context(_STYLE):
+        canvas.savefig(buffer, format=form, metadata=_METADATA[form], dpi=140)
+    return buffer.getvalue()
+
+
+def check_picture(path: str | Path) -> Path:
+    """A path whose ending says how to draw.
+
+    >>> check_picture("figure.bmp")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: path must end in .png, .svg or .pdf, got 'figure.bmp'
+    """
+    if Path(path).suffix.lower().removeprefix(".") not in FORMATS:
+        raise InvalidInput(f"path must end in .png, .svg or .pdf, got {str(path)!r}")
+    return Path(path)
+
+
+def write_picture(canvas: Any, path: Path) -> bytes:
+    """Write the figure, at once or not at all; the bytes that were written."""
+    data = save(canvas, path.suffix.lower().removeprefix("."))
+    replace_atomically(path, lambda target: target.write_bytes(data))
+    return data
+
+
+def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
+    """Names below all panels, where they cover no curve, in as many columns as fit."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
+    if len(found) > 1:
+        room = _PER_INCH * canvas.get_figwidth()
+        most = min(6, max(1, int(room // (max(map(len, found)) + _SAMPLE))))
+        columns = -(-len(found) // -(-len(found) // most))
+        where = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+        canvas.legend(found.values(), found.keys(), **where)
+
+
+# ---- one panel
+
+
+def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
+    """One set of axes."""
+    from matplotlib.ticker import EngFormatter
+
+    axes.set_title(panel.title, fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.set_xscale(panel.x_scale)
+    axes.set_yscale(panel.y_scale)
+    axes.grid(alpha=0.25)
+    places = colour_places([series.name for series in panel.series], colours)
+    for i, series in enumerate(panel.series):
+        style = {"color": COLOURS[places[series.name]], "marker": MARKERS[i % len(MARKERS)]}
+        (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
+    if panel.categories:
+        label_categories(axes, panel.categories)
+    elif panel.x_scale == "log":
+        label_few(axes, sorted({x for series in panel.series for x in series.x}))
+    elif panel.x_scale == panel.y_scale == "linear":
+        axes.set_xlim(left=0.0)
+        axes.set_ylim(bottom=0.0)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_few(axes: Any, stops: Sequence[float]) -> None:
+    """A few sizes on a log axis are named one by one: powers of ten would miss most of them."""
+    if len(stops) <= 6:
+        axes.set_xticks(stops, [f"{stop:g}" for stop in stops])
+        axes.set_xticks([], minor=True)
+
+
+def label_categories(axes: Any, names: Sequence[str]) -> None:
+    turned = sum(len(name) for name in names) > 34
+    axes.set_xticks(
+        range(len(names)), names, rotation=25 if turned else 0, ha="right" if turned else "center"
+    )
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def draw_line(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
+    every = max(1, len(series.x) // 8)
+    marks = {"markevery": (every * place // count, every), "markersize": 4, "linewidth": 1.4}
+    axes.plot(series.x, series.y, label=series.name, **style, **marks)
+    if series.low:
+        axes.fill_between(
+            series.x, series.low, series.high, color=style["color"], alpha=0.15, linewidth=0
+        )
+
+
+def draw_dots(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
+    shift = (place - (count - 1) / 2) * 0.5 / count
+    x = [value + shift for value in series.x]
+    axes.plot(x, series.y, linestyle="none", label=series.name, markersize=5, **style)
+    if series.low:
+        axes.vlines(x, series.low, series.high, color=style["color"], linewidth=1.4)

@@ -1,0 +1,249 @@
+"""Sweeps for people: policies over problems, or any function over settings, to one Result."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.contracts import Policy, Tally
+from ..engine.parts import is_part
+from ..policies.checks import check_match, check_policies, check_room
+from ..simulation.problem import Problem, check_problem
+from ..simulation.results import Result
+from ..simulation.run import make_checkpoints
+from ..support.errors import InvalidInput, SweepError
+from ..support.validation import whole
+from .backends import check_backend
+from .calls import Compute, call_all
+from .cells import Cell
+from .run import run_cells
+from .simulation import simulation_cells
+
+HERE = ("sequential", "threads")  # backends that compute in this very process
+MAIN = "__main__"
+
+
+def sweep(
+    what: Any,
+    where: Any,
+    /,
+    *,
+    horizon: int | None = None,
+    repetitions: int | None = None,
+    seed: int | None = None,
+    checkpoints: int | Iterable[int] | None = None,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    backend: str = "threads",
+    address: str | None = None,
+    retries: int = 3,
+    progress: bool | None = None,
+) -> Result:
+    """Let policies play problems, or call any function with many settings, and keep what is done.
+
+    Finished cells lie in the folder under the hash of all that can change them: their settings and
+    the sources of their parts, yours and ours. Kill the sweep and start it again, and it goes on;
+    edit a part, and what it touches is computed anew. The numbers are those of `simulate`, whatever
+    the backend, the number of jobs and the interruptions.
+
+    Parameters
+    ----------
+    what : a policy, or policies by name; instead of a policy, a function that makes it for a
+        problem. Or any function at the top of a module: it is called with settings as keywords and
+        returns a dict of numbers, strings, and arrays of one length.
+    where : a problem, or problems by name; for a function, the settings of each call.
+    horizon, repetitions, seed, checkpoints : of policies, as in `simulate`; repetitions are 10 and
+        checkpoints 100 unless said.
+    folder : where results are kept; without one, nothing is. All machines of a cluster must see it.
+    jobs : workers; None for all cores, or for all of the cluster.
+    backend : "threads" of this process, which compiled policies do not hold up; "loky" for
+        processes, "dask", "ray", or "sequential".
+    address : of a Dask or Ray cluster that is already there.
+    retries : how often a cell may fail before the sweep ends without it, and with an error.
+    progress : a bar on stderr, and lines where there is no terminal; None for the bar alone.
+
+    >>> import heavybandits as hb
+    >>> problems = {
+    ...     name: hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(dof))
+    ...     for name, dof in {"light": 9.0, "heavy": 1.5}.items()
+    ... }
+    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, gamma_scale=1e-3)
+    >>> result = hb.sweep({"CRTM": policy}, problems, horizon=1000, repetitions=2, checkpoints=4)
+    >>> len(result), result.problems, result.policies
+    (16, ['light', 'heavy'], ['CRTM'])
+    """
+    run = Workplace(folder, jobs, backend, address, retries, progress)
+    check_backend(backend, jobs, address)
+    if callable(what) and not is_part(what):
+        given = {"horizon": horizon, "repetitions": repetitions, "seed": seed}
+        for name, value in (given | {"checkpoints": checkpoints}).items():
+            if value is not None:
+                raise InvalidInput(f"{name} is for policies: put it into the settings, got {value}")
+        return call_all(what, where, run)
+    if horizon is None:
+        raise InvalidInput("horizon must be given: how many plays a policy has")
+    size = Size(horizon, 10 if repetitions is None else repetitions, seed or 0)
+    plays = make_checkpoints(size.horizon, 100 if checkpoints is None else checkpoints)
+    points = make_points(what, where)
+    return play_all(points, size, plays.tolist(), run, isinstance(where, Mapping))
+
+
+# ---- where and how much
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where cells are computed and kept; results come in the order in which cells are given."""
+
+    folder: str | Path | None
+    jobs: int | None = None
+    backend: str = "threads"
+    address: str | None = None
+    retries: int = 3
+    progress: bool | None = None
+
+    def __call__(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+        if self.backend not in HERE:
+            check_findable(cells)
+        with _kept(self.folder) as folder:
+            outcome = run_cells(
+                cells,
+                folder,
+                jobs=self.jobs,
+                backend=self.backend,
+                address=self.address,
+                retries=self.retries,
+                quiet=None if self.progress is None else not self.progress,
+            )
+        if outcome.failed:
+            raise SweepError(failures(outcome.failed, len(cells), self.folder is not None))
+        return [outcome.results[cell.key] for cell in cells]
+
+
+@contextlib.contextmanager
+def _kept(folder: str | Path | None) -> Iterator[str | Path]:
+    if folder is not None:
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            yield place
+
+
+def failures(failed: Sequence[tuple[Cell, str]], size: int, kept: bool) -> str:
+    """What became of a sweep with failed cells, in a few lines."""
+    shown = "\n".join(f"{cell.name}: {text.strip().splitlines()[-1]}" for cell, text in failed[:3])
+    more = f"\nand {len(failed) - 3} more" if len(failed) > 3 else ""
+    rest = "the others are kept, and not computed again" if kept else "nothing is kept"
+    return f"{len(failed)} of {size} cells failed; {rest}\n{shown}{more}"
+
+
+def check_findable(cells: Sequence[Cell]) -> None:
+    """Refuse what only the script that is being run knows: other processes cannot import that."""
+    for cell in cells:
+        names = [cell.function, *cell.settings.get("parts", [])]
+        lost = [str(name) for name in names if str(name).startswith(f"{MAIN}:")]
+        if lost:
+            raise InvalidInput(
+                f"{lost[0].partition(':')[2]} stands in the script itself, where other processes "
+                "do not find it: move it to a module of its own, or use backend='threads'"
+            )
+
+
+class Size(NamedTuple):
+    """How long, how often and where the random numbers start."""
+
+    horizon: int
+    repetitions: int
+    seed: int
+
+
+# ---- policies over problems
+
+
+class Point(NamedTuple):
+    """One policy on one problem."""
+
+    problem_name: str
+    policy_name: str
+    problem: Problem
+    policy: Policy
+
+
+def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
+    """Things by name; a single one is named `alone`. Names that read the same are refused.
+
+    >>> check_names("policies", {1: "a", "1": "b"}, "policy")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: policies must differ in name, got two called '1'
+    """
+    if not isinstance(given, Mapping):
+        return {alone: given}
+    if not given:
+        raise InvalidInput(f"{what} must hold at least one, got none")
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        if str(name) in named:
+            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
+        named[str(name)] = value
+    return named
+
+
+def make_points(policies: Any, problems: Any) -> list[Point]:
+    """Every policy on every problem, checked; problem by problem."""
+    makers = check_names("policies", policies, "policy")
+    points = []
+    for place, given in check_names("problems", problems, "problem").items():
+        problem = check_problem(given)
+        for name, maker in makers.items():
+            made = maker if is_part(maker) or not callable(maker) else maker(problem)
+            (policy,) = check_policies({name: made}).values()
+            check_match(name, policy, problem.arms)
+            points.append(Point(place, name, problem, policy))
+    return points
+
+
+def play_all(
+    points: Sequence[Point], size: Size, checkpoints: list[int], compute: Compute, named: bool
+) -> Result:
+    """Simulate every point; the column `problem` is there if problems have names."""
+    groups = [point_cells(point, size, checkpoints) for point in points]
+    results = iter(compute([cell for cells in groups for cell in cells]))
+    return Result.from_columns(*stack(points, [[next(results) for _ in g] for g in groups], named))
+
+
+def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
+    """The cells of one policy on one problem."""
+    horizon = whole("horizon", size.horizon)
+    check_room(f"policies[{point.policy_name!r}]", point.policy, horizon // point.policy.plays)
+    return simulation_cells(
+        point.policy,
+        point.problem,
+        horizon=horizon,
+        repetitions=whole("repetitions", size.repetitions),
+        seed=whole("seed", size.seed, least=0),
+        checkpoints=checkpoints,
+        label=f"{point.policy_name}, {point.problem_name}",
+    )
+
+
+def stack(
+    points: Sequence[Point], groups: Sequence[Sequence[dict[str, Any]]], named: bool
+) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """The results of cells as columns: what names a row, what was counted, and the seconds."""
+    plays = groups[0][0]["play"]
+    counted = {
+        name: np.concatenate([cell[name].ravel() for cells in groups for cell in cells])
+        for name in ("regret", *Tally._fields, "fallbacks")
+    }
+    runs = [sum(len(cell["regret"]) for cell in cells) for cells in groups]
+    rows = np.array(runs) * plays.size
+    columns = {"problem": np.repeat([p.problem_name for p in points], rows)} if named else {}
+    columns["policy"] = np.repeat([p.policy_name for p in points], rows)
+    columns["repetition"] = np.repeat(np.concatenate([np.arange(n) for n in runs]), plays.size)
+    counted["play"] = np.tile(plays, sum(runs))
+    seconds = np.concatenate([cell["cpu_seconds"] for cells in groups for cell in cells])
+    return columns, counted, np.repeat(seconds, plays.size)

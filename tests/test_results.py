@@ -1,0 +1,126 @@
+"""What a Result offers beyond its rows: comparisons, tables for papers, figures by panel."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+
+COLUMNS = ("problem", "policy", "repetition", "play", "regret")
+
+
+def result(problems: tuple[str, ...] = ("light", "heavy"), repetitions: int = 12) -> hb.Result:
+    """Policy "b" has 2 more regret than "a" in every repetition; "c" is "a" with noise added."""
+    common = np.random.default_rng(0).normal(10.0, 3.0, repetitions)
+    own = np.random.default_rng(1).normal(0.0, 1.0, repetitions)
+    ends = {"a": common, "b": common + 2.0, "c": common + own}
+    rows = [
+        (problem, policy, r, play, regret[r] * play / 100)
+        for problem in problems
+        for policy, regret in ends.items()
+        for r in range(repetitions)
+        for play in (50, 100)
+    ]
+    return hb.Result(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+
+
+def test_policies_are_compared_repetition_by_repetition():
+    rows = result().compare()
+    assert [(row["problem"], row["policy"]) for row in rows] == [
+        ("light", "b"),
+        ("light", "c"),
+        ("heavy", "b"),
+        ("heavy", "c"),
+    ]
+    assert {row["baseline"] for row in rows} == {"a"}
+    first, second = rows[:2]
+    assert (first["low"], first["high"]) == pytest.approx((2.0, 2.0))
+    assert (first["outcome"], first["better"]) == ("more regret", 0.0)
+    assert second["low"] < 0.0 < second["high"]
+    assert second["outcome"] == "undecided"
+    assert result().compare("b")[0]["outcome"] == "less regret"
+
+
+def test_one_repetition_decides_nothing():
+    assert {row["outcome"] for row in result(repetitions=1).compare()} == {"undecided"}
+
+
+def test_a_problem_must_be_named_where_there_are_several():
+    with pytest.raises(KeyError, match="no problem None here; there are light, heavy"):
+        result().final("a")
+    assert np.array_equal(result(("light",)).final("a"), result().final("a", "heavy"))
+
+
+def test_the_table_of_a_paper_has_a_column_per_problem_and_the_best_in_bold():
+    text = result().to_latex()
+    assert r"policy & light & heavy \\" in text
+    lines = {line.split(" & ")[0]: line for line in text.splitlines() if " & " in line}
+    assert (lines["a"].count(r"\textbf"), lines["b"].count(r"\textbf")) == (2, 0)
+    assert lines["c"].count(r"\textbf") == 2  # not told apart from the lowest
+    assert r"$\pm$" in lines["b"]
+    assert "12 repetitions" in text
+    assert r"\caption{Mine \& yours}" in result().to_latex("Mine & yours")
+
+
+def test_frames_hold_the_rows(tmp_path: Path):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = result().to_polars()
+    assert frame.columns == list(COLUMNS)
+    result().to_parquet(tmp_path / "rows.parquet")
+    assert frame.equals(polars.read_parquet(tmp_path / "rows.parquet"))
+
+
+def test_polars_is_an_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "heavybandits\[polars\]"'):
+        result().to_polars()
+
+
+def test_what_rows_do_not_hold_is_named():
+    plain = hb.Result({"n": [1, 2], "square": [1.0, 4.0]})
+    assert (len(plain), plain.policies, plain.problems) == (2, [], [])
+    with pytest.raises(hb.InvalidInput, match="curves needs columns policy, play, regret; no pol"):
+        plain.final("a")
+
+
+# ---- figures
+
+
+def test_one_call_writes_the_figure_of_a_paper(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    path = tmp_path / "figure.pdf"
+    figure = result().plot(path)
+    assert path.read_bytes().startswith(b"%PDF")
+    assert [axes.get_title() for axes in figure.axes] == ["light", "heavy"]
+    again = tmp_path / "again.pdf"
+    result().plot(again)
+    assert again.read_bytes() == path.read_bytes()
+    with pytest.raises(hb.InvalidInput, match=r"path must end in .png, .svg or .pdf"):
+        result().plot(tmp_path / "figure.doc")
+
+
+@pytest.mark.parametrize("problems", [("one",), ("one", "two", "three", "four")])
+def test_a_legend_covers_no_curve(problems: tuple[str, ...]):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra 'lab' is not installed")
+
+    def apart(figure: Any, legend: Any) -> bool:
+        figure.canvas.draw()
+        place = legend.get_window_extent()
+        inside = figure.bbox.contains(*place.min) and figure.bbox.contains(*place.max)
+        return inside and not any(place.overlaps(axes.bbox) for axes in figure.axes)
+
+    long = result(problems)
+    long.data["policy"] = np.char.add(long.data["policy"], " with quite a long name indeed")
+    figure = long.plot()
+    assert apart(figure, figure.legends[0])
+    if len(problems) == 1:
+        figure, axes = pyplot.subplots(layout="constrained")
+        result(problems).plot(axes=axes)
+        assert apart(figure, axes.get_legend())
+        pyplot.close("all")
+    else:
+        with pytest.raises(hb.InvalidInput, match="axes are for one problem, got 4"):
+            result(problems).plot(axes=object())
