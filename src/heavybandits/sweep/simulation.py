@@ -49,14 +49,17 @@ def simulation_cells(
     label: str,
     chunk: int = 5,
     function: str = SIMULATE,
+    parts: Sequence[str] = (),
 ) -> list[Cell]:
     """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
 
     checkpoints: how many plays to report at, evenly spaced, or which.
+    parts: "module:Class" of parts of your own that policy or problem use.
     """
     problem = check_problem(problem)
     common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
     common |= {"seed": seed, "checkpoints": checkpoints}
+    common |= {"parts": list(parts)} if parts else {}
     code, cost = code_of(function, policy, problem), horizon * (1.0 if policy.plays == 1 else 0.1)
     ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
     return [
