@@ -63,10 +63,11 @@ def optimises_the_entry_alone() -> bool:
 
     def note(library: Any) -> None:
         optimised.append(library.name)
+        fully(library)
 
+    fully = optimising._optimise_fully
     with pytest.MonkeyPatch.context() as patch:
-        fully = optimising._optimise_fully
-        patch.setattr(optimising, "_optimise_fully", lambda lib: (note(lib), fully(lib))[1])
+        patch.setattr(optimising, "_optimise_fully", note)
         kernel = njit(outer)
         with optimising.entry(outer.__qualname__):
             kernel.compile((numba.float64,))

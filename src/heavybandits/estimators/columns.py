@@ -1,5 +1,6 @@
 """CRCM's estimator: one Newton column for every play of a decision, and the one in their midst."""
 
+import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
@@ -8,19 +9,29 @@ from ..engine.bounds import Count, Positive
 from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
-from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region
+from ..engine.regions import (
+    PROJECTIONS,
+    REPAIR_EVERY,
+    SQUARE,
+    UPDATES,
+    Region,
+    add_observation,
+    make_region,
+)
 from ..engine.selection import medoid
 from ..engine.verbs import mean, project
 from .many_ridges import find_column
 
-BEFORE, AFTER, STEPS, LENGTHS, PROJECTED, BUFFER = range(6)  # rows of ColumnsEstimate.rows
+OUTER, INNER, STEPS, LENGTHS, KEPT, BUFFER = range(6)  # rows of ColumnsEstimate.rows
+IN_STEP = 2.0  # rows[KEPT, 0] once `images` follow; files of before that have 0 or 1 there
+LANES = 16  # numbers that one turn of a vectorised loop takes
 
 
 class ColumnsEstimate(NamedTuple):
     """State of `NewtonColumns`: column j of `thetas` learns from play j of every decision.
 
-    `images` is V times `thetas` where it was last needed; `gaps`, below its diagonal, are squared
-    distances; `rows` are scratch, a number per column.
+    `images` is V times `thetas`; `gaps`, below its diagonal, are squared distances; `rows` are
+    scratch, a number per column.
     """
 
     region: Region
@@ -34,56 +45,69 @@ class ColumnsEstimate(NamedTuple):
 def step_columns(
     part: "NewtonColumns", estimate: ColumnsEstimate, x: Floats, rewards: Floats, growth: float
 ) -> None:
-    """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; keeps x.theta_j before and after."""
+    """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; leaves what `follow_gaps` needs.
+
+    V theta_j moves along x, as V grew there. With a = x.(theta_j - theta_s) and c the difference of
+    their steps, ||theta_j - theta_s||_V^2 grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2,
+    the product of two differences: those of `outer` and of `inner`.
+    """
     region, thetas, rows = estimate.region, estimate.thetas, estimate.rows
-    before, after, steps, lengths = rows[BEFORE], rows[AFTER], rows[STEPS], rows[LENGTHS]
-    combine(thetas, x, before)
+    outer, inner, steps, lengths = rows[OUTER], rows[INNER], rows[STEPS], rows[LENGTHS]
+    images, pulls = estimate.images, rows[BUFFER]
+    combine(thetas, x, outer)
     for j in range(steps.size):
-        steps[j] = (mean(part.link, before[j]) - rewards[j]) / growth
+        steps[j] = mean(part.link, outer[j])
+    scale, root = math.sqrt(part.curvature), math.sqrt(growth)
+    near, far = scale * region.numbers[SQUARE] * root / (root + 1.0), root * (root + 1.0) / scale
     for j in range(steps.size):
-        after[j], lengths[j] = before[j] - steps[j] * region.numbers[SQUARE], 0.0
+        residual = steps[j] - rewards[j]
+        pulls[j], steps[j] = part.curvature * outer[j] - residual, residual / growth
+        inner[j] = scale * outer[j] - near * steps[j]
+        outer[j] = scale * outer[j] - far * steps[j]
+        lengths[j] = 0.0
     for i in range(x.size):
-        direction = region.direction[i]
+        direction, feature = region.direction[i], x[i]
         for j in range(steps.size):
+            images[i, j] += feature * pulls[j]
             thetas[i, j] -= direction * steps[j]
             lengths[j] += thetas[i, j] * thetas[i, j]
 
 
 @jitable
-def follow_gaps(gaps: Floats, rows: Floats, weight: float) -> None:
-    """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `step_columns`, from those before it.
+def follow_gaps(gaps: Floats, outer: Floats, inner: Floats) -> None:
+    """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `step_columns`: no sum over d.
 
-    With a and b the differences of x.theta before and after, and c that of the steps, the square
-    grows by weight b^2 - c (a + b): no sum over d.
+    Rows are followed up to a multiple of LANES, beyond the diagonal, where nobody looks: the rest
+    of a vector would take as long as several whole ones.
     """
-    before, after, steps = rows[BEFORE], rows[AFTER], rows[STEPS]
-    for j in range(steps.size):
-        start, end, step = before[j], after[j], steps[j]
-        for s in range(j):
-            moved = end - after[s]
-            gaps[j, s] += weight * moved * moved - (step - steps[s]) * (start - before[s] + moved)
+    for j in range(outer.size):
+        left, right = outer[j], inner[j]
+        for s in range(min(j + LANES - j % LANES, outer.size)):
+            gaps[j, s] += (left - outer[s]) * (right - inner[s])
 
 
 @jitable
-def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate) -> int:
-    """Project the columns that left the ball; returns how many, and marks them in `PROJECTED`."""
-    region, thetas, rows, count = estimate.region, estimate.thetas, estimate.rows, 0
-    for j in range(rows.shape[1]):
-        rows[PROJECTED, j] = 0.0
-        if rows[LENGTHS, j] > part.norm * part.norm:
-            for i in range(region.centre.size):
-                region.centre[i] = thetas[i, j]
-            if project(part.projection, region):
-                for i in range(region.centre.size):
-                    thetas[i, j] = region.centre[i]
-                rows[PROJECTED, j] = 1.0
-                count += 1
-    return count
+def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int) -> bool:
+    """Project theta_j, which has left the ball; True if that moved it."""
+    region, thetas, images = estimate.region, estimate.thetas, estimate.images
+    for i in range(region.centre.size):
+        region.centre[i] = thetas[i, j]
+    if not project(part.projection, region):
+        return False
+    region.counts[PROJECTIONS] += 1
+    for i in range(region.centre.size):
+        thetas[i, j] = region.centre[i]
+        image = 0.0
+        for m in range(region.centre.size):
+            image += (region.design[i, m] + region.recent[i, m]) * region.centre[m]
+        images[i, j] = image
+    return True
 
 
 @jitable
-def map_columns(region: Region, thetas: Floats, images: Floats) -> None:
+def map_columns(estimate: ColumnsEstimate) -> None:
     """images = V thetas"""
+    region, thetas, images = estimate.region, estimate.thetas, estimate.images
     for i in range(thetas.shape[0]):
         for j in range(thetas.shape[1]):
             images[i, j] = 0.0
@@ -91,6 +115,7 @@ def map_columns(region: Region, thetas: Floats, images: Floats) -> None:
             entry = region.design[i, m] + region.recent[i, m]
             for j in range(thetas.shape[1]):
                 images[i, j] += entry * thetas[m, j]
+    estimate.rows[KEPT, 0] = IN_STEP
 
 
 @jitable
@@ -150,14 +175,12 @@ class NewtonColumns(NamedTuple):
         last = find_column(estimate.thetas, region.centre)
         growth = add_observation(region, x, self.curvature)
         step_columns(self, estimate, x, rewards, growth)
-        follow_gaps(estimate.gaps, rows, self.curvature)
-        projected = bring_back(self, estimate)
-        if projected > 0:
-            region.counts[PROJECTIONS] += projected
-            map_columns(region, estimate.thetas, estimate.images)
-            for j in range(rewards.size):
-                if rows[PROJECTED, j] > 0.0:
-                    measure_gaps(estimate, j)
+        follow_gaps(estimate.gaps, rows[OUTER], rows[INNER])
+        if rows[KEPT, 0] != IN_STEP or region.counts[UPDATES] % REPAIR_EVERY == 0:
+            map_columns(estimate)
+        for j in range(rewards.size):
+            if rows[LENGTHS, j] > self.norm * self.norm and bring_back(self, estimate, j):
+                measure_gaps(estimate, j)
         best = medoid(estimate.gaps, rows[BUFFER], rows[STEPS], True, last)
         for i in range(x.size):
             region.centre[i] = estimate.thetas[i, best]

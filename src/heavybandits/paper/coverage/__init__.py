@@ -4,8 +4,10 @@ from itertools import product
 from typing import Any
 
 from ...arms import Fixed
+from ...radii import Scaled
 from ...simulation.problem import Problem
 from ...support.tables import Row
+from ...sweeping import Cell
 from ...sweeping.simulation import simulation_cells
 from ..roster import LINK, make_policy, setting
 from ..rows import Compute, Result, collect_rows
@@ -19,24 +21,41 @@ WATCH = f"{Coverage.__module__}:coverage_cell"
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
-    """Watch every algorithm under every noise with the theorem's radius and with tuned ones."""
+    """Watch the paper's algorithms and ours, each with the theorem's radius and with others."""
     groups = []
-    for noise, algorithm, region in product(given["noises"], given["algorithms"], given["regions"]):
-        _, made, epsilon = settings.NOISES[noise]
-        known = setting(made, settings.DIM, given["horizon"], epsilon)
-        cells = simulation_cells(
-            make_policy(algorithm, known, settings.REGIONS[region]),
-            Problem(Fixed(settings.ARMS, settings.DIM), LINK, made),
-            horizon=given["horizon"],
-            repetitions=given["runs"],
-            seed=given["seed"],
-            checkpoints=[],
-            label=f"coverage, {algorithm}, {noise}, {region}",
-            chunk=100,
-            function=WATCH,
-        )
-        groups.append(({"noise": noise, "algorithm": algorithm, "region": region}, cells))
+    for part in (given, given | given["ours"]):
+        points = product(part["noises"], part["algorithms"], part["regions"])
+        groups += [make_group(part, *point) for point in points]
     return collect_rows(groups, compute, unfold)
+
+
+def make_group(
+    given: dict[str, Any], noise: str, algorithm: str, region: str
+) -> tuple[Row, list[Cell]]:
+    """The cells of one algorithm with one radius, and what names them."""
+    _, made, epsilon = settings.NOISES[noise]
+    known = setting(made, settings.DIM, given["horizon"], epsilon)
+    policy: Any = make_policy(algorithm, known, settings.REGIONS.get(region))
+    cells = simulation_cells(
+        shrunk(policy) if region == settings.FIFTIETH else policy,
+        Problem(Fixed(settings.ARMS, settings.DIM), LINK, made),
+        horizon=given["horizon"],
+        repetitions=given["runs"],
+        seed=given["seed"],
+        checkpoints=[],
+        label=f"coverage, {algorithm}, {noise}, {region}",
+        chunk=100,
+        function=WATCH,
+    )
+    return {"noise": noise, "algorithm": algorithm, "region": region}, cells
+
+
+def shrunk(policy: Any) -> Any:
+    """The policy with a fiftieth of its radius, where it chooses and where it trusts itself."""
+    radius, estimator = Scaled(policy.radius, 0.02), policy.estimator
+    if hasattr(estimator, "radius"):
+        estimator = estimator._replace(radius=radius)
+    return policy._replace(estimator=estimator, radius=radius)
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:

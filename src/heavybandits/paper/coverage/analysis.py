@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,12 @@ def size_figure(rows: Sequence[Row]) -> Figure:
     """Worst distance over radius in a run: below one is covered."""
     panels = []
     for noise, mine in grouped(rows, "noise"):
-        series = []
+        series, regions, label = [], values(mine, "region"), "worst distance / radius"
         for algorithm, part in grouped(mine, "algorithm"):
             worst = [[math.sqrt(row["worst"]) for row in own] for _, own in grouped(part, "region")]
-            series.append(dots(algorithm, [np.quantile(w, (0.5, 0.025, 0.975)) for w in worst]))
-        label, regions = "worst distance / radius", values(mine, "region")
+            made = dots(algorithm, [np.quantile(w, (0.5, 0.025, 0.975)) for w in worst])
+            places = [float(regions.index(region)) for region in values(part, "region")]
+            series.append(replace(made, x=places))
         panels.append(Panel(NOISES[noise][0], "", label, series, "linear", "log", regions))
     return Figure(
         "coverage",
