@@ -25,7 +25,7 @@ from .book import (
     ticket_number,
 )
 from .database import hold_at_fork
-from .kernels import Allowed, Kernels, repeat, takes_spread
+from .kernels import Allowed, Kernels, repeat
 from .ledger import Ledger
 from .readings import Readings
 from .state import AgentState, StateDiff, Step, carry_out, own_generator, plan
@@ -90,7 +90,7 @@ class Agent(Readings):
         return agent
 
     def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy)
+        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)
 
@@ -155,7 +155,7 @@ class Agent(Readings):
         If one of them is refused, none is taken.
         """
         with self._lock:
-            told = check_rewards(rewards, takes_spread(*self._state[:2]))
+            told = check_rewards(rewards, self._kernels.takes_spread)
             now, pending = self._give_up(), self._state.book.pending
             fresh: dict[int, Given] = {}
             for number, given in told:

@@ -126,18 +126,20 @@ def takes_spread(policy: Any, learned: Any) -> bool:
 class Kernels:
     """What an agent calls to let its policy work, resolved once for each kind of argument."""
 
-    def __init__(self, policy: Any) -> None:
+    def __init__(self, policy: Any, learned: Any) -> None:
         self.offers = Offers(policy.dim)
+        self.takes_spread = takes_spread(policy, learned)
         self._policy = policy
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
+        self._bounded = getattr(policy, "capacity", None) is not None
         self._quiet = getattr(policy, "choice_writes", None) == ()
 
     def check_room(self, state: AgentState, arms: Any) -> None:
         """Refuse what this policy cannot play: a set without end, or more than it has room for."""
         if is_part(arms):
             check_finite("policy", self._policy, arms)
-        if getattr(self._policy, "capacity", None) is not None:
+        if self._bounded:
             waiting = len({id(decision) for decision in state.book.pending.values()})
             learned = int(tally(self._policy, state.learned)[0])
             check_room("policy", self._policy, learned + waiting + 1)
@@ -168,7 +170,7 @@ class Kernels:
             decision.lessons = self._lessons.item()
         elif decision.lessons != self._lessons.item():
             return
-        if takes_spread(self._policy, learned):
+        if self.takes_spread:
             usual = self._policy.estimator.spread
             learned.estimate.spread[0] = usual if decision.spread is None else decision.spread
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
