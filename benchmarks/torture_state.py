@@ -11,6 +11,8 @@ import ledger_victim as victim
 import state_fuzz
 from heavybandits.agents.state_file import pack
 
+ARMS = victim.arms_of(0, 1)
+
 
 def mangle_states(attempts: int, seed: int) -> Counter[str]:
     """Damaged or malicious files: refused, or harmless to load and to use; nothing in them runs."""
@@ -38,12 +40,11 @@ class Pair:
     """An agent whose calls are interrupted, and one that gets those that happened."""
 
     def __init__(self, plays: int, dice: random.Random) -> None:
-        self.plays, self.dice = plays, dice
-        policy = victim.make_policy(plays)
+        self.dice, policy = dice, victim.make_policy(plays)
         self.agent, self.twin = (hb.Agent(policy, rng=1, clock=lambda: 0.0) for _ in range(2))
         for agent in (self.agent, self.twin):  # compiled before anything is interrupted
             for number in range(plays):
-                agent.update(agent.select(victim.arms_of(0, 1)), float(number))
+                agent.update(agent.select(ARMS), float(number))
 
     def step(self) -> str:
         """One call, interrupted or not; whether it happened decides whether the twin makes it."""
@@ -67,7 +68,7 @@ class Pair:
     def _draw(self) -> tuple[str, Any]:
         waiting = self.agent.pending
         if len(waiting) < 3 or self.dice.random() < 0.4:
-            return "select", victim.arms_of(self.agent.state.book.issued, self.plays)
+            return "select", ARMS
         if self.dice.random() < 0.1:
             return "cancel", self.dice.choice(waiting)
         chosen = self.dice.sample(waiting, self.dice.randrange(1, 4))

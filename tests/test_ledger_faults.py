@@ -274,6 +274,16 @@ def test_what_was_altered_is_noticed(path: Path, what: str) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_message_that_quotes_damage_is_a_refusal_too(path: Path) -> None:
+    """Python's SQLite raises a UnicodeDecodeError where the message holds bytes of the file."""
+    play(make(path), 1).close()
+    whole = path.read_bytes()
+    for word in (b"CREATE TABLE events", b"CREATE VIEW plays"):
+        path.write_bytes(whole.replace(word, word[:8] + b"\xe4" + word[9:]))
+        with pytest.raises(hb.LedgerError, match=r"agent\.db"):
+            make(path)
+
+
 def forge(path: Path, change: Callable[[dict[str, Any]], None], row: int = 7) -> None:
     """Alter a row and make the chain, the snapshots and the head right again: a hostile file."""
     database = sqlite3.connect(path)

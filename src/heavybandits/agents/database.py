@@ -29,6 +29,7 @@ Statement = tuple[str, tuple[Any, ...]]
 
 STATE_FILE = b"PK"  # how a state file begins
 DATABASE = b"SQLite format 3\0"
+FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
 FORKED = "was opened before a fork: open it in the child instead"
 
 
@@ -44,7 +45,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         try:
             self._connection = self._connect()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self.fail(error)
 
     def _connect(self) -> sqlite3.Connection:
@@ -78,7 +79,7 @@ class Database:
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
             return self._open().execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self.fail(error)
 
     def one(self, statement: str, *values: Any) -> Any:
@@ -90,7 +91,7 @@ class Database:
         """The rows one by one."""
         try:
             yield from self._open().execute(statement)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self.fail(error)
 
     def write(self, statements: list[Statement]) -> None:
@@ -101,7 +102,7 @@ class Database:
         try:
             for statement, values in steps:
                 database.execute(statement, values)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             last = statement == "COMMIT" or len(statements) == 1
             self._undo(doubtful=last and _code(error) == sqlite3.SQLITE_IOERR)
             self.fail(error)
@@ -124,7 +125,7 @@ class Database:
                 database.execute("ROLLBACK")
             if doubtful:
                 database.execute("UPDATE about SET value = value + 1 WHERE name = 'failures'")
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self.leak("could not be written, and whether it was is not known: open it again")
             raise LedgerError(f"{self.path} {self._why}") from error
 
@@ -165,13 +166,13 @@ class Database:
             raise LedgerError(f"{self.path} {self._why}")
         return self._connection
 
-    def fail(self, error: sqlite3.Error) -> NoReturn:
+    def fail(self, error: Exception) -> NoReturn:
         if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise LedgerError(f"{self.path} is being written by another program") from error
         raise LedgerError(f"{self.path}: {error} ({room(self.path.parent)})") from error
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
