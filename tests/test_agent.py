@@ -363,8 +363,9 @@ def test_what_is_no_policy_is_refused(policy):
 
 def test_long_features_are_warned_about_once():
     agent = hb.Agent(CRTM)
-    with pytest.warns(UserWarning, match=r"norm 2; the theory assumes at most 1.*Divide"):
+    with pytest.warns(UserWarning, match=r"norm 2; the theory assumes at most 1.*Divide") as told:
         agent.select(2.0 * np.eye(DIM))
+    assert told[0].filename == __file__  # the line that can be changed
     agent.select(3.0 * np.eye(DIM))  # a second warning would be an error here
     hb.Agent(CRTM).select(np.eye(DIM))
 

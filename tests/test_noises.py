@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 from scipy import integrate, stats
 
+import heavybandits as hb
 from heavybandits import noises
 from heavybandits.noises import (
     AlphaStable,
@@ -20,9 +21,10 @@ from heavybandits.noises import (
     Pareto,
     StudentT,
     SymmetricPareto,
+    known,
     reward_moment,
 )
-from heavybandits.parts import NOISE, Noise, check_part, draw, stream_key
+from heavybandits.parts import NOISE, Key, Noise, check_part, draw, stream_key, uniform
 
 KEY = stream_key(0, 0, NOISE)
 ALL = [
@@ -367,3 +369,78 @@ def test_reward_moment():
     inside = [noise.moment(1.5, mean) for mean in np.linspace(-1.0, 0.8, 9)]
     assert reward_moment(noise, -1.0, 0.8, 0.5) == max(inside) == max(inside[0], inside[-1])
     assert reward_moment(StudentT(2.0), -1.0, 1.0) == math.inf
+
+
+# ---- a noise that only draws
+
+
+class Burr(NamedTuple):
+    """(U^(-1/shape) - 1)^(1/2): heavy to the right, with tail index 2 shape."""
+
+    shape: float = 1.0
+
+    def draw(self, key: Key, play: int) -> float:
+        return math.sqrt(uniform(key, 4 * play) ** (-1.0 / self.shape) - 1.0)
+
+
+class DenseBurr(Burr):
+    """The same with its density."""
+
+    __slots__ = ()
+
+    def log_density(self, x: Any) -> Any:
+        x = np.maximum(x, 0.0)
+        return math.log(2.0 * self.shape) + np.log(x) - (self.shape + 1.0) * np.log1p(x * x)
+
+
+def burr_moment(order: float, shape: float) -> float:
+    """E eta^p = shape B(1 + p/2, shape - p/2)."""
+    logs = math.lgamma(1.0 + 0.5 * order) + math.lgamma(shape - 0.5 * order)
+    return shape * math.exp(logs - math.lgamma(1.0 + shape))
+
+
+def test_moments_by_quadrature():
+    law = known(DenseBurr(1.0))
+    assert law.how == "quadrature of its density"  # type: ignore[attr-defined]
+    for order in (0.5, 1.0, 1.5):
+        assert law.moment(order) == pytest.approx(burr_moment(order, 1.0), rel=1e-9)
+    assert law.location() == pytest.approx(burr_moment(1.0, 1.0), rel=1e-9)
+    assert law.central_moment(1.5) == law.moment(1.5, -law.location())
+    assert law.tail_index() == pytest.approx(2.0)
+    assert law.moment(2.0) == math.inf
+    assert not law.symmetric()
+    assert math.isnan(known(DenseBurr(0.5)).location())
+
+
+def test_moments_from_draws_are_near_and_say_so():
+    with pytest.warns(UserWarning, match="Burr only draws, so its moments are taken from") as told:
+        law = known(Burr(1.0))
+    assert told[0].filename == __file__
+    assert law.how == "1048576 draws"  # type: ignore[attr-defined]
+    for order in (0.5, 1.0, 1.5):
+        assert law.moment(order) == pytest.approx(burr_moment(order, 1.0), rel=0.02)
+    assert law.moment(1.0, 0.3) == pytest.approx(known(DenseBurr(1.0)).moment(1.0, 0.3), rel=0.01)
+    assert law.location() == pytest.approx(burr_moment(1.0, 1.0), rel=0.01)
+    assert law.tail_index() == pytest.approx(2.0, rel=0.05)
+    assert law.moment(2.5) == math.inf
+    assert not law.symmetric()
+
+
+def test_a_noise_that_only_draws_may_be_mixed_and_has_a_reward_moment():
+    exact = reward_moment(DenseBurr(1.5), 0.0, 1.0, 0.5)
+    with pytest.warns(UserWarning, match="only draws"):
+        assert reward_moment(Burr(1.5), 0.0, 1.0, 0.5) == pytest.approx(exact, rel=0.01)
+    mixed = Contaminated(Gaussian(), DenseBurr(1.5), share=0.5)
+    each = [Gaussian().moment(1.0), burr_moment(1.0, 1.5)]
+    assert mixed.moment(1.0) == pytest.approx(np.mean(each), rel=1e-9)
+
+
+def test_a_density_must_be_one():
+    class Half(DenseBurr):
+        __slots__ = ()
+
+        def log_density(self, x: Any) -> Any:
+            return super().log_density(x) - math.log(2.0)
+
+    with pytest.raises(hb.InvalidInput, match=r"Half\.log_density must integrate to 1, got 0\.5"):
+        known(Half(1.0))

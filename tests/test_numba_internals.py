@@ -178,7 +178,35 @@ def caches_have_their_hooks() -> bool:
     return rebuilt and callable(dumps) and all(hasattr(_Cache, name) for name in hooks)
 
 
+def unjitted(x: float) -> float:
+    return x
+
+
+def errors_name_the_line() -> bool:
+    """A refusal is a NumbaError whose text has the file and the line of what it refuses."""
+    from numba.core.errors import NumbaError
+
+    def kernel(x: float) -> float:
+        return unjitted(x)
+
+    try:
+        njit(kernel).compile((numba.float64,))
+    except NumbaError as error:
+        places = [(file, int(line)) for file, line in FILE_LINE.findall(str(error))]
+        return places[0][1] == kernel.__code__.co_firstlineno + 1
+    return False
+
+
+FILE_LINE = re.compile(r'File "([^"]+)", line (\d+):')
+
 USES = [
+    Use(
+        "NumbaError, whose text names file and line",
+        "say which line of a part is refused",
+        "engine/compiling.py",
+        "from numba.core.errors import NumbaError",
+        errors_name_the_line,
+    ),
     Use(
         "the hooks of numba.core.caching._Cache and what it keeps",
         "check every cached kernel before it is believed",
@@ -284,7 +312,7 @@ def test_nothing_else_of_the_inside_of_numba_is_imported():
     found = {name for path in PACKAGE.rglob("*.py") for name in imported.findall(path.read_text())}
     ours = {"numba", "numba.extending", "numba.types", "numba.typed", "numba.cuda"}
     named = {"numba.core", "numba.core.caching", "numba.core.compiler", "numba.core.serialize"}
-    named |= {"numba.core.codegen"}
+    named |= {"numba.core.codegen", "numba.core.errors"}
     assert found <= ours | named
 
 

@@ -17,7 +17,8 @@ from heavybandits.families import FAMILIES
 ROOT = Path(__file__).parents[1]
 FAMILY_MODULES = {family.module.__name__ for family in FAMILIES.values()}
 PUBLIC = FAMILY_MODULES | {
-    f"heavybandits{name}" for name in ("", ".parts", ".theory", ".gym", ".sweeping", ".data")
+    f"heavybandits{name}"
+    for name in ("", ".parts", ".theory", ".gym", ".coba", ".sweeping", ".data")
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TESTS = [

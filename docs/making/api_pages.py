@@ -35,13 +35,13 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("algorithms", "Algorithms", "heavybandits", "algorithms"),
     Kind("links", "Links", "heavybandits.links", "own_link"),
-    Kind("noises", "Noises", "heavybandits.noises", "contracts"),
-    Kind("arms", "Arm sets", "heavybandits.arms", "contracts"),
+    Kind("noises", "Noises", "heavybandits.noises", "own_noise"),
+    Kind("arms", "Arm sets", "heavybandits.arms", "own_arm_set"),
     Kind("filters", "Filters", "heavybandits.filters", "own_filter"),
-    Kind("estimators", "Estimators", "heavybandits.estimators", "contracts"),
-    Kind("radii", "Radii", "heavybandits.radii", "contracts"),
+    Kind("estimators", "Estimators", "heavybandits.estimators", "own_estimator"),
+    Kind("radii", "Radii", "heavybandits.radii", "own_radius"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
-    Kind("parts", "Parts of your own", "heavybandits.parts", "own_algorithm", together=True),
+    Kind("parts", "Parts of your own", "heavybandits.parts", "own_parts", together=True),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),
     Kind("simulation", "Simulation and sweeps", "heavybandits", "compare"),
     Kind("data", "Data", "heavybandits", "replay_your_logs"),
@@ -58,9 +58,9 @@ INTRODUCTIONS = {
 # Which page the public names of a package belong to; exceptions are always errors.
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
-OWNERS |= {"data": "data"}
+OWNERS |= {"data": "data", "coba": "data"}
 CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
-APART = ("heavybandits.sweeping", "heavybandits.data", "heavybandits.gym")  # public, not at the top
+APART = tuple(f"heavybandits.{name}" for name in ("sweeping", "data", "gym", "coba"))
 
 
 def public_names(module: ModuleType) -> list[str]:

@@ -12,7 +12,14 @@ from .replaying.results import ReplayResult
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
-from .support.errors import InvalidInput, LedgerError, PolicyError, StateError, SweepError
+from .support.errors import (
+    InvalidInput,
+    LedgerError,
+    PartError,
+    PolicyError,
+    StateError,
+    SweepError,
+)
 from .support.version import __version__ as __version__
 from .sweeping.sweeps import sweep
 
@@ -22,6 +29,7 @@ __all__ = [
     "Diagnosis",
     "InvalidInput",
     "LedgerError",
+    "PartError",
     "PolicyError",
     "Problem",
     "ReplayResult",

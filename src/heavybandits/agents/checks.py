@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..engine.parts import cast, is_part
-from ..support.errors import InvalidInput, PolicyError
+from ..support.errors import InvalidInput, PartError, PolicyError
 
 Check = Callable[[Any], None]
 
@@ -48,6 +48,7 @@ def check_policy(policy: Any, *, expected_failures: Mapping[str, str] | None = N
     Raises
     ------
     PolicyError : with a line for every check that failed, after all of them have run.
+    PartError : at once, if a part of your own does not run or cannot be compiled.
 
     >>> import heavybandits as hb
     >>> len(check_policy(hb.linucb(dim=2, radius=1.0))) == len(list_checks())
@@ -70,6 +71,8 @@ def _run(name: str, policy: Any) -> str | None:
     """Why the check fails, or None."""
     try:
         CHECKS[name](cast(policy) if is_part(policy) else policy)
+    except PartError:  # it does not run at all: one message will do
+        raise
     except Exception as error:
         kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
         return f"{kind}{error}" or type(error).__name__

@@ -1,7 +1,6 @@
 """The compiled verbs of one policy, and what is offered to it: checked, then put in its place."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,18 @@ from numpy.typing import NDArray
 
 from ..arms import Fresh
 from ..engine.bounds import bounded_array
-from ..engine.compiling import Function, compiled
+from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
-from ..engine.kernels import choose_kernel, learn_kernel, predict_kernel
+from ..engine.kernels import choose_kernel, learn_kernel, play_kernel, predict_kernel
+from ..engine.loop import Unobserved, make_episode, make_trace
 from ..engine.parts import check_part, is_part
+from ..engine.rehearsing import first_plays, own_classes
 from ..engine.verbs import tally
 from ..engine.views import View, make_view
+from ..links import Identity
 from ..policies.checks import check_finite, check_room
 from ..support.errors import InvalidInput
+from ..support.warning import warn_caller
 from .book import Book, Decision
 from .state import AgentState
 
@@ -78,10 +81,9 @@ class Offers:
         longest = math.sqrt(np.square(arms).dot(self._ones).max())
         if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
             self._warned = True
-            warnings.warn(
+            warn_caller(
                 f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
-                "by the largest norm you expect (and multiply `norm` by it)",
-                stacklevel=6,  # the caller of select
+                "by the largest norm you expect (and multiply `norm` by it)"
             )
 
 
@@ -134,6 +136,7 @@ class Kernels:
         self._lessons = np.zeros(1, np.int64)
         self._bounded = getattr(policy, "capacity", None) is not None
         self._quiet = getattr(policy, "choice_writes", None) == ()
+        self._own = bool(own_classes(policy))
 
     def check_room(self, state: AgentState, arms: Any) -> None:
         """Refuse what this policy cannot play: a set without end, or more than it has room for."""
@@ -153,6 +156,8 @@ class Kernels:
         generator, rows = state.generator, 0 if is_part(arms) else arms.shape[0]
         order = generator.permutation(rows) if generator is not None and rows else None
         part, view = self.offers.show(arms, allowed, order)
+        if self._own:
+            self._try_out(state.learned, part, view)
         arm, estimate, width = self._call(choose_kernel, state.learned, part, view)
         if order is not None and arm >= 0:
             arm = order[arm]
@@ -160,6 +165,20 @@ class Kernels:
         return Decision(
             int(arm), view.chosen.copy(), estimate + 0.0, width + 0.0, self._policy.plays
         )
+
+    def _try_out(self, learned: Any, arms: Any, view: View) -> None:
+        """Before the first event: a part of your own that cannot learn must not have decided.
+
+        A fresh state plays some rounds uncompiled, and what learns is compiled.
+        """
+        policy, plays = self._policy, first_plays(self._policy, arms)
+        world = (policy, policy.init(), arms, Identity(), np.ones(policy.dim), view, np.uint64(0))
+        rewards = np.sin(np.arange(float(plays)))  # of both signs, around nothing
+        episode, trace = make_episode(policy.plays), make_trace(np.array([plays]))
+        rehearse_once(play_kernel, *world, rewards, episode, trace, Unobserved())
+        x, rewards = view.chosen, np.zeros(policy.plays)
+        self._compiled(learn_kernel, learned, x, rewards, self._lessons)
+        self._own = False
 
     def learn(self, learned: Any, decision: Decision) -> None:
         """Teach a decision whose rewards are all in: once, however often it is called.
@@ -182,8 +201,13 @@ class Kernels:
         self._call(predict_kernel, learned, rows, out)
         return out
 
+    def _compiled(self, factory: Any, learned: Any, *arguments: Any) -> Function:
+        kernel = compiled(factory, self._policy, learned, *arguments)
+        self._functions[factory, *map(type, arguments)] = kernel
+        return kernel
+
     def _call(self, factory: Any, learned: Any, *arguments: Any) -> Any:
-        key = (factory, *map(type, arguments))
-        if key not in self._functions:
-            self._functions[key] = compiled(factory, self._policy, learned, *arguments)
-        return self._functions[key](self._policy, learned, *arguments)
+        kernel = self._functions.get((factory, *map(type, arguments)))
+        if kernel is None:
+            kernel = self._compiled(factory, learned, *arguments)
+        return kernel(self._policy, learned, *arguments)

@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..support.errors import DataError, InvalidInput, LedgerError, SweepError
+from ..support.errors import DataError, InvalidInput, LedgerError, PartError, SweepError
 from .bounds import bounds
+from .compiling import compile_command
 from .data import diagnose_command, replay_command
 from .ledger import ledger
 from .reproduce import report, reproduce
@@ -24,7 +25,9 @@ class Group(click.Group):
             return super().invoke(ctx)
         except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (SweepError, LedgerError, ModuleNotFoundError, NotImplementedError) as error:
+        except (PartError, SweepError, LedgerError) as error:
+            raise click.ClickException(str(error)) from error
+        except (ModuleNotFoundError, NotImplementedError) as error:
             raise click.ClickException(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
@@ -52,7 +55,16 @@ def cli() -> None:
     """
 
 
-COMMANDS = (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command, ledger)
-
+COMMANDS = (
+    reproduce,
+    report,
+    simulate,
+    tune,
+    bounds,
+    diagnose_command,
+    replay_command,
+    ledger,
+    compile_command,
+)
 for command in COMMANDS:
     cli.add_command(command)

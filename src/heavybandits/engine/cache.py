@@ -22,6 +22,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from ..support.files import replace_atomically
+from ..support.progress import tell_compiling
 
 _DIGEST = hashlib.sha256().digest_size
 _PACKAGE = Path(__file__).parent.parent
@@ -91,6 +92,17 @@ def write_checked(path: Path, key: bytes, content: bytes) -> None:
     replace_atomically(path, lambda target: target.write_bytes(digest + content), mode=0o600)
 
 
+def share() -> list[Path]:
+    """Let everybody read what this user has compiled; the folders it lies in."""
+    found = [place for place in folders() if place.is_dir() and os.access(place, os.W_OK)]
+    for folder in found:
+        check_folder(folder)
+        folder.chmod(0o755)
+        for file in folder.glob("*.nbc"):
+            file.chmod(0o644)
+    return found
+
+
 class KernelCache(_Cache):  # type: ignore[misc]
     """What numba asks for and hands to a cache, for one function. No failure of it is an error."""
 
@@ -118,6 +130,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
                 return None
             if content is not None:
                 return CompileResult._rebuild(context, *pickle.loads(content))
+        tell_compiling()
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:

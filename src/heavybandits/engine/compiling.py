@@ -8,17 +8,21 @@ written must never stop a user, so any failure of it falls back to compiling in 
 import functools
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof
+from numba.core.errors import NumbaError
 
+from ..support.errors import PartError
+from ..support.warning import warn_caller
 from .cache import KernelCache
 from .optimising import entry
 from .parts import classes_of
+from .refusals import refusal
+from .rehearsing import own_classes, rehearse, shapes
 from .sources import digest, edited, source_file
 
 Function = Callable[..., Any]
@@ -69,6 +73,8 @@ def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
     try:
         _optimised(dispatcher, signature)
         dispatcher.overloads[signature].entry_point  # noqa: B018
+    except NumbaError:  # it would be refused again
+        raise
     except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
         dispatcher = _in_memory(function, signature)
     if cache.refused is not None:
@@ -79,11 +85,10 @@ def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
 @functools.cache
 def _warn_refused(place: Path) -> None:
     """Say once what to do about a cache that others could have written."""
-    warnings.warn(
+    warn_caller(
         f"{place} belongs to somebody else or can be written by others, so no compiled code is "
         f"taken from it and every start compiles anew: make it yours alone (chown, chmod go-w), or "
-        "set NUMBA_CACHE_DIR to a folder that is",
-        stacklevel=2,
+        "set NUMBA_CACHE_DIR to a folder that is"
     )
 
 
@@ -105,7 +110,8 @@ def _optimised(dispatcher: Any, signature: tuple[Any, ...]) -> Any:
 
 
 _dispatchers: dict[tuple[Factory, str, tuple[Any, ...]], Any] = {}
-_lock = threading.Lock()
+_rehearsed: set[Any] = set()
+_lock = threading.RLock()
 
 
 def compiled(factory: Factory, *arguments: Any) -> Function:
@@ -115,13 +121,49 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     cell and part of numba's cache key. What is returned is numba's bare entry: it does not look at
     the types of its arguments again, which saves most of the cost of a call. With numba switched
     off (NUMBA_DISABLE_JIT=1) it is the function as it is.
+
+    The arguments are those of a real first call, or of its beginning: if a part among them is not
+    the library's, that call is rehearsed uncompiled, once for each type and shape.
     """
     stamp = stamp_of(factory, *arguments)
     if config.DISABLE_JIT:
         return factory(stamp)
+    rehearse_once(factory, *arguments)
     signature = tuple(typeof(argument) for argument in arguments)
     key = (factory, stamp, signature)
     with _lock:
         if key not in _dispatchers:
-            _dispatchers[key] = _compile(factory, signature, stamp, arguments)
+            _dispatchers[key] = _explained(factory, signature, stamp, arguments)
         return _dispatchers[key].overloads[signature].entry_point
+
+
+def rehearse_once(factory: Factory, *arguments: Any) -> None:
+    """Run what factory makes uncompiled on a copy of these arguments, if a part of them is not the
+    library's: once for each type and shape."""
+    own = own_classes(arguments)
+    if not own or config.DISABLE_JIT:
+        return
+    stamp = stamp_of(factory, *arguments)
+    done = (factory, stamp, own, shapes(arguments))
+    with _lock:
+        if done not in _rehearsed:
+            rehearse(factory(stamp), arguments, own)
+            _rehearsed.add(done)
+
+
+def _explained(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
+    """As `_compile`; what numba refuses of a part that is not the library's is a PartError."""
+    own = own_classes(arguments)
+    try:
+        return _compile(factory, signature, stamp, arguments)
+    except NumbaError as error:
+        if not own:
+            raise
+        raise PartError(refusal(str(error), own), str(error)) from None
+
+
+def count_kernels() -> tuple[int, int]:
+    """How many kernels this process has compiled, and how many it found on the disk."""
+    stats = [dispatcher.stats for dispatcher in _dispatchers.values()]
+    made = sum(sum(each.cache_misses.values()) for each in stats)
+    return made, sum(sum(each.cache_hits.values()) for each in stats)

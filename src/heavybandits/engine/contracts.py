@@ -253,6 +253,9 @@ class Extras(Protocol):
     def sound(self, state: Any) -> bool:
         """Whether the numbers that index other arrays of this state, read from a file, can."""
 
+    def log_density(self, x: Floats) -> Floats:
+        """The logarithm of the density of a noise at each of x: its moments by quadrature."""
+
     def check(self) -> None:
         """Raise InvalidInput if the fields, each allowed by itself, do not fit together."""
 

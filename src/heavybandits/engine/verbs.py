@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from numba.extending import overload
 
+from ..support.errors import PartError
 from .contracts import (
     ArmSet,
     Estimator,
@@ -38,20 +39,30 @@ def verb(method: F, inline: bool = False) -> F:
     What is called once per round with states and views by value is inlined: then their arrays stay
     in registers.
     """
-    name = method.__name__
+    name, signature = method.__name__, inspect.signature(method)
+    returns = signature.return_annotation
 
     def ask(self: Any, *arguments: Any) -> Any:
-        return getattr(self, name)(*arguments)
+        answer = getattr(self, name)(*arguments)
+        if answer is None and returns is not None:
+            raise _no_answer(type(self), name, returns)
+        return answer
 
     def resolve(*arguments: Any) -> Callable[..., Any]:
         return _method(arguments[0].instance_class, name)
 
-    signature = _bare(inspect.signature(method))
+    signature = _bare(signature)
     ask.__name__ = ask.__qualname__ = name
     ask.__doc__ = method.__doc__
     ask.__signature__ = resolve.__signature__ = signature  # type: ignore[attr-defined]
     overload(ask, jit_options={"forceinline": inline, **OPTIONS})(resolve)
     return cast(F, ask)
+
+
+def _no_answer(part: type, name: str, returns: Any) -> PartError:
+    code, wanted = getattr(part, name).__code__, inspect.formatannotation(returns)
+    place = f"{part.__name__}.{name}, line {code.co_firstlineno}"
+    return PartError(f"{place}: it ends without a return, and must return {wanted}")
 
 
 def _bare(signature: inspect.Signature) -> inspect.Signature:

@@ -9,7 +9,8 @@ from ..engine.parts import walk
 from ..engine.streams import uniform
 from ..engine.verbs import draw
 from ..support.errors import InvalidInput
-from .moments import central_moment, known
+from .drawn import known
+from .moments import central_moment
 
 
 class Contaminated(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.contracts import KnownNoise, Noise
-from ..engine.parts import check_part
+from ..engine.contracts import KnownNoise
 
 FAR = 1e30  # from here on a power tail is a pure power to the last bit
 GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
@@ -49,11 +48,6 @@ class ScaledNoise(KnownNoise, Protocol):
 
     @property
     def scale(self) -> float: ...
-
-
-def known(noise: Noise) -> KnownNoise:
-    """The noise, if it knows its moments: one of your own may only draw."""
-    return check_part("noise", noise, KnownNoise)
 
 
 def shifted_moment(
@@ -114,18 +108,3 @@ def stable_moment(alpha: float, angle: float, order: float, shift: float) -> flo
     low = min(cuts) - 70.0
     integral = integrate(term, [low, *cuts]) + term(low) / (2.0 - order)
     return float(weight * (closed + order * (shift * signed + integral)))
-
-
-def reward_moment(noise: KnownNoise, low: float, high: float, epsilon: float = 1.0) -> float:
-    """The paper's u: the largest E|m + eta|^(1 + epsilon) over m in [low, high].
-
-    It is convex in m, so the largest is at an end. For means with |m| <= B take low = -B and
-    high = B; for the logistic link and z in [-S, S], low = mu(-S) and high = mu(S).
-
-    >>> from heavybandits.noises import Pareto, StudentT
-    >>> round(reward_moment(StudentT(3.0), 0.0, 0.731058579), 6)
-    3.534447
-    >>> round(reward_moment(Pareto(centred=False), 0.0, 0.731058579), 6)
-    0.556678
-    """
-    return max(known(noise).moment(1.0 + epsilon, mean) for mean in (low, high))

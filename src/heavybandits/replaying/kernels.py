@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.compiling import Factory, Function, compiled, stamped
 from ..engine.jitable import jitable
+from ..engine.rehearsing import first_plays
 from ..engine.verbs import choose, learn
 
 
@@ -49,7 +50,7 @@ def pass_rounds(
     """One pass: round t offers the rows offers[t], of which arm k pays rewards[payers[t, k]]."""
     waiting = 0
     arm = 0
-    for t in range(offers.shape[0]):
+    for t in range(chosen.size):
         if waiting == 0:
             load_offer(view, features, offers[t])
             arm = choose(policy, state, arms, view)
@@ -75,7 +76,7 @@ def pass_log(
     chosen: Any,
 ) -> None:
     """One pass over a log: learn where the policy chose the action taken, skip the rest."""
-    for t in range(taken.size):
+    for t in range(chosen.size):
         load_actions(view, contexts[t], actions)
         chosen[t] = choose(policy, state, arms, view)
         if chosen[t] == taken[t]:
@@ -91,9 +92,10 @@ def log_kernel(stamp: str) -> Function:
     return stamped(pass_log, stamp)
 
 
-def run_timed(factory: Factory, *arguments: Any) -> float:
+def run_timed(factory: Factory, policy: Any, state: Any, arms: Any, *rest: Any) -> float:
     """Run a kernel on these arguments; the CPU seconds it takes, compilation not counted."""
-    kernel = compiled(factory, *arguments)
+    *given, chosen = (policy, state, arms, *rest)
+    kernel = compiled(factory, *given, chosen[: first_plays(policy, arms)])
     started = time.thread_time()
-    kernel(*arguments)
+    kernel(*given, chosen)
     return time.thread_time() - started

@@ -76,7 +76,9 @@ def replay(
 
     Parameters
     ----------
-    frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file.
+    frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; or rounds that
+        are ready, such as `heavybandits.coba.EnvironmentRounds`, to which `policies`, `orders`,
+        `reward_scale` and `jobs` apply and nothing else does.
     features, reward : names of columns.
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
@@ -103,6 +105,9 @@ def replay(
     if isinstance(features, str) or not isinstance(features, Iterable):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
+    if hasattr(frame, "deal"):
+        named = make_policies(policies, frame.features.shape[1])
+        return replay_rounds(frame, named, reward_scale, orders, whole("jobs", jobs))
     if protocol == "logged":
         log = read_log(frame, features, reward, action, pscore, actions, drop_missing)
         named = make_policies(policies, log.dim)

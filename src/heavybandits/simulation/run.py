@@ -12,6 +12,7 @@ from ..engine.contracts import Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
 from ..engine.parts import fallbacks_of
+from ..engine.rehearsing import first_plays
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
 from ..support.errors import InvalidInput
@@ -97,10 +98,12 @@ def run_once(
     state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
     setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
     record = (episode, trace, observer)
-    draw = compiled(noise_kernel, problem.noise, noise_key, 0, noise)
-    play = compiled(play_kernel, *setting, noise, *record)
-    started = time.thread_time()
+    first = noise[: first_plays(policy, problem.arms)]
     with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly
+        draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
+        draw(problem.noise, noise_key, 0, first)
+        play = compiled(play_kernel, *setting, first, *record)
+        started = time.thread_time()
         for start in range(0, horizon, noise.size):
             piece = noise[: min(noise.size, horizon - start)]
             draw(problem.noise, noise_key, start, piece)

@@ -17,6 +17,25 @@ class PolicyError(AssertionError):
     """A policy that does not keep its promises; the message has one line per broken promise."""
 
 
+class PartError(RuntimeError):
+    """A part of your own does not run, or cannot be compiled: class, method, line and cause.
+
+    `details` is all that Python or numba said of it.
+    """
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message, details)
+        self.details = details
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def headline(self) -> str:
+        """The first line of the message: where, and what."""
+        return str(self).partition("\n")[0]
+
+
 class CellError(ValueError):
     """The file of a cell is damaged, or is not that of this cell."""
 

@@ -9,6 +9,19 @@ WIDTH = 30  # of the bar, in characters
 REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
 
 
+_told = threading.Event()
+
+
+def tell_compiling(told: bool = False) -> None:
+    """Say once, and only on a terminal, what the first wait on a machine is for.
+
+    `told` is for a worker: who started it has been told.
+    """
+    if not told and not _told.is_set() and sys.stderr.isatty():
+        print("compiling for this machine: some seconds, once", file=sys.stderr, flush=True)
+    _told.set()
+
+
 class Progress:
     """Counts work from several threads, and shows it.
 

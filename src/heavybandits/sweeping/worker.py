@@ -11,8 +11,9 @@ import time
 import traceback
 from dataclasses import dataclass
 
-from ..support.errors import InvalidInput
+from ..support.errors import InvalidInput, PartError
 from ..support.files import refusal
+from ..support.progress import tell_compiling
 from .cells import Cell
 from .stamps import resolve, stamp
 from .store import cell_path, write_cell
@@ -39,6 +40,8 @@ def compute(cell: Cell, folder: str) -> Report:
     started = time.thread_time()
     try:
         result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
+    except PartError as error:
+        return Report(RAISED, f"{error.details}\n{error.headline}")
     except (Exception, SystemExit):
         return Report(RAISED, traceback.format_exc())
     seconds = time.thread_time() - started
@@ -80,6 +83,7 @@ def machine() -> dict[str, str]:
 
 def attach(parent: int) -> None:
     """Called in a fresh worker: die with the process that started it, leave Ctrl-C to that one."""
+    tell_compiling(told=True)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not _die_with_parent():
