@@ -12,13 +12,21 @@ from .replaying.results import ReplayResult
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
-from .support.errors import InvalidInput, LedgerError, PolicyError, StateError, SweepError
+from .support.errors import (
+    DeviceError,
+    InvalidInput,
+    LedgerError,
+    PolicyError,
+    StateError,
+    SweepError,
+)
 from .support.version import __version__ as __version__
 from .sweeping.sweeps import sweep
 
 __all__ = [
     "CATALOGUE",
     "Agent",
+    "DeviceError",
     "Diagnosis",
     "InvalidInput",
     "LedgerError",

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..support.errors import DataError, InvalidInput, LedgerError, SweepError
+from ..support.errors import DataError, DeviceError, InvalidInput, LedgerError, SweepError
 from .bounds import bounds
 from .data import diagnose_command, replay_command
 from .ledger import ledger
@@ -24,7 +24,13 @@ class Group(click.Group):
             return super().invoke(ctx)
         except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (SweepError, LedgerError, ModuleNotFoundError, NotImplementedError) as error:
+        except (
+            SweepError,
+            LedgerError,
+            DeviceError,
+            ModuleNotFoundError,
+            NotImplementedError,
+        ) as error:
             raise click.ClickException(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
