@@ -12,8 +12,13 @@ from heavybandits.simulation.problem import Problem, check_problem
 from heavybandits.support.errors import InvalidInput
 
 DIM = 3
-LINKS = (hb.links.Logistic(), hb.links.Identity(), hb.links.Probit(), hb.links.Exponential())
-NOISES = (
+LINKS: tuple[Any, ...] = (
+    hb.links.Logistic(),
+    hb.links.Identity(),
+    hb.links.Probit(),
+    hb.links.Exponential(),
+)
+NOISES: tuple[Any, ...] = (
     hb.noises.StudentT(3.0),
     hb.noises.Gaussian(),
     hb.noises.Laplace(),

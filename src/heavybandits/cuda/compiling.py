@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.core.errors import NumbaError
 from numba.cuda import types
+from numba.cuda.core.errors import NumbaError as CudaError
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.typing.typeof import typeof
 
@@ -21,6 +23,7 @@ from .kernels import FAR, Layout, kernel_text
 from .storage import draw_together, load_common, load_view, store_common, store_view
 from .teams import carve, hold
 
+NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
 TWINS = (arms, projections, regions)  # registered where they are imported
 _NAMES = {
     "Episode": Episode,

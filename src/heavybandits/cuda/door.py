@@ -42,9 +42,9 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
         why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
         raise InvalidInput(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
     for name, policy in policies.items():
-        why = _refusal(policy)
-        if why:
-            raise InvalidInput(f"policies[{name!r}] cannot be played on device='cuda': {why}")
+        refusal = _refusal(policy)
+        if refusal:
+            raise InvalidInput(f"policies[{name!r}] cannot be played on device='cuda': {refusal}")
 
 
 def _refusal(policy: Any) -> str | None:
@@ -94,7 +94,7 @@ def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
 def require_device() -> None:
     """Import numba-cuda and find a device, or say what is missing."""
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
+        setattr(np, "row_stack", np.vstack)  # noqa: B010
     try:
         importlib.import_module("numba_cuda")
     except ModuleNotFoundError as error:

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numba import cuda
-from numba.cuda.core.errors import NumbaError
 
 from ..engine.loop import Trace
 from ..support.progress import Progress
 from .batches import Run, groups, pieces
-from .compiling import kernel_of
+from .compiling import NUMBA_ERRORS, kernel_of
 from .door import no_form
 from .kernels import make_layout
 from .launch import Launch, room_of, varying
@@ -42,7 +41,7 @@ def prepare(policies: Sequence[Any], problem: Any) -> None:
     layout = make_layout(policies[0], problem.arms)
     try:
         kernel_of(policies[0], varying(policies), problem, layout)
-    except NumbaError as error:
+    except NUMBA_ERRORS as error:
         raise no_form(error, policies[0], problem) from error
 
 

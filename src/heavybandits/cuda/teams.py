@@ -26,7 +26,7 @@ WARP = 32
 F = Callable[..., Any]
 
 
-class Shared(types.Array):  # type: ignore[misc]
+class Shared(types.Array):
     """An array that the lanes of a team hold in common."""
 
     def __init__(self, dtype: Any, ndim: int, lanes: int) -> None:
@@ -131,19 +131,19 @@ def writable(context: Any, array: Any) -> Any:
 
 
 @jitable
-def lane(lanes: int) -> int:
+def lane(lanes: int) -> Any:
     """The number of this lane in its team, in a form whose sign the compiler knows."""
     return np.int64(cuda.threadIdx.x & (lanes - 1))
 
 
 @jitable
-def first_lane(lanes: int) -> int:
+def first_lane(lanes: int) -> Any:
     """The number of the team's first lane in its warp."""
     return np.int64(cuda.threadIdx.x & (WARP - lanes))
 
 
 @jitable
-def members(lanes: int) -> int:
+def members(lanes: int) -> Any:
     """The team as a mask of lanes."""
     return ((1 << lanes) - 1) << first_lane(lanes)
 
