@@ -156,7 +156,8 @@ _TEAM = """
     policy = {policy}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], truncated[run])
+    unused = truncated[run]  # fallbacks are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
     load_view(view, views[run], {arms}, {lanes})
@@ -181,7 +182,8 @@ _LANE = """
     policy = {policy}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], truncated[run])
+    unused = truncated[run]  # fallbacks are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
         play(policy, state, arms, link, truth, view, arm_keys[run],
