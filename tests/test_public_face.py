@@ -118,6 +118,7 @@ def test_every_module_is_public_or_private_on_purpose():
             "agents",
             "algorithms",
             "cli",
+            "cuda",
             "diagnosis",
             "engine",
             "families",

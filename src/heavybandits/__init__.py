@@ -13,6 +13,7 @@ from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
 from .support.errors import (
+    DeviceError,
     InvalidInput,
     LedgerError,
     PartError,
@@ -26,6 +27,7 @@ from .sweeping.sweeps import sweep
 __all__ = [
     "CATALOGUE",
     "Agent",
+    "DeviceError",
     "Diagnosis",
     "InvalidInput",
     "LedgerError",

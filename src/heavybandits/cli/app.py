@@ -5,7 +5,14 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..support.errors import DataError, InvalidInput, LedgerError, PartError, SweepError
+from ..support.errors import (
+    DataError,
+    DeviceError,
+    InvalidInput,
+    LedgerError,
+    PartError,
+    SweepError,
+)
 from .bounds import bounds
 from .compiling import compile_command
 from .data import diagnose_command, replay_command
@@ -25,7 +32,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except (InvalidInput, DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (PartError, SweepError, LedgerError) as error:
+        except (PartError, SweepError, LedgerError, DeviceError) as error:
             raise click.ClickException(str(error)) from error
         except (ModuleNotFoundError, NotImplementedError) as error:
             raise click.ClickException(str(error)) from error

@@ -80,6 +80,13 @@ def run_options(command: Any) -> Any:
         click.option("--quiet", is_flag=True, help="No progress."),
         click.option("--jobs", type=WORKERS, help="Threads; all cores by default."),
         click.option(
+            "--device",
+            type=click.Choice(["cpu", "cuda"]),
+            default="cpu",
+            show_default=True,
+            help="cuda plays on an NVIDIA GPU.",
+        ),
+        click.option(
             "--seed", type=SEED, default=0, show_default=True, help="Of everything random."
         ),
         click.option(

@@ -40,7 +40,7 @@ def run(names: tuple[str, ...], constant: float | None, options: dict[str, Any])
         {name: make_policy(name, known, constant) for name in names},
         problem,
         progress=False if options["quiet"] else None,
-        **{key: options[key] for key in ("horizon", "repetitions", "seed", "jobs")},
+        **{key: options[key] for key in ("horizon", "repetitions", "seed", "jobs", "device")},
     )
 
 

@@ -9,7 +9,7 @@ from .arrays import Floats, Integers
 from .blocked import combine
 from .jitable import jitable, outlined
 from .layout import aligned_zeros
-from .linalg import LOST, add_outer, dot, invert, mend_inverse, subtract
+from .linalg import LOST, add_outer, dot, invert, mend_inverse, stretch, subtract
 from .projections import ROWS
 
 # places in Region.numbers
@@ -110,8 +110,7 @@ def invert_anew(region: Region, x: Floats, weight: float) -> float:
     square = measure(region, x) ** 2
     growth = 1.0 / max(1.0 - weight * square, 1e-9)
     region.numbers[SQUARE] = growth * square
-    for i in range(x.size):
-        region.direction[i] *= growth
+    stretch(region.direction, growth)
     return growth
 
 

@@ -36,6 +36,7 @@ def simulate(
     checkpoints: int | Iterable[int] = 100,
     spacing: str = "even",
     progress: bool | None = None,
+    device: str = "cpu",
 ) -> Result:
     """Let policies play a problem; pseudo-regret at checkpoints, for every policy and repetition.
 
@@ -52,6 +53,7 @@ def simulate(
     checkpoints : how many plays to report at, or which.
     spacing : "even" or "log", when `checkpoints` is a number.
     progress : a bar on stderr; None shows it on a terminal.
+    device : "cpu", or "cuda" for a GPU (see the page on it); `jobs` then does not matter.
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
@@ -71,7 +73,14 @@ def simulate(
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    if device not in ("cpu", "cuda"):
+        raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")
     with Progress(len(runs) * horizon, progress) as bar:
+        if device == "cuda":
+            from ..cuda.door import play_on_device
+
+            done = play_on_device(named, problem, runs, horizon, plays, seed, bar)
+            return Result.from_runs(runs, done)
 
         def run(which: tuple[str, int]) -> tuple[Trace, float]:
             name, repetition = which

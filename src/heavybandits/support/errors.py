@@ -46,3 +46,7 @@ class SweepError(RuntimeError):
 
 class DataError(ValueError):
     """A data set that is not there, or not the one that was studied."""
+
+
+class DeviceError(RuntimeError):
+    """A device that is not there, or for which something is not installed."""

@@ -1,0 +1,135 @@
+"""The text of a kernel, compiled by numba-cuda so that it rounds as the CPU does."""
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.core.errors import NumbaError
+from numba.cuda import types
+from numba.cuda.core.errors import NumbaError as CudaError
+from numba.cuda.cudadrv import nvvm
+from numba.cuda.typing.typeof import typeof
+
+from ..engine.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..engine.views import View
+from . import arms, projections, regions
+from .cache import DeviceCache
+from .kernels import FAR, Layout, kernel_text
+from .storage import draw_together, load_common, load_view, store_common, store_view
+from .teams import carve, hold
+
+NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
+TWINS = (arms, projections, regions)  # registered where they are imported
+_NAMES = {
+    "Episode": Episode,
+    "Trace": Trace,
+    "View": View,
+    "cuda": cuda,
+    "draw_noise": draw_noise,
+    "draw_together": draw_together,
+    "float64": types.float64,
+    "int64": types.int64,
+    "load_common": load_common,
+    "load_view": load_view,
+    "play": play,
+    "store_common": store_common,
+    "store_view": store_view,
+}
+OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
+REGISTERS = 128  # per thread of a team: 16 warps on a multiprocessor, and little goes to memory
+_DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
+_SELDOM = re.compile(r"15invert_together|noises[^(]*4drawB")  # mangled names
+_patching = threading.Lock()
+
+
+def _inlined(definition: re.Match[str]) -> str:
+    """Small arrays stay in registers where all is inlined; what runs seldom takes code and none."""
+    seldom = _SELDOM.search(definition[0].partition("(")[0])
+    return f"{definition[0]} {'noinline' if seldom else 'alwaysinline'}"
+
+
+@contextlib.contextmanager
+def as_on_the_cpu() -> Iterator[None]:
+    """a * b + c in two roundings, as the CPU does it: numba-cuda has no option for that."""
+    compile_ir = nvvm.compile_ir
+
+    def compile_strictly(ir: Any, **options: Any) -> Any:
+        texts = [ir] if isinstance(ir, str) else ir
+        inlined = [_DEFINED.sub(_inlined, text) for text in texts]
+        return compile_ir(inlined, **{"fma": False, **options})
+
+    with _patching:
+        nvvm.compile_ir = compile_strictly
+        try:
+            yield
+        finally:
+            nvvm.compile_ir = compile_ir
+
+
+def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
+    """The kernel of this text, uncompiled."""
+    space = {**_NAMES, **classes, "hold": hold(lanes)}
+    for name in set(re.findall(r"carve_[0-9_]+", text)):
+        shape = tuple(int(size) for size in name.split("_")[1:])
+        space[name] = carve(shape, lanes)
+    exec(compile(text, "<kernel>", "exec"), space)
+    return space["kernel"]
+
+
+def signature_of(policy: Any, problem: Any, layout: Layout) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+
+    def table(kind: Any, axes: int) -> Any:
+        return types.Array(kind, axes, "C")
+
+    f, i, u = types.float64, types.int64, types.uint64
+    far = [
+        table(f if leaf.array.dtype == np.float64 else i, leaf.array.ndim + 1)
+        for leaf in layout.all(FAR)
+    ]
+    common = [] if layout.lanes == 1 else [table(f, 2), table(f, 2), table(i, 2), table(f, 4)]
+    run = [typeof(policy), table(f, 2), table(i, 1)]
+    parts = [typeof(part) for part in (problem.arms, problem.link, problem.noise)]
+    keys = [table(f, 1), table(u, 1), table(u, 1), typeof(Unobserved())]
+    out = [table(i, 1), table(f, 2), table(i, 2), table(i, 2), table(i, 2)]
+    return (*run, *parts, *keys, i, i, *out, *common, *far)
+
+
+def compile_ptx(
+    policy: Any,
+    varying: Sequence[bool],
+    problem: Any,
+    layout: Layout,
+    target: tuple[int, int] = (9, 0),
+) -> str:
+    """The kernel in PTX, which needs no device."""
+    text, classes = kernel_text(policy, varying, problem.arms, layout)
+    function = make_function(text, classes, layout.lanes)
+    signature = types.void(*signature_of(policy, problem, layout))
+    with as_on_the_cpu():
+        ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba")
+    return str(ptx)
+
+
+@functools.cache
+def _dispatcher(text: str, names: tuple[str, ...], parts: tuple[Any, ...], lanes: int) -> Any:
+    limit = {"max_registers": REGISTERS} if lanes > 1 else {}
+    function = make_function(text, dict(zip(names, parts, strict=True)), lanes)
+    return cuda.jit(function, **OPTIONS, **limit)
+
+
+def kernel_of(policy: Any, varying: Sequence[bool], problem: Any, layout: Layout) -> Any:
+    """The kernel, compiled for the device at hand or taken from the disk."""
+    text, classes = kernel_text(policy, varying, problem.arms, layout)
+    dispatcher = _dispatcher(text, tuple(classes), tuple(classes.values()), layout.lanes)
+    dispatcher._cache = DeviceCache(text, (policy, *problem[:3]))
+    with as_on_the_cpu():
+        dispatcher.disable_compile(False)
+        dispatcher.compile(signature_of(policy, problem, layout))
+        dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
+    return dispatcher

@@ -1,0 +1,81 @@
+"""What a team takes from device memory before it plays, and leaves there."""
+
+import functools
+import math
+from typing import Any
+
+from numba import cuda
+
+from ..engine.contracts import Noise
+from ..engine.jitable import jitable
+from ..engine.verbs import draw
+from .teams import lane, sync, writable
+
+
+@jitable
+def load_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> None:
+    i = lane(lanes)
+    while i < size:
+        pool[start + i] = table[i]
+        i += lanes
+    sync(lanes)
+
+
+@jitable
+def store_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> None:
+    sync(lanes)
+    i = lane(lanes)
+    while i < size:
+        table[i] = pool[start + i]
+        i += lanes
+
+
+@jitable
+def load_view(view: Any, table: Any, arms: int, lanes: int) -> None:
+    """The arms of this lane; those beyond the last arm can never be chosen."""
+    dim, own = view.features.shape
+    for k in range(own):
+        view.penalty[k] = 0.0 if k * lanes + lane(lanes) < arms else math.inf
+        view.scores[k] = table[dim, k, lane(lanes)]
+        view.squares[k] = table[dim + 1, k, lane(lanes)]
+        for i in range(dim):
+            view.features[i, k] = table[i, k, lane(lanes)]
+
+
+@jitable
+def store_view(view: Any, table: Any, lanes: int) -> None:
+    dim, own = view.features.shape
+    for k in range(own):
+        table[dim, k, lane(lanes)] = view.scores[k]
+        table[dim + 1, k, lane(lanes)] = view.squares[k]
+        for i in range(dim):
+            table[i, k, lane(lanes)] = view.features[i, k]
+
+
+@jitable
+def draw_together(noise: Noise, key: Any, start: int, out: Any, lanes: int) -> None:
+    """The noise of the plays start, start + 1, ..., a lane each."""
+    drawn = writable(out)
+    sync(lanes)
+    i = lane(lanes)
+    while i < out.size:
+        drawn[i] = draw(noise, key, start + i)
+        i += lanes
+    sync(lanes)
+
+
+@functools.cache
+def spreader() -> Any:
+    """The kernel that makes the first states."""
+    return cuda.jit(spread)
+
+
+def spread(table: Any, first: Any, which: Any, by_rows: bool) -> None:
+    """The first state of every run, in one row of the table per run or in one column."""
+    place = cuda.grid(1)
+    if place < table.size:
+        run, i = place // first.shape[1], place % first.shape[1]
+        if by_rows:
+            table[run, i] = first[which[run], i]
+        else:
+            table[i, run] = first[which[run], i]

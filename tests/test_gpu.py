@@ -1,0 +1,161 @@
+"""device="cuda": what is refused, where no device is needed to know; and every kernel, compiled.
+
+What a device computes is compared with the CPU by `make gpu-check`, on a machine that has one.
+"""
+
+import importlib.util
+import sys
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from all_policies import POLICIES
+from gpu_cases import cases
+from heavybandits.cuda.batches import groups, pieces
+from heavybandits.cuda.kernels import BLOCK, make_layout, room
+from heavybandits.parts import Region
+
+COMPILER = importlib.util.find_spec("numba_cuda") is not None
+compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
+CASES = cases()
+CRTM = hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=1e-3)
+
+
+def simulate(policy, arms=None, device="cuda"):
+    problem = hb.Problem(arms or hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.Gaussian())
+    return hb.simulate(policy, problem, horizon=20, repetitions=2, device=device)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("tofu", "keeps its history"),
+        ("menu", "one estimate per play"),
+        ("crcm", "one estimate per play"),
+        ("supbtc", "Elimination has no cooperative form"),
+        ("btc", "BaseUCB has no cooperative form"),
+    ],
+)
+def test_a_policy_without_a_form_for_a_device_is_refused_with_the_reason(name, reason):
+    with pytest.raises(hb.InvalidInput, match=reason):
+        simulate(POLICIES[name])
+
+
+def test_a_continuous_set_is_refused():
+    with pytest.raises(hb.InvalidInput, match="UnitBall has infinitely many arms"):
+        simulate(CRTM, hb.arms.UnitBall(3))
+
+
+def test_an_arm_set_of_your_own_is_refused_by_name():
+    class Mine(hb.arms.Fixed):
+        __slots__ = ()
+
+    with pytest.raises(hb.InvalidInput, match="Mine has no cooperative form"):
+        simulate(CRTM, Mine(5, 3))
+
+
+def test_another_device_is_refused():
+    with pytest.raises(hb.InvalidInput, match="device must be 'cpu' or 'cuda', got 'tpu'"):
+        simulate(CRTM, device="tpu")
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    with pytest.raises(hb.DeviceError, match=r"pip install \"heavybandits\[gpu\]\""):
+        simulate(CRTM)
+
+
+@compiles
+def test_without_a_device_it_says_so(monkeypatch):
+    from numba import cuda
+
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    with pytest.raises(hb.DeviceError, match="found no CUDA device"):
+        simulate(CRTM)
+
+
+def test_policies_that_differ_in_real_numbers_are_played_together():
+    grid = {f"{c}": hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=c) for c in (0.1, 0.2)}
+    assert groups({**grid, "other": POLICIES["linucb"]}) == [["0.1", "0.2"], ["other"]]
+
+
+def test_runs_that_do_not_fit_together_come_in_pieces():
+    runs = [("a", repetition) for repetition in range(5)]
+    found = list(pieces(runs, room=10, free=25))
+    assert [len(piece) for piece in found] == [2, 2, 1]
+    assert [run for piece in found for run in piece] == runs
+    assert [len(piece) for piece in pieces(runs, room=10, free=1)] == [1] * 5
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_team_holds_in_common_fits_into_its_block(name):
+    policy, problem = CASES[name]
+    layout = make_layout(policy, problem.arms)
+    assert layout.lanes == 1 or layout.teams * room(layout.leaves) <= BLOCK
+    assert layout.lanes * layout.own >= problem.arms.size
+
+
+def test_a_lane_plays_alone_where_a_decision_lasts_long():
+    policy = hb.crmm(dim=3, horizon=1000, moment=3.5, plays=30)
+    assert make_layout(policy, hb.arms.Fixed(5, 3)).lanes == 1
+    assert make_layout(CRTM, hb.arms.Fixed(5, 3)).lanes > 1
+
+
+@pytest.fixture
+def _no_driver(monkeypatch):
+    """A machine without a device compiles for one of compute capability 9.0."""
+    from numba.cuda import compiler, dispatcher
+
+    device = SimpleNamespace(compute_capability=(9, 0))
+    for module in (compiler, dispatcher):
+        monkeypatch.setattr(module, "get_current_device", lambda: device, raising=False)
+
+
+def ptx_of(policy, problem, varies=False):
+    from heavybandits.cuda.compiling import compile_ptx
+    from heavybandits.cuda.kernels import numbers_of
+
+    varying = [varies and isinstance(number, float) for number in numbers_of(policy)]
+    return compile_ptx(policy, varying, problem, make_layout(policy, problem.arms))
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+@pytest.mark.parametrize("name", CASES)
+def test_every_kernel_compiles(name):
+    assert ".visible .entry" in ptx_of(*CASES[name])
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+def test_a_grid_of_constants_compiles_to_one_kernel_that_rounds_as_the_cpu_does():
+    ptx = ptx_of(*CASES["crtm_10_20"], varies=True)
+    assert "fma.rn.f64" in ptx  # in the library of CUDA, which needs it
+    assert "mul.f64" not in ptx.replace("mul.rn.f64", "")  # a product the compiler may contract
+
+
+class Writes(NamedTuple):
+    """A projection that writes what its lanes share, every lane at once."""
+
+    def project(self, region: Region) -> bool:
+        region.centre[0] = 0.0
+        return True
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+def test_a_part_that_writes_what_lanes_share_is_refused_by_name():
+    from heavybandits.cuda.compiling import NUMBA_ERRORS
+    from heavybandits.cuda.door import no_form
+
+    policy, problem = CASES["crtm_10_20"]
+    policy = policy._replace(estimator=policy.estimator._replace(projection=Writes()))
+    with pytest.raises(NUMBA_ERRORS) as caught:
+        ptx_of(policy, problem)
+    said = no_form(caught.value, policy, problem)
+    assert isinstance(said, hb.InvalidInput)
+    assert "Writes has no cooperative form" in str(said)
+    assert np.isfinite(problem.theta).all()
