@@ -119,6 +119,7 @@ def test_every_module_is_public_or_private_on_purpose():
             "cli",
             "diagnosis",
             "engine",
+            "evaluating",
             "families",
             "paper",
             "replaying",

@@ -58,6 +58,7 @@ INTRODUCTIONS = {
 # Which page the public names of a package belong to; exceptions are always errors.
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
+OWNERS |= {"evaluating": "data"}
 OWNERS |= {"data": "data"}
 CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
 APART = ("heavybandits.sweeping", "heavybandits.data", "heavybandits.gym")  # public, not at the top

@@ -8,6 +8,7 @@ from .. import __version__
 from ..support.errors import DataError, InvalidInput, LedgerError, SweepError
 from .bounds import bounds
 from .data import diagnose_command, replay_command
+from .evaluate import evaluate_command
 from .ledger import ledger
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
@@ -52,7 +53,8 @@ def cli() -> None:
     """
 
 
-COMMANDS = (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command, ledger)
+COMMANDS = (reproduce, report, simulate, tune, bounds, diagnose_command, replay_command)
+COMMANDS += (evaluate_command, ledger)
 
 for command in COMMANDS:
     cli.add_command(command)
