@@ -121,6 +121,7 @@ def test_every_module_is_public_or_private_on_purpose():
             "cuda",
             "diagnosis",
             "engine",
+            "evaluating",
             "families",
             "paper",
             "replaying",

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
+from heavybandits.data.frames import scale_features
 from heavybandits.engine.compiling import compiled
 from heavybandits.filters import AdaptiveClip
 from heavybandits.replaying.log import make_log
@@ -19,7 +20,6 @@ from heavybandits.replaying.protocols import (
     holdout_gains,
     judge_oracle,
     judge_random,
-    scale_features,
 )
 from heavybandits.replaying.replay import (
     default_policies,
@@ -261,7 +261,11 @@ def test_rejection_replay_finds_the_best_action_and_counts_what_it_accepts() -> 
 def test_a_log_pass_is_what_an_agent_would_have_played() -> None:
     feedback = make_feedback(300)
     log = make_log(
-        feedback["context"], feedback["action"].astype(float), feedback["reward"], None, np.eye(4)
+        feedback["context"],
+        feedback["action"].astype(float),
+        feedback["reward"],
+        "uniform",
+        np.eye(4),
     )
     policy = make_policies(POLICY, log.dim)["plain"]
     agent, paid = hb.Agent(policy), []
@@ -294,6 +298,7 @@ def test_a_log_in_columns_is_the_same_log() -> None:
     ("change", "words"),
     [
         ({"pscore": np.full(100, 0.5)}, r"pscore must be 1 / 4.*got 0.5 in row 0"),
+        ({"pscore": np.full(100, 0.5)}, "Use evaluate"),
         ({"action": np.full(100, 7)}, r"action must lie in 0\.\.3, got 7"),
         ({"action": np.full(100, 0.5)}, "action must hold whole numbers"),
         ({"reward": np.zeros(3)}, "must have 100 rows"),
@@ -303,6 +308,16 @@ def test_a_log_in_columns_is_the_same_log() -> None:
 def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(hb.InvalidInput, match=words):
         replay(make_feedback(100) | change, policies=POLICY, protocol="logged")
+
+
+def test_a_log_without_propensities_is_uniform_only_if_told_so() -> None:
+    feedback = make_feedback(200)
+    told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 1}
+    known = replay(feedback, **told)
+    del feedback["pscore"]
+    with pytest.raises(hb.InvalidInput, match="pscore='uniform'"):
+        replay(feedback, **told)
+    assert replay(feedback, pscore="uniform", **told).data["value"] == known.data["value"]
 
 
 @pytest.mark.parametrize(

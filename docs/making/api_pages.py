@@ -58,7 +58,7 @@ INTRODUCTIONS = {
 # Which page the public names of a package belong to; exceptions are always errors.
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
-OWNERS |= {"data": "data", "coba": "data"}
+OWNERS |= {"data": "data", "coba": "data", "evaluating": "data"}
 CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
 APART = tuple(f"heavybandits.{name}" for name in ("sweeping", "data", "gym", "coba"))
 

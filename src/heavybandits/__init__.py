@@ -7,6 +7,8 @@ from .agents.checks import check_policy, list_checks
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
 from .diagnosis.diagnose import Diagnosis, diagnose
+from .evaluating.evaluate import evaluate
+from .evaluating.results import Evaluation
 from .replaying.replay import replay
 from .replaying.results import ReplayResult
 from .simulation.problem import Problem
@@ -29,6 +31,7 @@ __all__ = [
     "Agent",
     "DeviceError",
     "Diagnosis",
+    "Evaluation",
     "InvalidInput",
     "LedgerError",
     "PartError",
@@ -44,6 +47,7 @@ __all__ = [
     "check_policy",
     "diagnose",
     "estimators",
+    "evaluate",
     "filters",
     "links",
     "list_checks",

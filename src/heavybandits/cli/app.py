@@ -16,6 +16,7 @@ from ..support.errors import (
 from .bounds import bounds
 from .compiling import compile_command
 from .data import diagnose_command, replay_command
+from .evaluate import evaluate_command
 from .ledger import ledger
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
@@ -70,6 +71,7 @@ COMMANDS = (
     bounds,
     diagnose_command,
     replay_command,
+    evaluate_command,
     ledger,
     compile_command,
 )

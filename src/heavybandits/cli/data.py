@@ -20,7 +20,7 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
 
 
-def _names(columns: str | None) -> list[str]:
+def read_names(columns: str | None) -> list[str]:
     return [name.strip() for name in (columns or "").split(",") if name.strip()]
 
 
@@ -51,12 +51,12 @@ def diagnose_command(
     heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
     heavybandits diagnose rand --json
     """
-    source, columns, named = _source(file, _names(features), reward)
+    source, columns, named = _source(file, read_names(features), reward)
     if named is None:
         raise InvalidInput("--reward must name a column of the file")
     found = diagnose(source, columns or None, reward=named, **options)
     if plot is not None:
-        _save(found.plot(), plot)
+        save_figure(found.plot(), plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
@@ -70,7 +70,7 @@ def diagnose_command(
 @click.option("--orders", type=Number(1, 10_000), default=20, show_default=True, help="Passes.")
 @click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
 @click.option("--action", default="action", show_default=True, help="Column, for logged.")
-@click.option("--pscore", default="pscore", show_default=True, help="Column, for logged.")
+@click.option("--pscore", default="pscore", show_default=True, help='Column or "uniform".')
 @click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
 @click.option(
     "--clip", type=float, default=3.0, show_default=True, help="Fixed clip, in mean sizes."
@@ -105,7 +105,7 @@ def replay_command(
     """
     given = {"group": group, "arms_per_round": arms, "horizon": horizon}
     chosen = {name: value for name, value in given.items() if value is not None}
-    frame, columns, named = _source(source, _names(features), reward)
+    frame, columns, named = _source(source, read_names(features), reward)
     how = _protocol(source, protocol) | chosen
     result = replay(
         frame,
@@ -116,7 +116,7 @@ def replay_command(
         **how,
     )
     if plot is not None:
-        _save(result.plot().figure, plot)
+        save_figure(result.plot().figure, plot)
     rows = result.summary()
     columns = [name for name in SHOWN if name in rows[0]]
     print_json(rows) if as_json else click.echo(to_text(rows, columns))
@@ -148,6 +148,6 @@ def _policies(dim: int, radius: float, clip: float) -> dict[str, Any]:
     }
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
     figure.savefig(path, dpi=150)
     click.echo(f"wrote {path}", err=True)

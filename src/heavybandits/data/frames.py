@@ -110,7 +110,12 @@ def column(frame: Any, name: str, label: str = "column") -> NDArray[Any]:
     if name not in names:
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise InvalidInput(f"{label} must be one of the columns {shown}; got {name!r}")
-    return np.asarray(frame[name])
+    values = frame[name]
+    if isinstance(values, list | tuple) and any(isinstance(v, list | tuple | set) for v in values):
+        cells = np.empty(len(values), object)  # a list in a cell is a value, not a dimension
+        cells[:] = values
+        return cells
+    return np.asarray(values)
 
 
 def numbers(frame: Any, name: str, label: str = "column") -> Floats:
@@ -167,6 +172,20 @@ def standardise(features: Floats) -> Floats:
     deviation = features.std(axis=0)
     moved = features - features.mean(axis=0)
     return np.asarray(moved / np.where(deviation > 0.0, deviation, 1.0))
+
+
+def scale_features(features: Floats) -> Floats:
+    """Features standardised, clipped at 3 deviations, with an intercept, the longest row of norm 1.
+
+    The theory wants ||x|| <= 1, and one odd row must not shrink all the others, hence the clipping.
+    Means and deviations are those of the whole column.
+
+    >>> scale_features(np.array([[1.0], [2.0], [3.0]])).round(3).tolist()
+    [[0.632, -0.775], [0.632, 0.0], [0.632, 0.775]]
+    """
+    used = np.clip(standardise(features), -3.0, 3.0)
+    wide = np.column_stack([np.ones(len(used)), used])
+    return np.ascontiguousarray(wide / np.sqrt((wide * wide).sum(axis=1).max()))
 
 
 def _check(values: Floats, name: str, drop_missing: bool) -> None:

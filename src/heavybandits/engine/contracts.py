@@ -246,9 +246,12 @@ class Extras(Protocol):
         """True for a policy that cannot play continuous arm sets; False is the default."""
 
     @property
-    def choice_writes(self) -> tuple[str, ...]:
+    def choice_writes(self) -> tuple[str, ...] | None:
         """The arrays in which a policy's choice leaves something that matters later, by dotted
-        name; the default is all of them."""
+        name; the default, None, is all of them."""
+
+    def propensity(self, state: Any) -> float:
+        """Of a policy that draws its arm: how likely its last choice was. The default is 1."""
 
     def sound(self, state: Any) -> bool:
         """Whether the numbers that index other arrays of this state, read from a file, can."""

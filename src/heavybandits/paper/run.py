@@ -14,7 +14,17 @@ from ..support.tables import Row
 from ..sweeping import Cell, read_cell, run_cells
 from .rows import Compute, Result
 
-NAMES = ("figure1", "table2", "table1", "coverage", "tails", "outlier", "levels", "realdata")
+NAMES = (
+    "figure1",
+    "table2",
+    "table1",
+    "coverage",
+    "tails",
+    "outlier",
+    "levels",
+    "realdata",
+    "evaluation",
+)
 
 
 def load_experiment(name: str) -> Any:

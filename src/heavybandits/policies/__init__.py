@@ -2,6 +2,7 @@
 
 from .elimination import BaseUCB, Elimination
 from .optimism import Optimism
+from .randomised import InverseGap, Mixed
 from .uniform import Uniform
 
-__all__ = ["BaseUCB", "Elimination", "Optimism", "Uniform"]
+__all__ = ["BaseUCB", "Elimination", "InverseGap", "Mixed", "Optimism", "Uniform"]

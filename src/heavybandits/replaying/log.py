@@ -14,10 +14,12 @@ from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import finite_array
 from .kernels import log_kernel, run_timed
-from .protocols import choose_scale, scale_features
+from .protocols import choose_scale
 from .results import ReplayResult
 
 Floats = NDArray[np.float64]
+
+UNIFORM = "uniform"  # in place of a column: every action was as likely as the other
 
 
 class Log(NamedTuple):
@@ -49,18 +51,28 @@ def read_log(
     `action_context` (A, a) and `n_actions`.
     """
     if isinstance(frame, Mapping) and np.ndim(np.asarray(frame.get("context"))) == 2:
-        return _read_feedback(frame, actions)
+        return _read_feedback(frame, actions, pscore)
     source = frames.read_frame(frame)
     names = [*features, reward, action]
-    if pscore in frames.column_names(source):
-        names.append(pscore)
+    if pscore != UNIFORM:
+        names.append(_there(pscore, frames.column_names(source)))
     values, _ = frames.table(source, names, drop_missing=drop_missing)
     width = len(features)
-    scores = values[:, width + 2] if len(names) > width + 2 else None
+    scores = UNIFORM if pscore == UNIFORM else values[:, width + 2]
     return make_log(values[:, :width], values[:, width + 1], values[:, width], scores, actions)
 
 
-def _read_feedback(feedback: Mapping[str, Any], actions: Any) -> Log:
+def _there(pscore: str, names: Sequence[str]) -> str:
+    """A log that does not say how likely its actions were is not taken for a uniform one."""
+    if pscore not in names:
+        raise InvalidInput(
+            f"pscore must be a column of the log, got {pscore!r}: if every action was as likely as "
+            f"the other, say so: pscore={UNIFORM!r}"
+        )
+    return pscore
+
+
+def _read_feedback(feedback: Mapping[str, Any], actions: Any, pscore: str) -> Log:
     for name in ("action", "reward"):
         if name not in feedback:
             raise InvalidInput(f"frame must have {name!r} beside 'context', got {list(feedback)}")
@@ -71,7 +83,7 @@ def _read_feedback(feedback: Mapping[str, Any], actions: Any) -> Log:
         finite_array("context", feedback["context"], (None, None)),
         finite_array("action", feedback["action"], (None,)),
         finite_array("reward", feedback["reward"], (None,)),
-        feedback.get("pscore"),
+        UNIFORM if pscore == UNIFORM else feedback[_there(pscore, list(feedback))],
         given,
     )
 
@@ -92,20 +104,21 @@ def make_log(contexts: Floats, action: Floats, rewards: Floats, pscore: Any, act
         raise InvalidInput(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
     _check_uniform(pscore, taken.size, len(known))
     longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
-    wide = scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
+    wide = frames.scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
     return Log(wide, np.ascontiguousarray(known / longest), taken, rewards.copy())
 
 
 def _check_uniform(pscore: Any, rows: int, actions: int) -> None:
     """Rejection is unbiased only where all actions were equally likely."""
-    if pscore is None:
+    if isinstance(pscore, str):
         return
     scores = finite_array("pscore", np.ravel(pscore), (rows,))
     off = np.flatnonzero(np.abs(scores * actions - 1.0) > 1e-3)
     if off.size:
         raise InvalidInput(
             f"pscore must be 1 / {actions}, the actions having been taken uniformly at random; "
-            f"got {scores[off[0]]:.4g} in row {off[0]}"
+            f"got {scores[off[0]]:.4g} in row {off[0]}. Use evaluate, which weighs the rows of any "
+            "log with known propensities"
         )
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import frames
 from ..support.errors import InvalidInput
 from ..support.validation import positive, whole
 
@@ -32,20 +31,6 @@ class Rounds(Protocol):
     def deal(self, order: int) -> Offer: ...
 
     def oracle(self) -> Floats: ...
-
-
-def scale_features(features: Floats) -> Floats:
-    """Features standardised, clipped at 3 deviations, with an intercept, the longest row of norm 1.
-
-    The theory wants ||x|| <= 1, and one odd row must not shrink all the others, hence the clipping.
-    Means and deviations are those of the whole column.
-
-    >>> scale_features(np.array([[1.0], [2.0], [3.0]])).round(3).tolist()
-    [[0.632, -0.775], [0.632, 0.0], [0.632, 0.775]]
-    """
-    used = np.clip(frames.standardise(features), -3.0, 3.0)
-    wide = np.column_stack([np.ones(len(used)), used])
-    return np.ascontiguousarray(wide / np.sqrt((wide * wide).sum(axis=1).max()))
 
 
 def choose_scale(rewards: Floats, given: float | None) -> float:

@@ -27,7 +27,6 @@ from .protocols import (
     choose_scale,
     judge_oracle,
     judge_random,
-    scale_features,
 )
 from .results import ReplayResult
 
@@ -84,8 +83,9 @@ def replay(
         None for `default_policies`.
     protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
         the rows of a `group` are. "groups": each `group` is one fixed arm that pays its own rows.
-        "logged": one action per row was taken (columns `action`, `pscore`), uniformly at random;
-        the rows on which the policy agrees are learned from, the rest is skipped.
+        "logged": one action per row was taken (columns `action`, `pscore`), uniformly at random
+        (pscore="uniform" if no column says so); the rows on which the policy agrees are learned
+        from, the rest is skipped. Any other log is for `evaluate`.
     orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
         logs is that of the data.
     horizon : plays of a pass over groups; the number of rows if not given.
@@ -151,7 +151,7 @@ def make_rounds(
     if isinstance(features, str) or not features:
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     values, kept = frames.table(source, [*features, reward], drop_missing=drop_missing)
-    scaled, rewards = scale_features(values[:, :-1]), values[:, -1].copy()
+    scaled, rewards = frames.scale_features(values[:, :-1]), values[:, -1].copy()
     if protocol == "rows":
         return RowRounds(scaled, rewards, arms_per_round, seed)
     if group is None:

@@ -1,5 +1,6 @@
 """Resampling, and intervals that admit how few repetitions of heavy-tailed things there are."""
 
+import functools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
@@ -25,6 +26,7 @@ class Estimate(NamedTuple):
 UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
 
 
+@functools.cache
 def student_quantile(probability: float, dof: float) -> float:
     """The quantile of Student's t, interpolated in a table of its distribution function.
 

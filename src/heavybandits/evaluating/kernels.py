@@ -1,0 +1,39 @@
+"""The compiled passes of `evaluate`: a policy learns rows, or chooses in every row."""
+
+import math
+from typing import Any
+
+from ..engine.compiling import Function, stamped
+from ..engine.jitable import jitable
+from ..engine.verbs import choose, learn
+
+
+@jitable
+def teach_rows(policy: Any, state: Any, rows: Any, rewards: Any, pending: Any) -> None:
+    """Learn row after row, one reward each."""
+    for t in range(rewards.size):
+        pending[0] = rewards[t]
+        learn(policy, state, rows[t], pending)
+
+
+@jitable
+def choose_rows(
+    policy: Any, state: Any, arms: Any, view: Any, contexts: Any, offered: Any, chosen: Any
+) -> None:
+    """Choose among the actions of every row; an action's features are the context in its place."""
+    width = contexts.shape[1]
+    for t in range(contexts.shape[0]):
+        for k in range(offered.shape[1]):
+            view.penalty[k] = 0.0 if offered[t, k] else math.inf
+            for j in range(width):
+                view.features[k * width + j, k] = contexts[t, j]
+        view.synced[0] = -1
+        chosen[t] = choose(policy, state, arms, view)
+
+
+def teach_kernel(stamp: str) -> Function:
+    return stamped(teach_rows, stamp)
+
+
+def choose_rows_kernel(stamp: str) -> Function:
+    return stamped(choose_rows, stamp)

@@ -1,0 +1,173 @@
+"""A log at the door: what was taken, how likely it was, what it paid, what else was there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import frames
+from ..support.errors import InvalidInput
+from ..support.validation import finite_array
+
+Floats = NDArray[np.float64]
+
+UNIFORM = "uniform"
+SEPARATOR = "|"  # between the names of offers in a cell of text
+
+
+class DecisionLog(NamedTuple):
+    """Decisions of a known policy, one per row; columns of (n, A) arrays are the `actions`."""
+
+    columns: dict[str, NDArray[Any]]  # the features as they were given, for policies of the user
+    contexts: Floats  # scaled, with an intercept
+    actions: tuple[Any, ...]  # names
+    taken: NDArray[np.int64]  # places in `actions`
+    rewards: Floats
+    propensities: Floats  # of the action taken
+    offered: NDArray[np.bool_]
+    dropped: int  # rows of the frame that are not here, for a missing value
+
+    def row(self, number: int) -> dict[str, Any]:
+        """One row in the words of the user: its features, and the names of what was on offer."""
+        shown = {name: _plain(values[number]) for name, values in self.columns.items()}
+        there = [a for a, on in zip(self.actions, self.offered[number], strict=True) if on]
+        return shown | {"offers": there}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_decisions(
+    frame: Any,
+    features: Sequence[str],
+    reward: str,
+    action: str,
+    propensity: str,
+    offers: str | None,
+    drop_missing: bool,
+    choices: str | None = None,
+) -> DecisionLog:
+    """A log from columns, or from a dictionary with Open Bandit Pipeline's names.
+
+    `choices` is one more column that a policy may look at.
+    """
+    source = frames.read_frame(_flat(frame))
+    if isinstance(features, str):
+        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+    wanted = list(features) or _contexts(frame)
+    numeric = [*wanted, reward] + ([] if propensity == UNIFORM else [propensity])
+    if propensity != UNIFORM and propensity not in frames.column_names(source):
+        raise InvalidInput(
+            f"propensity must be a column of the log, got {propensity!r}: without the probability "
+            "of each action taken nothing can be said of another policy. If every offer was as "
+            f"likely as the other, say so: propensity={UNIFORM!r}"
+        )
+    values, kept = frames.table(source, numeric, drop_missing=drop_missing)
+    chosen = frames.column(source, action, "action")[kept]
+    lists = None if offers is None else frames.column(source, offers, "offers")[kept]
+    names, taken, offered = read_offers(chosen, lists, _known(frame))
+    used = values[:, : len(wanted)]
+    shown = [(name, "features") for name in wanted]
+    shown += [] if choices is None else [(choices, "policy")]
+    return DecisionLog(
+        columns={name: frames.column(source, name, label)[kept] for name, label in shown},
+        contexts=frames.scale_features(used) if wanted else np.ones((len(values), 1)),
+        actions=names,
+        taken=taken,
+        rewards=values[:, len(wanted)].copy(),
+        propensities=read_propensities(values[:, len(numeric) - 1], propensity, offered),
+        offered=offered,
+        dropped=int(kept.size - kept.sum()),
+    )
+
+
+def _flat(frame: Any) -> Any:
+    """Open Bandit Pipeline's dictionary as columns; anything else as it is."""
+    if not _is_feedback(frame):
+        return frame
+    contexts = finite_array("context", frame["context"], (None, None))
+    columns = {name: contexts[:, place] for place, name in enumerate(_contexts(frame))}
+    rows = {
+        name: np.ravel(value)
+        for name, value in frame.items()
+        if name != "context" and np.shape(value)[:1] == (len(contexts),) and np.ndim(value) == 1
+    }
+    return columns | rows
+
+
+def _contexts(frame: Any) -> list[str]:
+    """The names that the columns of Open Bandit Pipeline's context get."""
+    if not _is_feedback(frame):
+        return []
+    return [f"context_{place}" for place in range(np.shape(frame["context"])[1])]
+
+
+def _is_feedback(frame: Any) -> bool:
+    return isinstance(frame, Mapping) and np.ndim(np.asarray(frame.get("context"))) == 2
+
+
+def _known(frame: Any) -> list[int]:
+    count = frame.get("n_actions") if isinstance(frame, Mapping) else None
+    return list(range(int(count))) if isinstance(count, int | np.integer) else []
+
+
+def read_offers(
+    chosen: NDArray[Any], lists: Any, known: Sequence[Any] = ()
+) -> tuple[tuple[Any, ...], NDArray[np.int64], NDArray[np.bool_]]:
+    """The names of the actions, the place of each one taken, and who was on offer in each row.
+
+    >>> names, taken, offered = read_offers(np.array(["b", "a"]), ["b", "a|b"])
+    >>> names, taken.tolist(), offered.tolist()
+    (('a', 'b'), [1, 0], [[False, True], [True, True]])
+    """
+    names = [_plain(value) for value in chosen]
+    for row, name in enumerate(names):
+        if name is None or name == "" or name != name:
+            raise InvalidInput(f"action must have no missing values, got {name!r} in row {row}")
+    shown = None if lists is None else [_names(cell, row) for row, cell in enumerate(lists)]
+    every = set(names) | set(known) | {name for cell in shown or () for name in cell}
+    actions = tuple(sorted(every, key=lambda name: (str(type(name)), name)))
+    places = {name: place for place, name in enumerate(actions)}
+    taken = np.array([places[name] for name in names], np.int64)
+    offered = np.ones((len(names), len(actions)), np.bool_)
+    if shown is not None:
+        offered[:] = False
+        for row, cell in enumerate(shown):
+            offered[row, [places[name] for name in cell]] = True
+    away = np.flatnonzero(~offered[np.arange(taken.size), taken])
+    if away.size:
+        raise InvalidInput(
+            f"offers must hold the action taken, got {names[away[0]]!r} taken in row {away[0]}, "
+            f"where only {shown[away[0]] if shown else ()} were on offer"
+        )
+    return actions, taken, offered
+
+
+def _names(cell: Any, row: int) -> list[Any]:
+    """The names in a cell: a list of them, or text with bars between."""
+    if isinstance(cell, str):
+        return [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
+    if isinstance(cell, Sequence | np.ndarray | set | frozenset):
+        return [_plain(name) for name in cell]
+    raise InvalidInput(
+        f"offers must hold lists of names, or text such as 'a{SEPARATOR}b', "
+        f"got {cell!r} in row {row}"
+    )
+
+
+def read_propensities(values: Floats, propensity: str, offered: NDArray[np.bool_]) -> Floats:
+    """The probability of every action taken.
+
+    >>> read_propensities(np.zeros(1), "uniform", np.ones((1, 4), bool))
+    array([0.25])
+    """
+    if propensity == UNIFORM:
+        return np.asarray(1.0 / offered.sum(axis=1))
+    wrong = np.flatnonzero((values <= 0.0) | (values > 1.0))
+    if wrong.size:
+        raise InvalidInput(
+            f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]}"
+        )
+    return values.copy()

@@ -1,0 +1,302 @@
+"""Evaluation: the means, the terms, logs in all their words, refusals, the command."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import heavybandits as hb
+from heavybandits.evaluating.clipping import Sizes, bounded_mean, clipped_mean
+from heavybandits.evaluating.evaluate import Terms, normalise
+from heavybandits.evaluating.means import METHODS, robust_mean
+from heavybandits.evaluating.results import describe_weights
+from heavybandits.support.statistics import Estimate
+
+OFFERS = ("call", "mail", "wait")
+
+
+def make_log(rows: int = 1500, seed: int = 0, noise: float = 3.0) -> dict[str, Any]:
+    """A log of text actions, skewed propensities, one offer that is not always there."""
+    rng = np.random.default_rng(seed)
+    age, visits = rng.uniform(18.0, 80.0, rows), rng.poisson(3.0, rows).astype(float)
+    there = np.ones((rows, 3), bool)
+    there[:, 0] = rng.random(rows) < 0.7
+    chance = np.where(there, [0.2, 0.7, 0.1], 0.0)
+    chance /= chance.sum(axis=1, keepdims=True)
+    place = (chance.cumsum(axis=1) < rng.random((rows, 1))).sum(axis=1)
+    taken = np.array(OFFERS)[place]
+    lists = ["|".join(np.array(OFFERS)[on]) for on in there]
+    paid = np.array([2.0, 1.0, 0.0])[place] * visits / 3.0 + rng.standard_t(noise, rows)
+    return {
+        "age": age,
+        "visits": visits,
+        "action": taken,
+        "reward": paid,
+        "pscore": chance[np.arange(rows), place],
+        "there": lists,
+    }
+
+
+TOLD: dict[str, Any] = {"features": ["age", "visits"], "offers": "there"}
+
+
+def call_if_possible(row: dict[str, Any]) -> str:
+    return "call" if "call" in row["offers"] else "mail"
+
+
+# ---- means
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_mean_moves_and_scales_with_the_numbers(method) -> None:
+    numbers = np.random.default_rng(1).standard_t(2.0, 501)
+    one = np.array(robust_mean(numbers, method))
+    assert one[1] <= one[0] <= one[2]
+    assert np.array(robust_mean(100.0 * numbers, method)) == pytest.approx(100.0 * one)
+    if method != "lse":  # which treats both sides of zero apart
+        assert np.array(robust_mean(numbers + 7.0, method)) == pytest.approx(one + 7.0)
+
+
+@pytest.mark.parametrize("method", ["clipped", "median_of_means", "trimmed", "catoni"])
+def test_one_monster_moves_the_plain_mean_and_no_robust_one(method) -> None:
+    numbers = np.random.default_rng(2).normal(size=1000)
+    hit = np.r_[numbers, 1e6]
+    assert robust_mean(hit, "mean").value > 900.0
+    assert abs(robust_mean(hit, method).value) < 1.0
+
+
+def test_a_level_is_the_root_it_says_it_is() -> None:
+    away = np.random.default_rng(3).standard_cauchy(777)
+    for weight in (2.0, 10.0, 77.0):
+        level = Sizes.of(away).level(weight)
+        assert np.minimum(away**2 / level**2, 1.0).sum() == pytest.approx(weight)
+
+
+def test_the_same_number_over_and_over_has_that_mean() -> None:
+    for method in METHODS:
+        assert np.array(robust_mean(np.full(50, 3.0), method)) == pytest.approx(3.0, abs=0.1)
+        assert robust_mean(np.zeros(50), method) == Estimate(0.0, 0.0, 0.0)
+
+
+def test_skewed_numbers_are_not_clipped_tightly_and_balanced_ones_are() -> None:
+    rng = np.random.default_rng(4)
+    samples = rng.standard_t(1.5, (100, 2000))
+    balanced = [clipped_mean(sample, 0.05).value for sample in samples]
+    assert np.std(balanced) < 0.5 * np.std(samples.mean(axis=1))
+    skewed = np.array([clipped_mean(rng.pareto(2.5, 2000), 0.05) for _ in range(50)])
+    assert abs(skewed[:, 0].mean() - 1.0 / 1.5) < 0.05
+    assert np.mean((skewed[:, 1] < 1.0 / 1.5) & (skewed[:, 2] > 1.0 / 1.5)) >= 0.9
+
+
+def test_a_known_moment_gives_an_interval_that_holds_without_a_variance() -> None:
+    rng, one, none = np.random.default_rng(5), np.ones(1000), np.zeros(1000)
+    moment = float(np.mean(rng.pareto(1.5, 10**6) ** 1.3))
+    held = 0
+    for _ in range(60):
+        found = bounded_mean(rng.pareto(1.5, 1000), one, none, moment, 0.3, 0.05)
+        held += found.low < 2.0 < found.high
+    assert held >= 57
+
+
+# ---- terms
+
+
+def test_plain_terms_are_the_textbook() -> None:
+    log = make_log()
+    shares = {"mail": 0.6, "wait": 0.4}
+    target = np.where(log["action"] == "call", 0.0, np.where(log["action"] == "mail", 0.6, 0.4))
+    weights = target / log["pscore"]
+    ips = hb.evaluate(log, shares, **TOLD, estimator="ips", mean="mean")
+    snips = hb.evaluate(log, shares, **TOLD, estimator="snips", mean="mean")
+    assert ips.value == pytest.approx(np.mean(weights * log["reward"]))
+    assert snips.value == pytest.approx(np.sum(weights * log["reward"]) / weights.sum())
+    assert ips.weights.effective == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
+
+
+def test_a_doubly_robust_estimate_varies_less_and_means_the_same() -> None:
+    found: dict[str, list[float]] = {"ips": [], "dr": []}
+    for seed in range(12):
+        for name, values in found.items():
+            made = hb.evaluate(
+                make_log(800, seed, 30.0), call_if_possible, **TOLD, estimator=name, mean="mean"
+            )
+            values.append(made.value)
+    truth = 0.7 * 2.0 + 0.3 * 1.0
+    assert np.std(found["dr"]) < np.std(found["ips"])
+    assert np.mean(found["dr"]) == pytest.approx(truth, abs=0.1)
+
+
+def test_the_model_has_not_seen_the_row_it_judges() -> None:
+    log = make_log(400)
+    before = hb.evaluate(log, call_if_possible, **TOLD)
+    row = int(np.flatnonzero(log["action"] == "wait")[0])  # never chosen: it can only teach
+    expected = before.terms[row]
+    log["reward"][row] += 1000.0
+    after = hb.evaluate(log, call_if_possible, **TOLD)
+    assert after.terms[row] == expected
+    assert not np.array_equal(after.terms, before.terms)
+
+
+def test_self_normalised_terms_do_not_mind_a_constant_in_the_weights() -> None:
+    rng = np.random.default_rng(6)
+    weights, rewards, none = rng.exponential(1.0, 500), rng.standard_t(2, 500), np.zeros(500)
+    one = normalise(Terms(none, weights, rewards, none), "clipped", 0.05).total
+    two = normalise(Terms(none, 3.0 * weights, rewards, none), "clipped", 0.05).total
+    assert one == pytest.approx(two)
+
+
+# ---- logs and policies in all their words
+
+
+def test_a_policy_may_come_as_function_column_shares_or_array() -> None:
+    log = make_log()
+    chosen = np.array([call_if_possible({"offers": o.split("|")}) for o in log["there"]])
+    array = (chosen[:, None] == np.array(OFFERS)).astype(float)
+    one = hb.evaluate(log, call_if_possible, **TOLD)
+    for other in (array, lambda row: {call_if_possible(row): 1.0}):
+        assert hb.evaluate(log, other, **TOLD).to_dict() == one.to_dict()
+    assert hb.evaluate(log | {"rule": chosen}, "rule", **TOLD).to_dict() == one.to_dict()
+    shares = hb.evaluate(log, {"call": 2.0, "mail": 1e-9}, **TOLD)
+    assert shares.value == pytest.approx(one.value)
+
+
+def test_a_policy_part_learns_the_other_rows_and_is_judged_on_these() -> None:
+    log = make_log(1200)
+    policy = hb.linucb(dim=9, radius=0.1, filter=hb.filters.AdaptiveClip())
+    found = hb.evaluate(log, policy, **TOLD)
+    assert found.value > hb.evaluate(log, {"mail": 1.0}, **TOLD).high
+    assert found.weights.overlap < 0.5
+
+
+def test_open_bandit_pipelines_dictionary_is_the_same_log() -> None:
+    log = make_log()
+    places = np.array([OFFERS.index(name) for name in log["action"]])
+    feedback = {
+        "n_rounds": 1500,
+        "n_actions": 3,
+        "context": np.column_stack([log["age"], log["visits"]]),
+        "action": places,
+        "reward": log["reward"],
+        "pscore": log["pscore"],
+        "position": None,
+    }
+    shares = np.tile([0.0, 0.5, 0.5], (1500, 1))
+    one = hb.evaluate(log, {"mail": 0.5, "wait": 0.5}, ["age", "visits"])
+    two = hb.evaluate(feedback, shares[:, :, None])
+    assert one.value == two.value
+
+
+def test_a_uniform_log_with_offers_that_come_and_go() -> None:
+    rng = np.random.default_rng(7)
+    lists = [["a", "b"] if on else ["a", "b", "c", "d"] for on in rng.random(300) < 0.5]
+    log = {"action": [rng.choice(names) for names in lists], "reward": np.ones(300)}
+    found = hb.evaluate(
+        log | {"there": lists}, {"a": 1.0}, offers="there", propensity="uniform", estimator="ips"
+    )
+    taken = np.array(log["action"]) == "a"
+    sizes = np.array([len(names) for names in lists])
+    assert found.weights.mean == pytest.approx(np.mean(taken * sizes))
+    assert found.weights.smallest_propensity == 0.25
+
+
+def test_rows_that_are_left_out_are_counted() -> None:
+    log = make_log(100)
+    log["age"][3] = np.nan
+    with pytest.raises(hb.InvalidInput, match="'age' must have no missing values"):
+        hb.evaluate(log, {"mail": 1.0}, **TOLD)
+    found = hb.evaluate(log, {"mail": 1.0}, **TOLD, drop_missing=True)
+    assert found.weights.rows == 99
+    assert "1 rows with a missing value were left out" in str(found)
+
+
+# ---- doubts
+
+
+def test_doubts_name_what_is_wrong() -> None:
+    log = make_log(2000)
+    assert hb.evaluate(log, {"mail": 1.0}, **TOLD).doubts == []
+    wrong = log | {"pscore": log["pscore"] / 2.0}
+    assert "weights have mean 2" in str(hb.evaluate(wrong, {"mail": 1.0}, **TOLD))
+    rare = hb.evaluate(make_log(300), {"wait": 1.0}, **TOLD)
+    assert "300 rows are worth" in str(rare)
+    heavy = make_log(2000, noise=1.1)
+    assert "no variance is in sight" in str(hb.evaluate(heavy, {"mail": 1.0}, **TOLD))
+    known = hb.evaluate(heavy, {"mail": 1.0}, **TOLD, moment=50.0, epsilon=0.05)
+    assert "no variance" not in str(known)
+    assert known.high - known.low > 0.0
+
+
+def test_ten_rows_that_carry_everything_are_seen() -> None:
+    log = make_log(2000)
+    log["reward"][:10] = 1e5
+    assert "10 of 2000 rows carry" in str(hb.evaluate(log, {"mail": 0.9, "call": 0.1}, **TOLD))
+
+
+@pytest.mark.parametrize(
+    ("change", "policy", "told", "words"),
+    [
+        ({}, {"mail": 1.0}, {"propensity": "p"}, "propensity='uniform'"),
+        ({"pscore": np.zeros(50)}, {"mail": 1.0}, {}, r"propensity must lie in \(0, 1\], got 0"),
+        ({}, {"fax": 1.0}, {}, "must name actions of the log.*got 'fax'"),
+        ({}, lambda row: "call", {}, "policy must choose what is on offer, got 'call' in row"),
+        ({}, np.ones((50, 3)), {}, "add up to one"),
+        ({}, np.ones((50, 2)), {}, r"policy must have shape \(50, 3\)"),
+        ({}, hb.linucb(dim=4), {}, "policy must have dim 9"),
+        ({}, {"mail": 1.0}, {"model": hb.linucb(dim=4)}, "model must have dim 3"),
+        ({}, {"mail": 1.0}, {"estimator": "magic"}, "estimator must be one of dr, ips, snips"),
+        ({}, {"mail": 1.0}, {"mean": "mode"}, "mean must be one of clipped"),
+        ({}, {"mail": 1.0}, {"folds": 1}, "folds must be a whole number >= 2"),
+        ({}, {"mail": 1.0}, {"moment": -1.0}, "moment must be positive"),
+        ({}, {"call": 1.0}, {}, "must have a share for something on offer"),
+        ({"there": ["mail"] * 50}, {"mail": 1.0}, {}, "offers must hold the action taken"),
+        ({"there": [3] * 50}, {"mail": 1.0}, {}, "offers must hold lists of names"),
+        ({"action": [""] * 50}, {"mail": 1.0}, {}, "action must have no missing values"),
+        ({}, {"mail": 1.0}, {"features": "age"}, "features must be a list"),
+        ({}, "rule", {}, "policy must be one of the columns"),
+    ],
+)
+def test_refusals_name_the_argument(change, policy, told, words) -> None:
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.evaluate(make_log(50) | change, policy, **(TOLD | told))
+
+
+def test_too_few_rows_are_refused() -> None:
+    with pytest.raises(hb.InvalidInput, match="log must have at least 20 rows, got 10"):
+        hb.evaluate(make_log(10), {"mail": 1.0}, **TOLD)
+
+
+# ---- the command, and the picture
+
+
+def test_the_command_prints_what_the_function_finds(tmp_path) -> None:
+    from heavybandits.cli.app import cli
+
+    log = make_log(300)
+    path = tmp_path / "log.csv"
+    lines = [",".join(map(str, row)) for row in zip(*log.values(), strict=True)]
+    path.write_text("\n".join([",".join(log), *lines]))
+
+    def run(*words: Any) -> Any:
+        return CliRunner().invoke(cli, ["evaluate", str(path), *map(str, words)])
+
+    told = ["--features", "age,visits", "--offers", "there"]
+    one = run("--shares", "mail=1", *told, "--plot", tmp_path / "value.png", "--json")
+    assert one.exit_code == 0, one.output
+    found = hb.evaluate(log, {"mail": 1.0}, **TOLD)
+    assert json.loads(one.stdout)["value"] == pytest.approx(found.value)
+    assert (tmp_path / "value.png").stat().st_size > 10_000
+    assert "rows worth" in run("--choices", "action", *told).stdout
+    for words in (["--shares", "mail"], [], ["--shares", "mail=1", "--choices", "action"]):
+        assert run(*words).exit_code == 2
+
+
+def test_diagnostics_of_a_log_that_agrees_with_the_policy_are_those_of_its_rows() -> None:
+    class Log:
+        dropped, propensities, rewards = 0, np.ones(100), np.ones(100)
+
+    none, one = np.zeros(100), np.ones(100)
+    made = describe_weights(Log, Terms(none, one, one, none))
+    assert (made.effective, made.overlap, made.mean, made.largest) == (100.0, 1.0, 1.0, 1.0)
+    assert made.top_share == pytest.approx(0.1)
