@@ -39,7 +39,7 @@ def state_written(policy: Policy) -> tuple[str, ...] | None:
 
 def state_sound(policy: Policy, state: RandomisedState) -> bool:
     """Whether what a state file says can be, of the draws and of the parts inside."""
-    pairs = [(policy, state.inner)]
+    pairs: list[tuple[Any, Any]] = [(policy, state.inner)]
     for part, memory in (("estimator", "estimate"), ("filter", "memory")):
         pairs.append((getattr(policy, part, None), getattr(state.inner, memory, None)))
     likely = bool(0.0 < state.propensity[0] <= 1.0)

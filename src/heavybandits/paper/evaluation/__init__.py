@@ -5,8 +5,7 @@ from typing import Any
 
 from ...engine.sources import digest
 from ...support.tables import Row
-from ...sweep import Cell
-from ...sweep.simulation import code_of
+from ...sweeping import Cell
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
@@ -37,7 +36,7 @@ def make_group(given: dict[str, Any], law: str, rows: int) -> tuple[Row, list[Ce
                 "runs_to": min(first + CHUNK, runs),
                 "seed": given["seed"],
             },
-            code=code_of(CELL) + digest({evaluation_cell.__module__}),
+            code=digest({evaluation_cell.__module__}),
             label=f"evaluation, {law}, {rows} rows",
             weight=float(rows),
         )
