@@ -354,3 +354,10 @@ def test_what_fails_in_the_work_leaves_with_1(error, words, monkeypatch):
 
     monkeypatch.setattr("heavybandits.cli.simulate.run_simulation", fail)
     assert words in invoke("simulate", "CRTM", code=1).stderr
+
+
+def test_simulate_passes_the_device_on(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    command = ("simulate", "CRTM", "--horizon", 20, "--repetitions", 2, "--device", "cuda")
+    said = invoke(*command, code=1).output
+    assert 'pip install "heavybandits[gpu]"' in said
