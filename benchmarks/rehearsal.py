@@ -1,0 +1,45 @@
+"""What it costs that a part of one's own first plays uncompiled: python benchmarks/rehearsal.py"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+import heavybandits as hb
+from heavybandits.engine.compiling import rehearse_once
+from heavybandits.engine.kernels import play_kernel
+from heavybandits.engine.loop import Unobserved, make_episode, make_trace
+from heavybandits.engine.rehearsing import first_plays
+from heavybandits.parts import Floats, Memory, make_memory
+
+SIZES = ((4, 5), (10, 20), (78, 6), (100, 1000))
+
+
+class Cut(NamedTuple):
+    """A filter as somebody else would write it."""
+
+    level: float
+    plays: int = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        return min(rewards[0], self.level)
+
+
+def seconds(dim: int, size: int) -> tuple[int, float]:
+    """Plays rehearsed, and the CPU seconds they take."""
+    policy, arms = hb.linucb(dim=dim, radius=1.0, filter=Cut(1.0)), hb.arms.Fresh(size, dim)
+    plays = first_plays(policy, arms)
+    world = (policy, policy.init(), arms, hb.links.Identity(), np.ones(dim), arms.view())
+    rewards, trace = np.sin(np.arange(float(plays))), make_trace(np.array([plays]))
+    started = time.process_time()
+    rehearse_once(play_kernel, *world, np.uint64(0), rewards, make_episode(1), trace, Unobserved())
+    return plays, time.process_time() - started
+
+
+if __name__ == "__main__":
+    for dim, size in SIZES:
+        plays, taken = seconds(dim, size)
+        print(f"d = {dim}, K = {size}: {plays} plays, {taken:.3f} s")
