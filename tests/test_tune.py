@@ -87,6 +87,7 @@ def test_a_policy_may_be_made_for_its_problem():
         ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a constant, got 3.0"),
         ({"policies": {1: crtm, "1": crtm}}, "policies must differ in name"),
         ({"seed": -1}, "seed must be"),
+        ({"horizon": 1e3}, "horizon must be a whole number"),
         ({"backend": "slurm"}, "backend must be one of"),
     ],
 )

@@ -17,7 +17,7 @@ from ..support.statistics import Array
 from ..support.validation import whole
 from .backends import check_backend
 from .calls import Compute
-from .search import TUNING_SEEDS, check_grid, search
+from .search import TUNING_SEEDS, check_grid, choose, search
 from .sweeps import Point, Size, Workplace, check_names, play_all, point_cells
 from .tuned import Key, Tuning
 
@@ -71,6 +71,7 @@ def tune(
     (True, ['CRTM'])
     """
     start, seed = check_grid(constants, within), whole("seed", seed, least=0)
+    horizon = whole("horizon", horizon)
     check_backend(backend, jobs, address)
     places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
     makers = check_names("policies", policies, "policy")
@@ -78,11 +79,9 @@ def tune(
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
     plays = make_checkpoints(horizon, checkpoints).tolist()
     curves = search_points(places, makers, size, start, within, compute)
-    best = Tuning(curves, {}, None, within).choices
+    best = {key: choose(curve).constant for key, curve in curves.items()}
     points = [
-        make_point(place, name, problem, maker, best[place, name].constant)
-        if (place, name) in best
-        else make_point(place, name, problem, maker)
+        make_point(place, name, problem, maker, best.get((place, name)))
         for place, problem in places.items()
         for name, maker in makers.items()
     ]
