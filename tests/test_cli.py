@@ -120,15 +120,36 @@ def test_simulate_says_which_policies_are_no_better_than_random_play():
     assert float(means["LinUCB"]) < 0.5 * float(means["random play"].replace(",", ""))
 
 
-def test_tune_publishes_the_whole_grid():
-    options = ("--horizon", 300, "--repetitions", 2, "--constants", 3, "--quiet")
-    (row,) = json.loads(invoke("tune", "CRTM", *options, "--json").stdout)
+TINY = ("--horizon", 300, "--repetitions", 2, "--tuning-repetitions", 2, "--quiet")
+
+
+def test_tune_publishes_the_whole_grid_and_says_where_the_best_lies(tmp_path):
+    options = (*TINY, "--constants", 3, "--within", 1e-6, 1)
+    row, random = json.loads(invoke("tune", "CRTM", *options, "--json").stdout)
     constants = {name: row[name] for name in row if name.startswith("c = ")}
-    assert set(constants) == {"c = 0.0001", "c = 0.01", "c = 1"}
-    assert constants[f"c = {row['best c']:g}"] == min(constants.values()) == row["regret"]
-    found, grid = invoke("tune", "CRTM", *options).stdout.split("\n\n")
+    assert {"c = 0.0001", "c = 0.01", "c = 1"} <= set(constants) <= {"c = 1e-06", *constants}
+    assert constants[f"c = {row['constant']:g}"] == min(constants.values()) == row["tuning"]
+    assert row["at"] != ""
+    assert (random["policy"], random["at"], random["constant"]) == (
+        "random play",
+        "not tuned",
+        None,
+    )
+    plot = tmp_path / "curves.pdf"
+    found, grid = invoke("tune", "CRTM", *options, "--plot", plot).stdout.split("\n\n")
     assert found.splitlines()[1].split()[0] == "CRTM"
-    assert [line.split()[0] for line in grid.splitlines()] == ["c", "0.0001", "0.01", "1"]
+    assert [line.split()[0] for line in grid.splitlines()][1] == "c"
+    assert plot.read_bytes().startswith(b"%PDF")
+
+
+def test_tune_takes_any_argument_of_the_constructor():
+    options = (*TINY, "--constants", 2, "--within", 1e-4, 1, "--argument")
+    assert (
+        "argument of crtm must be one of dim, horizon"
+        in invoke("tune", "CRTM", *options, "x", code=2).stderr
+    )
+    (row, _) = json.loads(invoke("tune", "CRTM", *options, "norm", "--json").stdout)
+    assert row["c = 1"] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -256,7 +277,10 @@ NASTY_PLACES = ["", " ", "x", ".", "\u00e9.png", "x" * 300]
 NASTY_PLACES += ["/dev/null", "/dev/null/x.png", "--json"]
 BASES = {
     "simulate": ("CRTM", "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--dim", 2, "--quiet"),
-    "tune": ("CRTM", "--constants", 2, "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--quiet"),
+    "tune": (
+        *("CRTM", "--constants", 2, "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--quiet"),
+        *("--tuning-repetitions", 2, "--within", 1e-4, 1),
+    ),
     "bounds": ("--horizon", 2000),
     "diagnose": ("{folder}/orders.csv", "--reward", "y"),
     "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),

@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,18 @@ DOCS = Path(__file__).parents[1] / "docs"
 README, SOURCE = DOCS.parent / "README.md", DOCS.parent / "src" / "heavybandits"
 PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(
+    r"^```\{code-block\} python\n:caption: (\S+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+# Pages whose sizes are variables of the environment: small, and uncompiled.
+SMALL = {
+    "idea_to_figure": {
+        "HORIZON": "30",
+        "REPETITIONS": "2",
+        "TUNING": "2",
+        "NUMBA_DISABLE_JIT": "1",
+    }
+}
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
@@ -26,8 +39,14 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """In order, in one namespace a page, in an empty folder."""
+    """In order, in one namespace a page, in a folder that holds the files of the page alone."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, value in SMALL.get(page.stem, {}).items():
+        monkeypatch.setenv(name, value)
+    for name, code in FILE.findall(page.read_text()):
+        Path(name).write_text(code)
+        monkeypatch.delitem(sys.modules, Path(name).stem, raising=False)
     namespace: dict[str, Any] = {"__name__": f"docs_{page.stem}"}
     for line, code in blocks(page):
         exec(compile("\n" * line + code, str(page), "exec"), namespace)  # lines as on the page

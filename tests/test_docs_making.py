@@ -15,6 +15,7 @@ import formulas
 import gallery
 import heavybandits as hb
 import pictures
+import verdicts
 
 DOCS = Path(__file__).parents[1] / "docs"
 FAMILIES = (hb.links, hb.noises, hb.arms, hb.filters, hb.estimators, hb.radii, hb.policies)
@@ -246,3 +247,21 @@ def test_the_check_of_the_site_lets_good_links_pass(tmp_path):
 
 def test_an_empty_site_is_a_problem(tmp_path):
     assert check_site.check_site(tmp_path) == [f"{tmp_path} has no pages"]
+
+
+def test_the_verdicts_of_a_report_become_the_tables_of_the_readme(tmp_path):
+    from heavybandits.support.tables import to_csv
+
+    (tmp_path / "tables").mkdir()
+    common = {"claim": "A is best", "quantity": "regret: best", "low": -2.0, "high": 9.0}
+    common |= {"outcome": "undecided"}
+    noise = "(a) Student's t, 3 degrees of freedom"
+    rows = [
+        common | {"reading": f"{noise}; one", "measured": -21800.4, "note": ""},
+        common | {"reading": f"{noise}; two", "measured": 1.4142, "note": "GLOC (flat)"},
+        common | {"reading": "another experiment", "measured": 0.0, "note": ""},
+    ]
+    (tmp_path / "tables" / "verdicts.csv").write_text(to_csv(rows))
+    text = verdicts.table(verdicts.verdict_rows(tmp_path), ["one", "two"])
+    assert "| (a) A is best | undecided: -21 800 (-2 to 9) | undecided: 1.41 (-2 to 9) †1 |" in text
+    assert text.rstrip().endswith("†1 GLOC (flat)")

@@ -25,11 +25,12 @@ from heavybandits.paper.table2 import analysis as table2
 from heavybandits.paper.table2.settings import PAPER as SECONDS
 from heavybandits.paper.table2.settings import STAND_INS
 from heavybandits.paper.tails import analysis as tails
-from heavybandits.paper.tuning import at_edge, best_constant, grid
+from heavybandits.paper.tuning import choices, curve_of
 from heavybandits.reporting.outputs import judge
 from heavybandits.support import statistics as st
 from heavybandits.support.statistics import Estimate
 from heavybandits.support.tables import escape_latex, to_csv, to_latex
+from heavybandits.sweeping.search import choose, grid, grown, search
 from heavybandits.sweeping.simulation import simulation_cells
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
@@ -156,13 +157,55 @@ def test_the_grid_is_the_papers():
     assert np.allclose(np.diff(np.log10(grid(9))), 0.5, atol=1e-3)
 
 
-def test_the_width_of_the_smallest_mean_is_chosen():
+def test_the_constant_of_the_smallest_mean_is_chosen():
     rows = [
-        {"constant": c, "regret": r} for c, r in ((0.1, 1.0), (0.1, 9.0), (1.0, 4.0), (1.0, 5.0))
+        {"constant": c, "regret": r, "algorithm": "A"}
+        for c, r in ((0.1, 1.0), (0.1, 9.0), (1.0, 4.0), (1.0, 5.0), (10.0, 9.0))
     ]
-    assert best_constant(rows) == 1.0
-    assert at_edge(1.0, [0.1, 1.0]) == "upper end"
-    assert at_edge(0.5, [0.1, 0.5, 1.0]) == ""
+    assert choose(curve_of(rows)) == (1.0, "inside", 4.5)
+    assert choices(rows[:4], "algorithm")[("A",)].at == "upper end"
+
+
+@pytest.mark.parametrize(
+    ("means", "at"),
+    [
+        ((9.0, 1.0, 5.0), "inside"),
+        ((1.0, 5.0, 9.0), "lower end"),
+        ((1.0, 1.001, 9.0), "flat below"),
+        ((9.0, 5.0, 1.0), "upper end"),
+        ((9.0, 1.0, 1.0), "flat above"),
+        ((5.0, 5.02, 5.0), "flat"),
+        ((5.0, 9.0, 5.0), "lower end and upper end"),
+        ((0.0, 0.0), "flat"),
+    ],
+)
+def test_a_choice_says_where_on_its_curve_it_lies(means, at):
+    found = choose({10.0**i: np.array([mean, mean]) for i, mean in enumerate(means)})
+    assert (found.at, found.inside) == (at, at == "inside")
+
+
+def test_the_grid_grows_by_its_ratio_until_the_optimum_of_everybody_is_inside():
+    tried: list[tuple[str, str, float]] = []
+
+    def evaluate(points):
+        tried.extend(points)
+        best = {"low": 1e-5, "mid": 1e-2, "flat": None, "far": 1e9}
+        return [
+            np.array([7.0 if best[m] is None else abs(math.log10(c / best[m])) + 1.0])
+            for _, m, c in points
+        ]
+
+    found = search(
+        evaluate, {"a": ["low", "mid"], "b": ["mid"], "c": ["far"]}, grid(3), (1e-6, 1e3)
+    )
+    assert sorted(found["a", "low"]) == sorted(found["a", "mid"]) == [1e-6, 1e-4, 1e-2, 1.0]
+    assert sorted(found["b", "mid"]) == [1e-4, 1e-2, 1.0]
+    assert choose(found["c", "far"])[:2] == (100.0, "upper end")
+    assert len(tried) == len(set(tried)) == 8 + 3 + 4
+    flat = search(evaluate, {"d": ["flat"]}, grid(3), (1e-6, 1e3))["d", "flat"]
+    assert choose(flat).at == "flat"
+    assert (min(flat), max(flat)) == (1e-6, 100.0)
+    assert grown([flat], 100.0, (min(flat), max(flat))) == []
 
 
 @pytest.mark.parametrize(
@@ -203,6 +246,22 @@ def regret_rows(means, noise="t3", deviation=1.0):
         for r in range(10)
         for play in (5 * 10**5, 10**6)
     ]
+
+
+def test_a_verdict_that_rests_on_an_edge_or_a_flat_curve_says_so():
+    tuning = [
+        {"phase": "tuning", "reading": PRIMARY, "noise": "t3", "algorithm": name, "play": 10**6}
+        | {"constant": c, "regret": 3.0 if name == "GLOC" else c + 0.1 / c}
+        for name in ALGORITHMS
+        for c in (0.1, 0.3, 1.0)
+    ]
+    rows = regret_rows(dict(zip(ALGORITHMS, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True)))
+    notes = {v.claim: v.note for v in figure1.verdicts([*tuning, *rows])}
+    assert notes["CRMM outperforms the other four"] == "not inside the grid: GLOC (flat)"
+    table = figure1.regret_table([*tuning, *rows]).rows
+    assert {row["algorithm"]: row["c at"] for row in table}["CRTM"] == "inside"
+    (panel,) = figure1.constant_figure([*tuning, *rows]).views[0].panels
+    assert panel.title.endswith("not inside the grid: GLOC (flat)")
 
 
 def outcomes(verdicts):

@@ -57,7 +57,8 @@ def is_module(name: str) -> bool:
 
 
 def python_of(page: Path) -> str:
-    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    block = r"^```(?:python|\{code-block\} python\n:caption: \S+)\n(.*?)^```$"
+    blocks = re.findall(block, page.read_text(), re.DOTALL | re.MULTILINE)
     return "\n".join(blocks)
 
 

@@ -52,7 +52,7 @@ def row(monkeypatch):
 def test_a_planted_row_is_on_the_command_line():
     rows = run("simulate", "pLANTED", *SMALL, "--constant", "0.5")
     assert [row["policy"] for row in rows] == ["Planted", "random play"]
-    assert run("tune", "planted", *SMALL, "--constants", "2")[0]["algorithm"] == "Planted"
+    assert run("tune", "planted", *SMALL, "--constants", "2")[0]["policy"] == "Planted"
     assert "Planted" in CliRunner().invoke(cli, ["simulate", "--help"]).stdout
 
 
@@ -88,7 +88,8 @@ def test_an_algorithm_is_built_from_its_row(name):
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_tuned_argument_changes_the_policy(name):
-    known = {"dim": 3, "horizon": 50, "arms": 4, "raw_moment": 1.0, "central_moment": 1.0}
+    known: dict[str, Any] = {"dim": 3, "horizon": 50, "arms": 4}
+    known |= {"raw_moment": 1.0, "central_moment": 1.0}
     row = CATALOGUE[name]
     same = repr(row.build(**known)) == repr(row.build(0.01, **known))
     assert same == (name == "random play")

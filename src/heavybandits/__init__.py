@@ -25,6 +25,8 @@ from .support.errors import (
 )
 from .support.version import __version__ as __version__
 from .sweeping.sweeps import sweep
+from .sweeping.tuned import Tuning
+from .sweeping.tuning import tune
 
 __all__ = [
     "CATALOGUE",
@@ -42,6 +44,7 @@ __all__ = [
     "StateError",
     "SweepError",
     "Ticket",
+    "Tuning",
     "algorithms",
     "arms",
     "check_policy",
@@ -60,5 +63,6 @@ __all__ = [
     "simulate",
     "sweep",
     "theory",
+    "tune",
 ]
 __all__ += algorithms.__all__

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..engine.contracts import Policy
 from ..policies import Uniform
+from ..support.errors import InvalidInput
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm
 from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
@@ -60,11 +61,13 @@ class Algorithm(NamedTuple):
         takes = inspect.signature(self.make).parameters
         return next((name for name in _TUNED if name in takes), None)
 
-    def build(self, constant: float | None = None, **known: Any) -> Policy:
+    def build(
+        self, constant: float | None = None, argument: str | None = None, **known: Any
+    ) -> Policy:
         """The policy, told what it takes of what is known; `constant` is for the tuned argument.
 
-        Of `raw_moment` and `central_moment` it gets the one that its theorem is about, or the root
-        of the latter.
+        That is `tuning`, or any other `argument` of the function. Of `raw_moment` and
+        `central_moment` it gets the one that its theorem is about, or the root of the latter.
 
         >>> CATALOGUE["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
         317
@@ -74,8 +77,15 @@ class Algorithm(NamedTuple):
             told["spread"] = known["central_moment"] ** (1.0 / (1.0 + known.get("epsilon", 1.0)))
         elif self.moment:
             told["moment"] = known[f"{self.moment}_moment"]
-        if self.tuning and constant is not None:
-            told[self.tuning] = constant
+        takes = inspect.signature(self.make).parameters
+        if argument is not None and argument not in takes:
+            names = ", ".join(takes)
+            raise InvalidInput(
+                f"argument of {self.make.__name__} must be one of {names}, got {argument!r}"
+            )
+        tuned = argument or self.tuning
+        if tuned and constant is not None:
+            told[tuned] = constant
         return tell(self.make, told)
 
 

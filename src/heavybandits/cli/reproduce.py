@@ -114,25 +114,32 @@ def conclude(
 
 
 def verdict_text(verdicts: Sequence[Verdict]) -> str:
-    """The verdicts as a table for a terminal: the claim with its reading and its quantity.
+    """The verdicts as a table for a terminal: the claim, its reading, its quantity and its note.
 
-    >>> verdict = Verdict("A is best", "fixed arms", "margin", 5.0, (2.0, 9.0), "holds")
+    >>> verdict = Verdict("A is best", "fixed arms", "margin", 5.0, (2.0, 9.0), "holds", "B (flat)")
     >>> print(verdict_text([verdict]))
     outcome  measured  95% interval  claim, reading, quantity
     holds           5  [2, 9]        A is best
                                      fixed arms
                                      margin
+                                     note: B (flat)
     """
     rows: list[dict[str, object]] = [
         {
             "outcome": verdict.outcome,
             "measured": verdict.measured,
             "95% interval": f"[{shown(verdict.interval[0])}, {shown(verdict.interval[1])}]",
-            "claim, reading, quantity": f"{verdict.claim}\n{verdict.reading}\n{verdict.quantity}",
+            "claim, reading, quantity": "\n".join(told(verdict)),
         }
         for verdict in verdicts
     ]
     return to_text(rows)
+
+
+def told(verdict: Verdict) -> list[str]:
+    """All that is said of a verdict, line by line."""
+    note = [f"note: {verdict.note}"] if verdict.note else []
+    return [verdict.claim, verdict.reading, verdict.quantity, *note]
 
 
 def print_failures(runs: Sequence[Run]) -> None:

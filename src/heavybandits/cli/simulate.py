@@ -7,14 +7,18 @@ from typing import Any
 import click
 
 from ..algorithms.catalogue import CATALOGUE
-from ..paper.roster import RANDOM, make_policy, setting
-from ..paper.tuning import at_edge, grid
+from ..paper.roster import RANDOM, Setting, make_policy, setting
+from ..simulation.problem import Problem
 from ..simulation.results import Result
 from ..simulation.run import simulate as run_simulation
 from ..support.tables import to_text
-from .parameters import PICTURES, TABLES, NewFile, Number, OneOf
+from ..sweeping.search import mean_losses
+from ..sweeping.tuned import Tuning
+from ..sweeping.tuning import tune as run_tuning
+from .parameters import PICTURES, REPETITIONS, TABLES, NewFile, Number, OneOf
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 
+TUNED = ("policy", "constant", "at", "tuning", "mean", "standard_error", "median")
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
 
 
@@ -31,11 +35,17 @@ ALGORITHMS = click.argument(
 )
 
 
+def known_of(problem: Problem, options: dict[str, Any]) -> Setting:
+    """What the algorithms are told of the problem of the options."""
+    noise = options["noise"]
+    sizes = (options["dim"], options["horizon"], finite_moment(noise), problem.link)
+    return setting(noise, *sizes, options["arms"])
+
+
 def run(names: tuple[str, ...], constant: float | None, options: dict[str, Any]) -> Result:
     """Simulate the named algorithms at one constant on the problem of the options."""
-    problem, noise = make_problem(options), options["noise"]
-    sizes = (options["dim"], options["horizon"], finite_moment(noise), problem.link)
-    known = setting(noise, *sizes, options["arms"])
+    problem = make_problem(options)
+    known = known_of(problem, options)
     return run_simulation(
         {name: make_policy(name, known, constant) for name in names},
         problem,
@@ -110,27 +120,74 @@ def simulate(
     type=Number(2, 1000),
     default=9,
     show_default=True,
-    help="Log-spaced constants in [1e-4, 1].",
+    help="Log-spaced constants in [1e-4, 1] to begin with.",
 )
-def tune(algorithms: tuple[str, ...], constants: int, as_json: bool, **options: Any) -> None:
-    """Search the constant c of ALGORITHMS: mean final regret at every point of the grid.
+@click.option(
+    "--within",
+    type=Number(1e-12, 1e12),
+    nargs=2,
+    default=(1e-6, 1e4),
+    show_default=True,
+    help="Where the grid may grow; 1e-4 1 keeps it as it is.",
+)
+@click.option(
+    "--tuning-repetitions",
+    type=REPETITIONS,
+    default=10,
+    show_default=True,
+    help="Runs at each constant, on seeds of their own.",
+)
+@click.option("--argument", help="What the constant is for [the radius or its scale].")
+@click.option("--plot", type=NewFile(PICTURES), help="Draw the curves to this file.")
+def tune(
+    algorithms: tuple[str, ...],
+    argument: str | None,
+    plot: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Search the constant c of ALGORITHMS on tuning seeds, and report it on others.
 
-    Report a tuned algorithm on another --seed than it was tuned on.
+    All try the same constants. The grid grows by its ratio until every optimum lies inside; one
+    that does not is said to be flat, or to lie at an end. Random play is shown beside them.
 
     \b
-    heavybandits tune CRTM OL2M GLOC --low -1 --seed 1
+    heavybandits tune CRTM OL2M GLOC --low -1
+    heavybandits tune LinUCB CRTM --link identity --low -1 --plot constants.pdf
+    heavybandits tune CRTM --argument delta --within 1e-6 0.5 --constants 3
     """
-    points, names = grid(constants), dict.fromkeys(algorithms)
-    results = {c: run(tuple(names), c, options) for c in points}
-    means = {n: {c: float(r.final(n).mean()) for c, r in results.items()} for n in names}
-    best = {name: min(found, key=found.__getitem__) for name, found in means.items()}
-    rows = [
-        {"algorithm": name, "best c": c, "at": at_edge(c, points), "regret": means[name][c]}
-        for name, c in best.items()
-    ]
+    found = run_tune(algorithms, argument, options)
+    if plot is not None:
+        found.plot(plot)
+    means = {name: mean_losses(curve) for (_, name), curve in found.curves.items()}
+    rows = [row | _columns(means.get(row["policy"], {})) for row in found.summary()]
     if as_json:
-        grids = ({f"c = {c:g}": mean for c, mean in found.items()} for found in means.values())
-        print_json([row | columns for row, columns in zip(rows, grids, strict=True)])
+        print_json(rows)
         return
-    table: list[dict[str, Any]] = [{"c": c} | {n: means[n][c] for n in names} for c in points]
-    click.echo(f"{to_text(rows)}\n\n{to_text(table)}")
+    grid = sorted({c for curve in means.values() for c in curve})
+    table: list[dict[str, Any]] = [{"c": c} | {n: means[n][c] for n in means} for c in grid]
+    click.echo(f"{to_text(rows, TUNED)}\n\nMean regret on the tuning seeds:\n{to_text(table)}")
+
+
+def _columns(curve: dict[float, float]) -> dict[str, float]:
+    return {f"c = {constant:g}": mean for constant, mean in curve.items()}
+
+
+def run_tune(names: tuple[str, ...], argument: str | None, options: dict[str, Any]) -> Tuning:
+    """Tune the named algorithms on the problem of the options; random play goes along."""
+    problem = make_problem(options)
+    known = known_of(problem, options)
+
+    def maker(name: str) -> Any:
+        if argument is None and CATALOGUE[name].tuning is None:
+            return make_policy(name, known, None)
+        return lambda constant: make_policy(name, known, constant, argument=argument)
+
+    named = ("horizon", "repetitions", "tuning_repetitions", "seed", "jobs", "constants", "within")
+    return run_tuning(
+        {name: maker(name) for name in names if name != RANDOM}
+        | {RANDOM: make_policy(RANDOM, known, None)},
+        problem,
+        progress=False if options["quiet"] else None,
+        **{key: options[key] for key in named},
+    )

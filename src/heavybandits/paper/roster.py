@@ -55,13 +55,19 @@ def setting(
 
 
 def make_policy(
-    name: str, given: Setting, constant: float | None, projection: str = "exact"
+    name: str,
+    given: Setting,
+    constant: float | None,
+    projection: str = "exact",
+    argument: str | None = None,
 ) -> Policy:
     """The algorithm of this name; `projection` is that of OL2M, GLOC and their _mom versions.
+
+    `argument` is what the constant is for, if it is not what experiments tune.
 
     >>> from heavybandits.noises import StudentT
     >>> make_policy("CRMM", setting(StudentT(3.0), 10, 10**6), 0.01).plays
     317
     """
     algorithm, own = VARIANTS.get(name, (name, projection))
-    return CATALOGUE[algorithm].build(constant, **given._asdict(), projection=own)
+    return CATALOGUE[algorithm].build(constant, argument, **given._asdict(), projection=own)

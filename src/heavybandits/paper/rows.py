@@ -40,20 +40,25 @@ def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
     ]
 
 
-def collect_rows(
+def collect_groups(
     groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
-) -> list[Row]:
-    """Compute the cells of all groups at once, and unfold the results.
+) -> list[list[Row]]:
+    """Compute the cells of all groups at once, and unfold the results of each group.
 
     groups: the columns that name a group of cells, and the cells.
     """
     results = iter(compute([cell for _, cells in groups for cell in cells]))
     return [
-        row
+        [row for cell in cells for row in unfold(named, cell.settings, next(results))]
         for named, cells in groups
-        for cell in cells
-        for row in unfold(named, cell.settings, next(results))
     ]
+
+
+def collect_rows(
+    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
+) -> list[Row]:
+    """The rows of all groups, one after the other."""
+    return [row for rows in collect_groups(groups, compute, unfold) for row in rows]
 
 
 def final_rows(rows: Sequence[Row]) -> list[Row]:

@@ -179,11 +179,14 @@ def run_experiments(
 
 
 def metered(compute: Compute, run: Run) -> Compute:
-    """The same `compute`, adding up the CPU time of the cells."""
+    """The same `compute`, adding up the CPU time of the cells, of each of them once."""
+    seen: set[str] = set()
 
     def metered_compute(cells: Sequence[Any], alone: bool = False) -> list[Result]:
         results = compute(cells, alone=alone)
-        run.cpu_seconds += sum(float(np.sum(result["cpu_seconds"])) for result in results)
+        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in seen}
+        run.cpu_seconds += sum(float(np.sum(result["cpu_seconds"])) for result in new.values())
+        seen.update(new)
         return results
 
     return metered_compute

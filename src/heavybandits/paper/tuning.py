@@ -1,60 +1,70 @@
-"""The constant c: the same grid and budget for every algorithm, chosen on seeds of its own."""
+"""The search for constants (`sweeping.search`) over the cells of an experiment, as tidy rows."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..support.statistics import Array
 from ..support.tables import Row, grouped
+from ..sweeping import Cell
+from ..sweeping.search import Choice, choose, mean_losses, search
+from .rows import Compute, collect_groups
 
-TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+PAPER = (1e-4, 1.0)  # the range of the paper's grid
 
 
-def grid(size: int, low: float = 1e-4, high: float = 1.0) -> list[float]:
-    """`size` log-spaced constants, both ends included, rounded to four digits.
+def tune_rows(
+    make: Callable[..., tuple[Row, list[Cell]]],
+    members: Mapping[Any, Sequence[str]],
+    start: Sequence[float],
+    within: tuple[float, float],
+    compute: Compute,
+) -> tuple[list[Row], dict[tuple[str, ...], float]]:
+    """The rows of all tuning runs, and the best constant of every member of every place.
 
-    >>> grid(5)
-    [0.0001, 0.001, 0.01, 0.1, 1.0]
+    make: the cells of (*place, member, constant) and what names them. Members of one place share a
+    grid.
     """
-    return [float(f"{c:.4g}") for c in np.geomspace(low, high, size)]
+    rows: list[Row] = []
+
+    def evaluate(points: Sequence[tuple[Any, str, float]]) -> list[Array]:
+        groups = [make(*place, member, constant) for place, member, constant in points]
+        found = collect_groups(groups, compute)
+        rows.extend(row for mine in found for row in mine)
+        return [np.array([row["regret"] for row in mine]) for mine in found]
+
+    curves = search(evaluate, members, start, within)
+    return rows, {(*p, member): choose(curve).constant for (p, member), curve in curves.items()}
 
 
-def best_constant(rows: Iterable[Row]) -> float:
-    """The constant of the smallest mean final regret; the smaller one of equals.
+def curve_of(rows: Iterable[Row], loss: str = "regret", sign: float = 1.0) -> dict[float, Array]:
+    """The losses at every constant; `sign` is -1 if large values are good.
 
-    >>> best_constant([{"constant": c, "regret": abs(c - 0.1)} for c in (0.01, 0.1, 1.0)])
-    0.1
+    >>> curve_of([{"constant": c, "regret": abs(c - 0.1)} for c in (0.1, 1.0)])
+    {0.1: array([0.]), 1.0: array([0.9])}
     """
-    means = mean_regrets(rows)
-    return min(means, key=lambda c: means[c])
+    found = grouped(list(rows), "constant")
+    return {c: sign * np.array([row[loss] for row in mine]) for c, mine in found}
 
 
-def mean_regrets(rows: Iterable[Row]) -> dict[float, float]:
-    """The mean regret at every constant, the smallest constant first."""
-    found = sorted(grouped(list(rows), "constant"), key=lambda group: group[0])
-    return {c: float(np.mean([row["regret"] for row in mine])) for c, mine in found}
-
-
-def at_edge(constant: float, constants: Iterable[float]) -> str:
-    """Whether the chosen constant is an end of the grid, so that a wider grid might do better.
-
-    >>> at_edge(1.0, [0.1, 1.0])
-    'upper end'
-    """
-    ordered = sorted(constants)
-    if constant == ordered[-1]:
-        return "upper end"
-    return "lower end" if constant == ordered[0] else ""
+def choices(rows: Iterable[Row], *keys: str) -> dict[tuple[Any, ...], Choice]:
+    """The choice that tuning rows lead to, by these columns."""
+    return {tuple(key): choose(curve_of(mine)) for *key, mine in grouped(list(rows), *keys)}
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """The whole grid, one row for each value of the keys and one column per constant.
 
-    >>> grid_table([{"algorithm": "A", "constant": 0.1, "regret": 2.0}], ("algorithm",))
-    [{'algorithm': 'A', 'c = 0.1': 2.0}]
+    >>> rows = [{"algorithm": "A", "constant": c, "regret": c} for c in (0.1, 1.0)]
+    >>> grid_table(rows, ("algorithm",))
+    [{'algorithm': 'A', 'c at': 'lower end', 'c = 0.1': 0.1, 'c = 1': 1.0}]
     """
-    return [
-        dict(zip(keys, key, strict=True))
-        | {f"c = {c:g}": mean for c, mean in mean_regrets(mine).items()}
-        for *key, mine in grouped(list(rows), *keys)
-    ]
+    every = sorted({row["constant"] for row in rows})
+    table = []
+    for *key, mine in grouped(list(rows), *keys):
+        curve = curve_of(mine)
+        means = mean_losses(curve)
+        named = dict(zip(keys, key, strict=True)) | {"c at": choose(curve).at}
+        table.append(named | {f"c = {c:g}": means.get(c, np.nan) for c in every})
+    return table

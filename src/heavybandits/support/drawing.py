@@ -1,6 +1,7 @@
 """Figures as plain data, and matplotlib to draw them: the same bytes for the same data."""
 
 import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _STYLE = {"svg.hashsalt": "heavybandits", "svg.fonttype": "none", "font.size": 9}
 _PER_INCH = 13.0  # characters of the legend
+_TITLE = 60  # characters in a line above a panel
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
 
 
@@ -138,7 +140,8 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     """One set of axes."""
     from matplotlib.ticker import EngFormatter
 
-    axes.set_title(panel.title, fontsize=9.5)
+    lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
+    axes.set_title("\n".join(lines), fontsize=9.5)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.set_xscale(panel.x_scale)

@@ -9,19 +9,25 @@ from ..engine.identity import describe
 from ..support.errors import CellError, SweepError
 from .cells import Cell
 from .run import Outcome, run_cells
+from .search import Choice
 from .simulation import simulation_cells
 from .store import digest, read_cell
 from .sweeps import sweep
+from .tuned import Tuning
+from .tuning import tune
 
 __all__ = [
     "Cell",
     "CellError",
+    "Choice",
     "Outcome",
     "SweepError",
+    "Tuning",
     "describe",
     "digest",
     "read_cell",
     "run_cells",
     "simulation_cells",
     "sweep",
+    "tune",
 ]

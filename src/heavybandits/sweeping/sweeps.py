@@ -86,8 +86,10 @@ def sweep(
         return call_all(what, where, run)
     if horizon is None:
         raise InvalidInput("horizon must be given: how many plays a policy has")
-    size = Size(horizon, 10 if repetitions is None else repetitions, seed or 0)
-    plays = make_checkpoints(size.horizon, 100 if checkpoints is None else checkpoints)
+    horizon = whole("horizon", horizon)
+    seed = 0 if seed is None else seed
+    size = Size(horizon, 10 if repetitions is None else repetitions, seed)
+    plays = make_checkpoints(horizon, 100 if checkpoints is None else checkpoints)
     points = make_points(what, where)
     return play_all(points, size, plays.tolist(), run, isinstance(where, Mapping))
 
@@ -217,12 +219,12 @@ def play_all(
 
 def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
     """The cells of one policy on one problem."""
-    horizon = whole("horizon", size.horizon)
-    check_room(f"policies[{point.policy_name!r}]", point.policy, horizon // point.policy.plays)
+    decisions = size.horizon // point.policy.plays
+    check_room(f"policies[{point.policy_name!r}]", point.policy, decisions)
     return simulation_cells(
         point.policy,
         point.problem,
-        horizon=horizon,
+        horizon=size.horizon,
         repetitions=whole("repetitions", size.repetitions),
         seed=whole("seed", size.seed, least=0),
         checkpoints=checkpoints,

@@ -1,5 +1,6 @@
 """Figure 1 of the paper: the regret of six algorithms under two heavy-tailed noises."""
 
+import functools
 import math
 from itertools import product
 from typing import Any
@@ -8,10 +9,11 @@ from ...arms import Fixed, Frozen
 from ...simulation.problem import Problem
 from ...support.tables import Row
 from ...sweeping import Cell
+from ...sweeping.search import TUNING_SEEDS, grid
 from ...sweeping.simulation import simulation_cells
 from ..roster import LINK, RANDOM, make_policy, setting
 from ..rows import Compute, collect_rows
-from ..tuning import TUNING_SEEDS, best_constant, grid
+from ..tuning import PAPER, tune_rows
 from . import settings
 from .analysis import analyse
 
@@ -28,17 +30,23 @@ def make_problem(reading: str, noise: str) -> Problem:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
-    trios = list(product(given["readings"], given["noises"], given["algorithms"]))
-    grid_points = [(*trio, constant) for trio in trios for constant in grid(given["constants"])]
-    tuning = collect_rows([make_group(given, "tuning", *point) for point in grid_points], compute)
-    chosen = [(*trio, best_constant(row for row in tuning if _trio(row) == trio)) for trio in trios]
-    chosen += [(*pair, RANDOM, math.nan) for pair in product(given["readings"], given["noises"])]
+    start, make = grid(given["constants"]), functools.partial(make_group, given, "tuning")
+    pairs = list(product(given["readings"], given["noises"]))
+    tuning: list[Row] = []
+    best: dict[tuple[str, ...], float] = {}
+    for within, wanted in ((PAPER, False), (settings.WIDER, True)):
+        members = {pair: given["algorithms"] for pair in pairs if is_grown(pair[0]) == wanted}
+        rows, found = tune_rows(make, members, start, within, compute)
+        tuning, best = tuning + rows, best | found
+    chosen: list[Any] = [(*point, constant) for point, constant in best.items()]
+    chosen += [(*pair, RANDOM, math.nan) for pair in pairs]
     report = collect_rows([make_group(given, "report", *point) for point in chosen], compute)
     return tuning + report
 
 
-def _trio(row: Row) -> tuple[str, str, str]:
-    return row["reading"], row["noise"], row["algorithm"]
+def is_grown(reading: str) -> bool:
+    """Whether the grid of this reading may leave the paper's."""
+    return reading.endswith(settings.GROWN)
 
 
 def make_group(

@@ -9,8 +9,10 @@ import numpy as np
 from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Array, Estimate, bootstrap, difference, margin, summary
 from ...support.tables import Row, grouped, select, values
-from ..tuning import at_edge, grid_table
-from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM
+from ...sweeping.search import Choice, remark
+from ...sweeping.tuned import loss_series
+from ..tuning import choices, curve_of, grid_table
+from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
@@ -99,8 +101,10 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
     """The whole grid: final regret over the constant c, on the tuning seeds."""
     views: dict[str, list[Panel]] = {}
     for reading, noise, mine in split(rows, "tuning"):
-        series = [constant_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
-        panel = Panel(NOISES[noise][0], "constant c", "final regret", series, "log", "log")
+        found = {a: curve_of(select(mine, algorithm=a)) for a in values(mine, "algorithm")}
+        series = [loss_series(name, curve) for name, curve in found.items()]
+        title = f"{NOISES[noise][0]}\n{remark(tuned(rows, reading, noise))}".strip()
+        panel = Panel(title, "constant c", "final regret", series, "log", "log")
         views.setdefault(reading, []).append(panel)
     return Figure(
         "figure1_constants",
@@ -111,26 +115,23 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def constant_series(name: str, rows: Sequence[Row]) -> Series:
-    """Final regret of an algorithm over its constants."""
-    constants = sorted(values(rows, "constant"))
-    regrets = [np.array([row["regret"] for row in select(rows, constant=c)]) for c in constants]
-    means, lows, highs = ([float(f(r)) for r in regrets] for f in (np.mean, np.min, np.max))
-    return Series(name, constants, means, lows, highs)
+def tuned(rows: Sequence[Row], reading: str, noise: str) -> dict[str, Choice]:
+    """The constants that were chosen under one reading and noise, by algorithm."""
+    mine = select(rows, phase="tuning", reading=reading, noise=noise)
+    return {name: choice for (name,), choice in choices(mine, "algorithm").items()}
 
 
 def regret_table(rows: Sequence[Row]) -> Table:
     """Final regret of every algorithm, and its paired difference to CRTM."""
     table: list[dict[str, Any]] = []
-    tuning = select(rows, phase="tuning")
     for reading, noise, mine in split(rows):
-        ends = finals(mine)
+        ends, found = finals(mine), tuned(rows, reading, noise)
         for name, regret in ends.items():
             last = [row for row in select(mine, algorithm=name) if row["play"] == mine[-1]["play"]]
             constant = last[0]["constant"]
             table.append(
                 {"reading": reading, "noise": noise, "algorithm": name, "c": constant}
-                | {"c at": at_edge(constant, values(tuning, "constant"))}
+                | {"c at": found[name].at if name in found else ""}
                 | summary(regret)
                 | _difference(ends, name)
                 | {k: float(np.mean([r[k] for r in last])) for k in _COUNTS}
@@ -159,7 +160,8 @@ def published_grid(rows: Sequence[Row]) -> Table:
     return Table(
         "figure1_grid",
         "Figure 1: the whole tuning grid",
-        "Mean final regret on the tuning seeds for every constant; the smallest is the one chosen.",
+        "Mean final regret on the tuning seeds for every constant; the smallest is the one chosen, "
+        "and c at says where it lies.",
         grid_table(select(rows, phase="tuning"), ("reading", "noise", "algorithm")),
     )
 
@@ -169,12 +171,14 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     made: list[Verdict] = []
     for reading, noise, mine in split(rows):
         ends, where = finals(mine), f"{NOISES[noise][0]}; {reading}"
+        found = tuned(rows, reading, noise)
         made += [
             judge(
                 claim,
                 where,
                 "regret: best of the rest minus worst of these",
                 lead(ends, ours, rest),
+                note=remark({name: found[name] for name in ours + rest if name in found}),
             )
             for claim, panel, ours, rest in CLAIMS
             if noise in panel and set(ours + rest) <= set(ends)
@@ -215,4 +219,10 @@ def notes(rows: Sequence[Row]) -> list[str]:
         for n in values(ends, "noise")
     }
     shown = ", ".join(f"{count:.3g} ({noise})" for noise, count in cut.items())
-    return [f"Rewards that CRTM truncated, mean per run of {play}: {shown}."]
+    low, high = WIDER
+    return [
+        f"Rewards that CRTM truncated, mean per run of {play}: {shown}.",
+        "Constants come from the paper's grid in [1e-4, 1]; where a reading says so, the grid of "
+        f"all algorithms grew within [{low:g}, {high:g}] until every optimum lay inside. A verdict "
+        "that rests on a constant at an end of its grid, or on a flat curve, has a note.",
+    ]

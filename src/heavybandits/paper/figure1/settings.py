@@ -15,12 +15,18 @@ NOISES: dict[str, tuple[str, Any]] = {
 }
 
 # What the paper leaves open: whether the arms stand still, and whether the baselines project.
-READINGS: dict[str, dict[str, str]] = {
+PRINTED: dict[str, dict[str, str]] = {
     "fixed, projected": {"arms": "fixed", "projection": "exact"},
     "OL2M and GLOC unprojected": {"arms": "fixed", "projection": "none"},
     "new arms at every decision": {"arms": "frozen", "projection": "exact"},
 }
 PRIMARY = "fixed, projected"
+
+# The paper's grid of constants is [1e-4, 1]. Beside each reading stands its twin, in which the grid
+# grows within a wider range until all optima lie inside.
+GROWN = ", grid grown"
+WIDER = (1e-6, 100.0)
+READINGS = PRINTED | {f"{name}{GROWN}": reading for name, reading in PRINTED.items()}
 
 DIM, ARMS, HORIZON = 10, 20, 10**6
 PANEL_A, PANEL_B = ["t3"], ["pareto", "pareto-centred"]
@@ -71,7 +77,7 @@ _COMMON: dict[str, Any] = {
     "checkpoints": 100,
     "algorithms": ALGORITHMS,
     "noises": list(NOISES),
-    "readings": [PRIMARY],
+    "readings": [PRIMARY, f"{PRIMARY}{GROWN}"],
     "seed": 0,
 }
 

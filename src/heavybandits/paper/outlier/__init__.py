@@ -1,5 +1,6 @@
 """What one reward of -10^4 does to a bandit."""
 
+import functools
 from itertools import product
 from typing import Any
 
@@ -7,11 +8,12 @@ from ...algorithms.linear import linucb
 from ...simulation.problem import Problem
 from ...support.tables import Row
 from ...sweeping import Cell
+from ...sweeping.search import TUNING_SEEDS, grid
 from ...sweeping.simulation import simulation_cells
 from ..roster import make_policy as make_named
 from ..roster import setting
 from ..rows import Compute, collect_rows
-from ..tuning import TUNING_SEEDS, best_constant, grid
+from ..tuning import PAPER, tune_rows
 from . import settings
 from .analysis import analyse
 
@@ -31,16 +33,12 @@ def make_policy(name: str, horizon: int, constant: float) -> Any:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune on clean rewards and other seeds; then run with and without the outlier."""
-    names = given["algorithms"]
-    constants = grid(given["constants"])
-    tuned = [name for name in names if name not in settings.UNTUNED]
-    points = product(["tuning"], ["clean"], tuned, constants)
-    tuning = collect_rows([make_group(given, *point) for point in points], compute)
-    chosen = {
-        name: best_constant(row for row in tuning if row["algorithm"] == name) for name in tuned
-    }
+    names, start = given["algorithms"], grid(given["constants"])
+    tuned = {("clean",): [name for name in names if name not in settings.UNTUNED]}
+    make = functools.partial(make_group, given, "tuning")
+    tuning, best = tune_rows(make, tuned, start, PAPER, compute)
     report = [
-        make_group(given, "report", noise, name, chosen.get(name, constants[0]))
+        make_group(given, "report", noise, name, best.get(("clean", name), start[0]))
         for noise, name in product(settings.NOISES, names)
     ]
     return tuning + collect_rows(report, compute)

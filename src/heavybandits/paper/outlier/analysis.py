@@ -8,7 +8,9 @@ import numpy as np
 from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Array, bootstrap, difference, summary
 from ...support.tables import Row, select, values
+from ...sweeping.search import Choice, remark
 from ..rows import final_rows
+from ..tuning import choices
 from .settings import NOISES, ROBUST, SHARE
 
 
@@ -16,10 +18,18 @@ def analyse(rows: Sequence[Row]) -> Findings:
     """All that the outlier experiment says."""
     reported = select(rows, phase="report")
     return Findings(
-        tables=[harm_table(reported)],
+        tables=[harm_table(reported, found := tuned(rows))],
         figures=[regret_figure(reported)],
-        verdicts=verdicts(reported),
+        verdicts=verdicts(reported, found),
     )
+
+
+def tuned(rows: Sequence[Row]) -> dict[str, Choice]:
+    """The constants that were chosen on clean rewards, by algorithm."""
+    return {
+        name: choice
+        for (name,), choice in choices(select(rows, phase="tuning"), "algorithm").items()
+    }
 
 
 def finals(rows: Sequence[Row], noise: str, algorithm: str) -> Array:
@@ -51,7 +61,7 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def harm_table(rows: Sequence[Row]) -> Table:
+def harm_table(rows: Sequence[Row], found: dict[str, Choice]) -> Table:
     """Regret with and without the outlier, and the paired difference."""
     table: list[dict[str, Any]] = []
     for name in values(rows, "algorithm"):
@@ -61,6 +71,7 @@ def harm_table(rows: Sequence[Row]) -> Table:
             {
                 "algorithm": name,
                 "c": select(rows, algorithm=name)[0]["constant"],
+                "c at": found[name].at if name in found else "",
                 "clean, mean": float(clean.mean()),
                 "outlier, mean": float(hit.mean()),
                 "outlier, median": summary(hit)["median"],
@@ -77,7 +88,7 @@ def harm_table(rows: Sequence[Row]) -> Table:
     )
 
 
-def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+def verdicts(rows: Sequence[Row], found: dict[str, Choice]) -> list[Verdict]:
     """Which algorithms are unharmed: no claim of the paper, but what its methods are for."""
     names = values(rows, "algorithm")
     if "random play" not in names:
@@ -89,7 +100,8 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
             continue
         columns = np.column_stack([*(finals(rows, noise, name) for noise in NOISES), random])
         share = bootstrap(columns, lambda m: (m[:, 1] - m[:, 0]) / m[:, 2])
-        note = "" if name in ROBUST else "not made for heavy tails"
+        notes = [] if name in ROBUST else ["not made for heavy tails"]
+        notes += [remark({name: found[name]})] if name in found else []
         made.append(
             judge(
                 f"{name} is unharmed by one reward of -10,000",
@@ -98,7 +110,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
                 share,
                 float("-inf"),
                 SHARE,
-                note,
+                "; ".join(note for note in notes if note),
             )
         )
     return made

@@ -16,8 +16,8 @@ from ...links import Identity
 from ...support.errors import DataError
 from ...support.tables import Row
 from ...sweeping import Cell
+from ...sweeping.search import TUNING_SEEDS
 from ..rows import Compute, Result, collect_rows
-from ..tuning import TUNING_SEEDS
 from . import settings
 from .analysis import analyse
 from .passing import fitted_norm, replay_cell

@@ -9,6 +9,8 @@ from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, 
 from ...support.statistics import Array, Estimate, bootstrap
 from ...support.statistics import difference as paired
 from ...support.tables import Row, grouped, select, values
+from ...sweeping.search import Choice, choose, remark
+from ..tuning import curve_of
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
@@ -46,28 +48,27 @@ def missing_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
-    """The reported rows of each policy at the constant that was best on the tuning orders."""
+    """The reported rows of each policy at the constant that was best on the tuning orders.
+
+    Where that lies on its grid is noted in a column of its own.
+    """
     kept: list[Row] = []
     for *_, mine in grouped(rows, "set", "policy"):
-        constant = best_constant(select(mine, phase="tuning"))
-        kept += select(mine, phase="report", constant=constant)
+        best = choose(curve_of(select(mine, phase="tuning"), "value", -1.0))
+        kept += [
+            row | {"at": best.at} for row in select(mine, phase="report", constant=best.constant)
+        ]
     return kept
 
 
-def best_constant(rows: Sequence[Row]) -> float:
-    """The constant of the largest mean value.
-
-    >>> best_constant([{"constant": 1.0, "value": 2.0}, {"constant": 3.0, "value": 5.0}])
-    3.0
-    """
-    return float(
-        max(values(rows, "constant"), key=lambda constant: column(rows, "value", constant).mean())
-    )
+def place_of(rows: Sequence[Row]) -> Choice:
+    """Where on its grid the constant of these rows lies."""
+    return Choice(rows[0]["constant"], rows[0]["at"], -float(column(rows, "value").mean()))
 
 
-def column(rows: Sequence[Row], name: str, constant: float | None = None) -> Array:
+def column(rows: Sequence[Row], name: str) -> Array:
     """A column, one number per order."""
-    return np.array([row[name] for row in rows if constant is None or row["constant"] == constant])
+    return np.array([row[name] for row in rows])
 
 
 def fractions(rows: Sequence[Row]) -> Array:
@@ -117,6 +118,7 @@ def tuned_table(rows: Sequence[Row]) -> Table:
             beyond = difference(part, plain)
             table.append(
                 {"set": name, "policy": policy, "constant": part[0]["constant"]}
+                | {"constant at": part[0]["at"]}
                 | {"value": float(column(part, "value").mean())}
                 | {"fraction": share.value, "low": share.low, "high": share.high}
                 | {"against LinUCB": beyond.value, "from": beyond.low, "to": beyond.high}
@@ -192,6 +194,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
                         SETS[name][2],
                         f"fraction of {robust} minus that of {plain}",
                         difference(*pair),
+                        note=remark({part[0]["policy"]: place_of(part) for part in pair}),
                     )
                 )
     return made
