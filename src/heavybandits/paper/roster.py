@@ -1,6 +1,6 @@
 """The setting of an experiment, and what the algorithms are told of it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..algorithms.catalogue import CATALOGUE
 from ..engine.contracts import KnownNoise, Link, Policy
@@ -55,13 +55,15 @@ def setting(
 
 
 def make_policy(
-    name: str, given: Setting, constant: float | None, projection: str = "exact"
+    name: str, given: Setting, constant: float | None, projection: str = "exact", **more: Any
 ) -> Policy:
     """The algorithm of this name; `projection` is that of OL2M, GLOC and their _mom versions.
+
+    more: arguments of the algorithm that the setting does not fix.
 
     >>> from heavybandits.noises import StudentT
     >>> make_policy("CRMM", setting(StudentT(3.0), 10, 10**6), 0.01).plays
     317
     """
     algorithm, own = VARIANTS.get(name, (name, projection))
-    return CATALOGUE[algorithm].build(constant, **given._asdict(), projection=own)
+    return CATALOGUE[algorithm].build(constant, **given._asdict(), projection=own, **more)
