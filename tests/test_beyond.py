@@ -10,9 +10,9 @@ import pytest
 from heavybandits.paper import beyond, realdata
 from heavybandits.paper import map as winners
 from heavybandits.paper.beyond.analysis import ratio, ratio_table
+from heavybandits.paper.beyond.growing import tune
 from heavybandits.paper.beyond.settings import CLIPPED, TOLD
 from heavybandits.paper.map.analysis import winner
-from heavybandits.paper.tuning import tune
 from heavybandits.reporting.outputs import Figure, Tile, Tiles, View
 from heavybandits.reporting.page import figure_data, figure_html
 from heavybandits.support.drawing import draw_view, save

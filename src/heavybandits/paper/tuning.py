@@ -1,6 +1,6 @@
 """The constant c: the same grid and budget for every algorithm, chosen on seeds of its own."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,50 +45,6 @@ def at_edge(constant: float, constants: Iterable[float]) -> str:
     if constant == ordered[-1]:
         return "upper end"
     return "lower end" if constant == ordered[0] else ""
-
-
-def next_constants(rows: Iterable[Row]) -> list[float]:
-    """One more constant beyond the end of the grid where the best is, if it is at an end.
-
-    >>> next_constants([{"constant": c, "regret": c} for c in (0.01, 0.1, 1.0)])
-    [0.001]
-    """
-    means = mean_regrets(rows)
-    constants, best = list(means), min(means, key=lambda c: means[c])
-    if best not in (constants[0], constants[-1]) or len(constants) < 2:
-        return []
-    beside = constants[1] if best == constants[0] else constants[-2]
-    return [float(f"{best * best / beside:.4g}")]
-
-
-def tune(
-    points: Iterable[Any],
-    start: Callable[[Any], Sequence[float]],
-    run: Callable[[dict[Any, Sequence[float]]], dict[Any, list[Row]]],
-    growth: int,
-) -> tuple[dict[Any, float], list[Row]]:
-    """The best constant of every point, and all rows that were looked at.
-
-    The grid of a point begins as `start` says; while its best constant is at an end, it grows there
-    by one step, at most `growth` times. run: constants by point to rows by point.
-
-    >>> hill = lambda grids: {
-    ...     p: [{"constant": c, "regret": abs(c - 100.0)} for c in cs] for p, cs in grids.items()
-    ... }
-    >>> tune(["A"], lambda point: [1.0, 10.0], hill, growth=5)[0]
-    {'A': 100.0}
-    """
-    wanted = {point: start(point) for point in points}
-    rows: dict[Any, list[Row]] = {point: [] for point in wanted}
-    for _ in range(growth + 1):
-        for point, found in run(wanted).items():
-            rows[point] += found
-        further = {point: next_constants(found) for point, found in rows.items()}
-        wanted = {point: constants for point, constants in further.items() if constants}
-        if not wanted:
-            break
-    chosen = {point: best_constant(found) for point, found in rows.items()}
-    return chosen, [row for found in rows.values() for row in found]
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -12,9 +12,10 @@ from .. import realdata
 from ..parts import Offers, Told
 from ..roster import RANDOM, make_policy, setting
 from ..rows import Compute, collect_rows
-from ..tuning import TUNING_SEEDS, tune
+from ..tuning import TUNING_SEEDS
 from . import settings
 from .analysis import analyse
+from .growing import tune
 
 __all__ = ["analyse", "collect", "settings"]
 

@@ -12,7 +12,7 @@ from ..realdata.analysis import difference as gain
 from ..realdata.analysis import fractions, tuned_rows
 from ..realdata.settings import SETS
 from ..roster import RANDOM
-from ..tuning import at_edge
+from .growing import best_end
 from .settings import BATCH, CLAIMS, EXPONENTIAL_CLAIMS, LINKS, NOISES
 
 OURS = "CRHL"
@@ -85,12 +85,12 @@ def regret_table(rows: Sequence[Row]) -> Table:
     for *problem, mine in grouped(rows, *PROBLEM):
         for name in values(mine, "algorithm"):
             part = select(mine, algorithm=name, phase="report")
-            tried = {row["constant"] for row in select(mine, algorithm=name, phase="tuning")}
+            tried = select(mine, algorithm=name, phase="tuning")
             constant, found = part[0]["constant"], bootstrap(regrets(part, name))
             table.append(
                 dict(zip(PROBLEM, problem, strict=True))
                 | {"algorithm": name, "constant": constant}
-                | {"at": at_edge(constant, tried) if tried else ""}
+                | {"at": best_end(tried) if tried else ""}
                 | {"mean": found.value, "low": found.low, "high": found.high}
                 | {"truncated": float(np.mean([row["truncated"] / row["play"] for row in part]))}
             )
