@@ -125,6 +125,22 @@ def test_the_words_of_crmm_name_plays_and_updates() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("draw", "warned"),
+    [
+        (lambda rng: rng.standard_t(1.5, 3000), True),
+        (lambda rng: rng.standard_t(3.5, 3000), False),
+    ],
+)
+def test_the_words_of_crhl_say_when_to_use_it(draw, warned) -> None:
+    found = diagnose(draw(np.random.default_rng(10)))
+    told = found.advice.assumptions["crhl"]
+    order = 1.0 + found.epsilon.value
+    assert f"spread = {found.central_moment.high ** (1.0 / order):.3g}" in told
+    assert ("linucb with AdaptiveClip had half its regret" in told) == warned
+    assert "if you know how noisy each reward is" in told
+
+
 def test_the_verdict_in_words() -> None:
     rng = np.random.default_rng(9)
     assert "not heavy-tailed: use linucb" in str(diagnose(rng.normal(size=3000)))

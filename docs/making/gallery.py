@@ -23,6 +23,9 @@ ALTERNATIVES = {
     "GLOC, LinUCB and OL2M climb towards random play, CRTM stays flat",
     "figure1": "Cumulative regret over a million plays of six algorithms and random play, in three "
     "panels: Student's t noise, Pareto noise as printed, Pareto noise centred",
+    "map": "Four maps of tail index by noise level, one square per point in the colour of the "
+    "algorithm with the lowest regret, hatched where it is not clearly ahead, grey where nobody "
+    "learns",
     "tail_doctor": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
     "sides, and quantiles against the normal",
 }

@@ -58,9 +58,9 @@ def reproduce(
     moment, run it again, and it goes on.
 
     \b
-    heavybandits reproduce                  about five minutes on two cores
+    heavybandits reproduce                  about six minutes on two cores
     heavybandits reproduce --quick          a look
-    heavybandits reproduce --full           all readings and experiments, half an hour
+    heavybandits reproduce --full           all readings and experiments, forty minutes
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     """

@@ -31,6 +31,7 @@ def advise(diagnosis: "Diagnosis") -> Advice:
         "linucb": _about_linucb(diagnosis),
         "crtm": _about_crtm(diagnosis),
         "crmm": _about_crmm(diagnosis),
+        "crhl": _about_crhl(diagnosis),
     }
     if not diagnosis.heavy:
         code = f"linucb(dim={dim}, noise_scale={_deviation(diagnosis):.3g})"
@@ -118,6 +119,21 @@ def _about_crmm(diagnosis: "Diagnosis") -> str:
         f"{words}, and r plays of one arm per decision, here {plays}, which leaves {left} in "
         f"{diagnosis.horizon} plays; v = {diagnosis.central_moment.value:.3g}"
     )
+
+
+def _about_crhl(diagnosis: "Diagnosis") -> str:
+    """What it needs, and when it is the better choice (the experiment `beyond`)."""
+    order, moment = 1.0 + diagnosis.epsilon.value, diagnosis.central_moment.high
+    words = (
+        f"needs E|noise|^{order:.2f} <= nu^{order:.2f}, and neither symmetry nor repeated plays: "
+        f"for rewards divided by {diagnosis.scale:.4g}, spread = {moment ** (1.0 / order):.3g}"
+    )
+    if diagnosis.heavy and diagnosis.index.value <= 2.0:
+        words += (
+            ". Without a variance nu says little about most errors: there linucb with AdaptiveClip "
+            "had half its regret"
+        )
+    return f"{words}. It is the choice if you know how noisy each reward is: update(spread=...)"
 
 
 def _shown(estimate: Estimate) -> str:

@@ -172,6 +172,3 @@ class Offers(NamedTuple):
     def maximise(self, view: View, region: Region, width: float) -> int:
         measure_all(view, region)
         return pick(view, width)
-
-
-PARTS = [f"{__name__}:{part.__name__}" for part in (TwoPoint, Alternating, Told, Offers)]

@@ -1,6 +1,6 @@
 """The setting of an experiment, and what the algorithms are told of it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..algorithms.catalogue import CATALOGUE
 from ..engine.contracts import KnownNoise, Link, Policy
@@ -60,14 +60,17 @@ def make_policy(
     constant: float | None,
     projection: str = "exact",
     argument: str | None = None,
+    **more: Any,
 ) -> Policy:
     """The algorithm of this name; `projection` is that of OL2M, GLOC and their _mom versions.
 
-    `argument` is what the constant is for, if it is not what experiments tune.
+    `argument` is what the constant is for, if it is not what experiments tune; `more` are arguments
+    of the algorithm that the setting does not fix.
 
     >>> from heavybandits.noises import StudentT
     >>> make_policy("CRMM", setting(StudentT(3.0), 10, 10**6), 0.01).plays
     317
     """
     algorithm, own = VARIANTS.get(name, (name, projection))
-    return CATALOGUE[algorithm].build(constant, argument, **given._asdict(), projection=own)
+    given_all = given._asdict() | {"projection": own} | more
+    return CATALOGUE[algorithm].build(constant, argument, **given_all)

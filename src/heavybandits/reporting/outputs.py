@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..support.drawing import Panel, Series, View, dots
+from ..support.drawing import Panel, Series, Tile, Tiles, View, dots
 from ..support.statistics import Estimate
 from ..support.tables import Row
 
@@ -18,6 +18,8 @@ __all__ = [
     "Panel",
     "Series",
     "Table",
+    "Tile",
+    "Tiles",
     "Verdict",
     "View",
     "dots",
@@ -33,6 +35,11 @@ class Figure:
     title: str
     caption: str
     views: Sequence[View]
+
+    @property
+    def still(self) -> bool:
+        """Whether it is a picture that no script draws."""
+        return any(isinstance(panel, Tiles) for view in self.views for panel in view.panels)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def asset(name: str) -> str:
 
 def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
     """What the script draws from, safe inside a script element."""
-    made = [jsonable(asdict(figure), digits=5) for figure in figures]
+    made = [jsonable(asdict(figure), digits=5) for figure in figures if not figure.still]
     for figure in made:
         series = [s for v in figure["views"] for p in v["panels"] for s in p["series"]]
         places = colour_places([one["name"] for one in series], colours)
@@ -41,15 +41,16 @@ def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
 
 
 def figure_html(figure: Figure, images: dict[str, bytes]) -> str:
-    """The place of a figure; without a script, pictures stand in."""
+    """The place of a figure; for a map, and without a script, pictures stand in."""
     pictures = "".join(
         f'<p>{escape(label)}</p><img alt="{escape(figure.title)}, {escape(label)}" '
         f'src="data:image/png;base64,{base64.b64encode(image).decode()}">'
         for label, image in images.items()
     )
+    shown = pictures if figure.still else f"<noscript>{pictures}</noscript>"
     return (
         f'<h3>{escape(figure.title)}</h3><figure data-figure="{escape(figure.name)}">'
-        f"<noscript>{pictures}</noscript><figcaption>{escape(figure.caption)}</figcaption></figure>"
+        f"{shown}<figcaption>{escape(figure.caption)}</figcaption></figure>"
     )
 
 

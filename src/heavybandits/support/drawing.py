@@ -3,7 +3,7 @@
 import io
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,24 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """One square of a map: whose it is, how clearly (0 to 1), and whether that is in doubt."""
+
+    name: str
+    strength: float
+    hatched: bool
+
+
+@dataclass(frozen=True)
+class Tiles(Panel):
+    """A map: one tile per (x, y), evenly spaced. It is shown as a picture, without switches."""
+
+    series: Sequence[Series] = ()
+    tiles: Mapping[tuple[float, float], Tile] = field(default_factory=dict)
+    legend: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class View:
     """One reading of a figure: what its switch shows."""
 
@@ -72,20 +90,22 @@ class View:
 def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     """The view as a matplotlib figure: panels in rows of three, one legend below all of them.
 
+    Four panels stand two by two.
+
     colours: names that have a place of their own in the palette, wherever they appear.
     """
     matplotlib = optional("matplotlib", "lab")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    columns = min(len(view.panels), 3)
+    columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
     rows = -(-len(view.panels) // columns)
     with matplotlib.rc_context(_STYLE):
         canvas = Canvas(figsize=(4.4 * columns, 3.5 * rows + 0.4), layout="constrained")
         FigureCanvasAgg(canvas)
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
-            draw_panel(axes, panel, colours)
+            (draw_tiles if isinstance(panel, Tiles) else draw_panel)(axes, panel, colours)
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
@@ -192,3 +212,37 @@ def draw_dots(axes: Any, series: Series, place: int, count: int, style: dict[str
     axes.plot(x, series.y, linestyle="none", label=series.name, markersize=5, **style)
     if series.low:
         axes.vlines(x, series.low, series.high, color=style["color"], linewidth=1.4)
+
+
+def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
+    """One map: squares in the colours of those they belong to, hatched where that is in doubt."""
+    from matplotlib.patches import Rectangle
+
+    axes.set_title(panel.title, fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    places = colour_places(panel.legend, colours)
+    stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
+    for place, tile in panel.tiles.items():
+        left, bottom = (stops[i].index(place[i]) - 0.5 for i in range(2))
+        face = faded(COLOURS[places[tile.name]], tile.strength)
+        hatch = {"hatch": "////", "edgecolor": "white"} if tile.hatched else {"edgecolor": face}
+        axes.add_patch(Rectangle((left, bottom), 1.0, 1.0, facecolor=face, linewidth=0.0, **hatch))
+    for name in panel.legend:
+        axes.plot([], [], "s", color=COLOURS[places[name]], label=name, markersize=8)
+    for axis, values in zip((axes.xaxis, axes.yaxis), stops, strict=True):
+        every = max(1, len(values) // 6)
+        axis.set_ticks(range(0, len(values), every), [f"{v:.2g}" for v in values[::every]])
+    axes.set_xlim(-0.5, len(stops[0]) - 0.5)
+    axes.set_ylim(-0.5, len(stops[1]) - 0.5)
+
+
+def faded(colour: str, strength: float) -> tuple[float, ...]:
+    """The colour mixed with white: a third of it at strength 0, all of it at 1.
+
+    >>> faded("#000000", 1.0)
+    (0.0, 0.0, 0.0)
+    """
+    share = (1.0 + 2.0 * strength) / 3.0
+    levels = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+    return tuple(1.0 - share * (1.0 - level) for level in levels)

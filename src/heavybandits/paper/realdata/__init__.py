@@ -4,6 +4,7 @@ import functools
 import math
 from typing import Any
 
+from ...algorithms.catalogue import CATALOGUE
 from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
 from ...data import load_data
@@ -24,6 +25,7 @@ from .passing import fitted_norm, replay_cell
 
 __all__ = ["analyse", "collect", "settings"]
 
+POLICIES = settings.POLICIES | settings.RIVALS
 CELL = f"{replay_cell.__module__}:{replay_cell.__name__}"
 
 
@@ -38,7 +40,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
         if is_there(settings.SETS[name][0])
         for phase in ("tuning", "report")
         for policy in given["policies"]
-        if settings.SETS[name][1] == "groups" or settings.POLICIES[policy][0] != settings.FIXED_ONLY
+        if settings.SETS[name][1] == "groups" or POLICIES[policy][0] not in settings.FIXED_ONLY
     ]
     return collect_rows(groups, compute, unfold) if groups else []
 
@@ -59,7 +61,7 @@ def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tup
     Order 0 of days is that of the calendar: it is reported, and never tuned on.
     """
     dataset, protocol, _ = settings.SETS[name]
-    family = settings.POLICIES[policy][0]
+    family = POLICIES[policy][0]
     made = [make_policy(given, name, policy, constant) for constant in settings.CONSTANTS[family]]
     tuning = phase == "tuning"
     first = 1 if tuning else 0
@@ -84,7 +86,7 @@ def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tup
 def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) -> Any:
     """A policy for this data set. The theorems' constants are estimated from all of its rewards."""
     dataset, protocol, _ = settings.SETS[name]
-    family, kind = settings.POLICIES[policy]
+    family, kind = POLICIES[policy]
     found = examine(dataset)
     dim = int(found.dim or 0) + 1
     filters: dict[str, Filter] = {
@@ -102,6 +104,9 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         "norm": fitted_norm(dataset, protocol),
         "gamma_scale": constant,
     }
+    if policy in settings.RIVALS:
+        moments = {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
+        return CATALOGUE[kind].build(constant, **told, **moments)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
         return crmm(**told, moment=found.central_moment.high, plays=plays)

@@ -27,14 +27,24 @@ POLICIES: dict[str, tuple[str, str]] = {
     "CRMM": ("crmm", "theory"),
     "CRMM, 16 plays": ("crmm", "16"),
 }
+# Those of the experiment `beyond`: (family, name in the catalogue)
+RIVALS: dict[str, tuple[str, str]] = {
+    "CRHL": ("rival", "CRHL"),
+    "OL2M": ("rival", "OL2M"),
+    "GLOC": ("rival", "GLOC"),
+    "Hvt_UCB": ("rival", "Hvt_UCB"),
+    "CRCM": ("crcm", "CRCM"),
+}
 PLAIN = {"linucb": "LinUCB", "crtm": "Newton"}  # the untruncated twin of a family
-FIXED_ONLY = "crmm"
+FIXED_ONLY = ("crmm", "crcm")
 CLIP = 3.0  # level of the fixed clip, in units of the mean |reward|
 
 CONSTANTS: dict[str, list[float]] = {
     "linucb": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
     "crtm": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
     "crmm": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
+    "crcm": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
+    "rival": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
 }
 
 _COMMON: dict[str, Any] = {

@@ -1,0 +1,106 @@
+"""Our algorithms beside the paper's, LinUCB with a clip and the newest rivals."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from ...simulation.problem import Problem
+from ...support.tables import Row
+from ...sweeping import Cell
+from ...sweeping.simulation import simulation_cells
+from .. import realdata
+from ..parts import Offers, Told
+from ..roster import RANDOM, make_policy, setting
+from ..rows import Compute, collect_rows
+from ..tuning import TUNING_SEEDS
+from . import settings
+from .analysis import analyse
+from .growing import tune
+
+__all__ = ["analyse", "collect", "settings"]
+
+
+class Point(NamedTuple):
+    """One algorithm on one problem; `part` is that of the experiment."""
+
+    part: str
+    link: str
+    intercept: str
+    noise: str
+    algorithm: str
+
+
+def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
+    """Every part of the experiment: tuned on seeds of its own, then run on fresh ones."""
+    rows = []
+    for part, own in given["parts"].items():
+        rows += collect_part(given | own, points(part, own), compute)
+    if given["real"] is not None:
+        real = given["real"] | {"seed": given["seed"]}
+        rows += [{"part": "real"} | row for row in realdata.collect(real, compute)]
+    return rows
+
+
+def points(part: str, given: dict[str, Any]) -> list[Point]:
+    """The algorithms that can play each of the problems."""
+    found = product(given["links"], given["intercepts"], given["noises"], given["algorithms"])
+    return [
+        Point(part, link, intercept, noise, algorithm)
+        for link, intercept, noise, algorithm in found
+        if (link == "linear" or algorithm not in settings.LINEAR_ONLY)
+        and (noise == "changing" or algorithm != settings.TOLD)
+    ]
+
+
+def collect_part(given: dict[str, Any], wanted: list[Point], compute: Compute) -> list[Row]:
+    """Tune what has a constant, and report all."""
+
+    def run(grids: dict[Point, Sequence[float]]) -> dict[Point, list[Row]]:
+        pairs = [(point, constant) for point, grid in grids.items() for constant in grid]
+        rows = collect_rows([make_group(given, "tuning", *pair) for pair in pairs], compute)
+        found: dict[Point, list[Row]] = {point: [] for point in grids}
+        for row in rows:
+            found[Point(*(row[name] for name in Point._fields))].append(row)
+        return found
+
+    tuned = [point for point in wanted if point.algorithm != RANDOM]
+    chosen, tuning = tune(tuned, first_grid, run, given["growth"])
+    groups = [make_group(given, "report", point, chosen.get(point)) for point in wanted]
+    return tuning + collect_rows(groups, compute)
+
+
+def first_grid(point: Point) -> list[float]:
+    """Where the search for the constant of an algorithm begins."""
+    return settings.START["radius" if point.algorithm.startswith("LinUCB") else "gamma_scale"]
+
+
+def make_group(
+    given: dict[str, Any], phase: str, point: Point, constant: float | None
+) -> tuple[Row, list[Cell]]:
+    """The cells of one algorithm at one constant, and what names them."""
+    tuning, horizon = phase == "tuning", given["horizon"]
+    arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPTS[point.intercept])
+    cells = simulation_cells(
+        build_policy(point, horizon, constant),
+        Problem(arms, settings.LINKS[point.link][1], settings.NOISES[point.noise][1]),
+        horizon=horizon,
+        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
+        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
+        checkpoints=1,
+        label=f"beyond, {', '.join(point)}, {phase}",
+        chunk=20,
+    )
+    return {"phase": phase} | point._asdict() | {"constant": constant}, cells
+
+
+def build_policy(point: Point, horizon: int, constant: float | None) -> Any:
+    """The algorithm, told the true moments of the noise."""
+    _, noise, epsilon = settings.NOISES[point.noise]
+    name, more = settings.ROSTER[point.algorithm]
+    link = settings.LINKS[point.link][1]
+    known = setting(noise, settings.DIM, horizon, epsilon, link, settings.ARMS)
+    policy: Any = make_policy(name, known, constant, **more)
+    if point.algorithm != settings.TOLD:
+        return policy
+    step = policy.estimator
+    return policy._replace(estimator=Told(step, step.spread / settings.RATIO, settings.RATIO))
