@@ -172,7 +172,7 @@ def eliminated(state: Any, twin: Any) -> bool:
 
 
 def no_twin(g: Any) -> Any:
-    raise NotImplementedError("the twin of this one is in test_algorithms.py")
+    raise NotImplementedError("the twin of this one is in test_algorithms.py or test_auto.py")
 
 
 class Row(NamedTuple):
@@ -186,6 +186,7 @@ class Row(NamedTuple):
 
 GROUPS = {"plays": 7, "group": 3}
 ROWS = {
+    "auto": Row(0.0),
     "crtm": Row(0.01),
     "crmm": Row(0.03, given={"plays": 5}),
     "ol2m": Row(0.03),
