@@ -24,6 +24,7 @@ NAMES = (
     "levels",
     "realdata",
     "evaluation",
+    "noconstants",
 )
 
 
