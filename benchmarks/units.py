@@ -51,7 +51,7 @@ def draw(shares: dict[str, list[float]]) -> None:
     """Regret against the unit, one line per library."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+    figure = Figure(figsize=(8.6, 3.8), layout="constrained")
     axes = figure.subplots()
     for name, values in shares.items():
         bold = name == "auto"
@@ -60,7 +60,7 @@ def draw(shares: dict[str, list[float]]) -> None:
     axes.axhline(1.0, color="grey", linewidth=0.8)
     axes.set(xscale="log", ylim=(0.0, None), xlabel="the same rewards times")
     axes.set(ylabel="regret over that of random play")
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside right center", frameon=False, fontsize=8)
     axes.grid(alpha=0.25)
     figure.savefig(PICTURE, dpi=150)
 
