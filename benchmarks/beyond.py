@@ -14,7 +14,7 @@ SETS = {"fresh": hb.arms.Fresh(ARMS, DIM), "fixed": hb.arms.Fixed(ARMS, DIM)}
 
 def measure(folder: Path, quick: bool) -> Outcome:
     horizon, repeats = (3_000, 2) if quick else (100_000, 9)
-    rows = one_pass(horizon, repeats) + columns(horizon, repeats)
+    rows = one_pass(horizon, repeats) + columns(horizon, repeats) + unaided(horizon, repeats)
     return Outcome(rows + histories(500 if quick else 10_000), [])
 
 
@@ -42,6 +42,22 @@ def columns(horizon: int, repeats: int) -> list[Row]:
     note = f"{best['crcm']:.3f} us over {best['crmm']:.3f} us; {projected:.1%} of plays projected"
     what = f"CRCM over CRMM per play, {PLAYS} plays each"
     return [Row(PART, what, best["crcm"] / best["crmm"], "x", most=1.5, note=note)]
+
+
+def unaided(horizon: int, repeats: int) -> list[Row]:
+    """auto, which needs no constant, over LinUCB with a clip that sets itself, per round."""
+    clipped = hb.linucb(dim=DIM, radius=1.0, filter=hb.filters.AdaptiveClip())
+    made, rows = {"auto": hb.auto(dim=DIM), "linucb": clipped}, []
+    for name, arms in SETS.items():
+        takers = {algorithm: taker(policy, arms, horizon) for algorithm, policy in made.items()}
+        best = best_of(repeats, takers)
+        what, ratio = (
+            f"auto over clipped LinUCB per round, {name} arms",
+            best["auto"] / best["linucb"],
+        )
+        note = f"{best['auto']:.3f} us over {best['linucb']:.3f} us"
+        rows.append(Row(PART, what, ratio, "x", most=1.3, note=note))
+    return rows
 
 
 def histories(horizon: int) -> list[Row]:

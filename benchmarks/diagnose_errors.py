@@ -16,6 +16,19 @@ import numpy as np
 from heavybandits.diagnosis.diagnose import diagnose
 
 Law = Callable[[np.random.Generator, int], Any]
+
+
+def sales_with_refunds(share: float) -> Law:
+    """Sales of tail index 1.7, of which a share comes back, most of the money with it."""
+
+    def draw(rng: np.random.Generator, rows: int) -> Any:
+        sales = 30.0 + 12.0 * rng.pareto(1.7, rows)
+        back = rng.random(rows) < share
+        return np.where(back, -sales * rng.uniform(0.5, 1.0, rows), sales)
+
+    return draw
+
+
 REPORT = 2  # the first word of the seeds reported; the rules were set on 1
 
 # name: (draw, tail index or None, should it be called heavy? None: a matter of taste)
@@ -44,6 +57,15 @@ LAWS: dict[str, tuple[Law, float | None, bool | None]] = {
         lambda r, n: r.normal(size=n) * np.where(r.random(n) < 0.01, 10.0, 1.0),
         None,
         True,
+    ),
+    "sales, 0.5% refunds": (sales_with_refunds(0.005), 1.7, True),
+    "sales, 1% refunds": (sales_with_refunds(0.01), 1.7, True),
+    "sales, 2% refunds": (sales_with_refunds(0.02), 1.7, True),
+    "sales, 5% refunds": (sales_with_refunds(0.05), 1.7, True),
+    "whole hundreds, half of them 300": (
+        lambda r, n: np.where(r.random(n) < 0.5, 300.0, np.round(r.lognormal(6.0, 0.5, n), -2)),
+        None,
+        False,
     ),
 }
 ROWS = (300, 1000, 5000, 20_000)

@@ -12,6 +12,7 @@ from heavybandits.arms import Box, Fixed, Fresh, Frozen, Given, UnitBall, UnitSp
 from heavybandits.estimators import (
     BallProjection,
     BatchHuber,
+    Forgetting,
     HuberNewton,
     LocalNewton,
     ManyRidges,
@@ -22,6 +23,7 @@ from heavybandits.estimators import (
     OnlineToConfidence,
     Rescaling,
     Ridge,
+    ScaleFreeHuber,
     TruncatedHistory,
     TruncatedRegression,
 )
@@ -29,6 +31,7 @@ from heavybandits.filters import (
     AdaptiveClip,
     Clip,
     LeverageClip,
+    MeanClip,
     MeanOfMedians,
     Median,
     MedianOfMeans,
@@ -63,6 +66,7 @@ from heavybandits.radii import (
     Powered,
     PseudoHuberRegion,
     Scaled,
+    ScaleFreeRegion,
     SelfNormalised,
     TruncatedRegion,
 )
@@ -106,6 +110,7 @@ PARTS: dict[str, list[Any]] = {
         AdaptiveClip(plays=PLAYS),
         AdaptiveClip(0.9, residual=False, weighted=True, truncate=True, plays=PLAYS),
         LeverageClip(plays=PLAYS),
+        MeanClip(plays=PLAYS),
         LeverageClip(0.1, 0.2, 0.25, plays=PLAYS),
         TailClip(plays=PLAYS),
     ],
@@ -113,6 +118,10 @@ PARTS: dict[str, list[Any]] = {
     "estimator": [
         OnlineNewton(DIM, Logistic(), 0.1, 1.0, BALL),
         Ridge(DIM, 1.0),
+        ScaleFreeHuber(DIM, Identity()),
+        Forgetting(Ridge(DIM, 1.0), 50.0, 4),
+        Forgetting(ScaleFreeHuber(DIM, Identity()), 50.0),
+        ScaleFreeHuber(DIM, Logistic(), 0.5, 1.0, 50.0),
         ManyRidges(DIM, PLAYS, 1.0),
         ManyRidges(DIM, PLAYS, 1.0, include_self=True),
         OnlineToConfidence(DIM, Logistic(), 0.2, 1.0, BALL),
@@ -133,6 +142,7 @@ PARTS: dict[str, list[Any]] = {
         Powered(1.0, 0.5, 1.0, 1.0),
         Scaled(Constant(4.0), 0.5),
         GradientSum(0.5),
+        ScaleFreeRegion(),
         MedianRegion(1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 2.0),
         LogisticRegion(0.1, 1.0, 1.0, 0.01),
         OnlineToConfidenceRegion(0.2, 0.5, 1.0, 4.0, 0.01),

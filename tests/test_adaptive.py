@@ -12,7 +12,7 @@ import heavybandits as hb
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import learn_kernel
 from heavybandits.engine.parts import cast
-from heavybandits.filters import AdaptiveClip
+from heavybandits.filters import AdaptiveClip, MeanClip
 from heavybandits.filters.adaptive import current_level
 
 FILTERS = [
@@ -35,7 +35,7 @@ class Twin:
         centre = predicted if self.part.residual else 0.0
         weight = norm if self.part.weighted else 1.0
         size = weight * abs(reward - centre)
-        if size == 0.0:
+        if size == 0.0 or reward == 0.0:
             return reward
         level = self.judge(size)
         if size <= level:
@@ -138,6 +138,29 @@ def test_zeros_teach_no_scale_and_are_never_cut() -> None:
         assert part.clean(memory, np.zeros(1), 1.0, 0.0) == 0.0
     assert memory.counts.tolist() == [100, 0, 0]
     assert current_level(memory) == 0.0
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_rare_sales_are_judged_by_sales_alone(residual: bool) -> None:
+    part, rng = AdaptiveClip(residual=residual), np.random.default_rng(7)
+    memory, kept = part.init(), 0
+    for _ in range(20_000):
+        sale = float(rng.uniform(5.0, 15.0)) if rng.random() < 0.004 else 0.0
+        kept += sale > 0.0 and part.clean(memory, np.array([sale]), 1.0, 0.04) == sale
+    assert kept > 0.7 * memory.counts[2]
+    assert current_level(memory) > 10.0
+
+
+def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
+    part, rng = MeanClip(3.0), np.random.default_rng(8)
+    memory = part.init()
+    sizes = np.r_[1e100, 1e100, rng.exponential(2.0, 5000) * (rng.random(5000) < 0.5)]
+    cleaned = [
+        part.clean(memory, np.array([y]), 0.1, 7.0) for y in sizes * (-1.0) ** np.arange(5002)
+    ]
+    assert memory.mean[0] == pytest.approx(1.0, rel=0.1)
+    assert max(map(abs, cleaned[1000:])) == pytest.approx(3.0, rel=0.2)
+    assert cleaned[0] == 0.0
 
 
 @pytest.mark.parametrize("quantile", [0.8, 0.95, 0.99])

@@ -24,6 +24,7 @@ from heavybandits.engine.layout import state_bytes
 from heavybandits.engine.parts import cast, check_part, classes_of
 from heavybandits.engine.regions import EXPECTED, UPDATES, make_region, measure
 from heavybandits.estimators.online_to_confidence import GRADIENTS
+from heavybandits.estimators.scale_free import WAIT
 from heavybandits.families import FAMILIES, exported_parts, library_parts
 
 EVERY_CLASS = [*library_parts().values()]
@@ -278,14 +279,23 @@ def test_a_filter_is_odd_and_stays_within_what_it_was_given(part):
         assert 0 <= memory.counts[1] <= memory.counts[0]
 
 
+class Read(NamedTuple):
+    """All that any radius reads of a state."""
+
+    region: Any
+    sums: Any
+    scale: Any
+    counts: Any
+
+
 @rows(examples("radius"))
 def test_a_radius_is_finite_positive_and_does_not_shrink(part):
-    estimate = hb.estimators.OnlineToConfidence(
+    gloc = hb.estimators.OnlineToConfidence(
         DIM, hb.links.Logistic(), 0.2, 1.0, hb.estimators.NoProjection()
-    ).init()  # the state that has all that any radius reads
-    values = []
+    ).init()
+    estimate, values = Read(gloc.region, gloc.sums, np.zeros(1), np.array([WAIT])), []
     for t in (0, 1, 2, 10, 10**6, 10**12):
-        estimate.sums[GRADIENTS] = t
+        estimate.sums[GRADIENTS] = estimate.scale[0] = t
         values.append(verbs.radius(part, estimate, t))
     assert all(map(math.isfinite, values))
     assert values[0] >= 0.0

@@ -1,6 +1,9 @@
 """The tail doctor: estimators against known answers, refusals, words, pictures."""
 
 import json
+import re
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,8 @@ from heavybandits import InvalidInput
 from heavybandits.data.frames import numbers, read_frame, table
 from heavybandits.diagnosis.diagnose import HEAVY_SHAPE, diagnose
 from heavybandits.diagnosis.indices import (
+    Ladder,
+    Tail,
     estimate_tail,
     hill,
     hill_ladder,
@@ -143,11 +148,51 @@ def test_the_words_of_crhl_say_when_to_use_it(draw, warned) -> None:
 
 def test_the_verdict_in_words() -> None:
     rng = np.random.default_rng(9)
-    assert "not heavy-tailed: use linucb" in str(diagnose(rng.normal(size=3000)))
-    assert "AdaptiveClip()" in str(diagnose(rng.standard_t(1.5, 3000)))
+    assert "not heavy-tailed (tail index" in str(diagnose(rng.normal(size=3000)))
+    assert "auto(dim=d)" in str(diagnose(rng.standard_t(1.5, 3000)))
     no_mean = diagnose(rng.pareto(0.5, 5000))
     assert no_mean.moments[1] == "no"
     assert no_mean.advice.algorithm == "none"
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.05])
+def test_refunds_among_sales_do_not_hide_the_index(share: float) -> None:
+    rng = np.random.default_rng(11)
+    sales = 30.0 + 12.0 * rng.pareto(1.7, 20_000)
+    back = rng.random(sales.size) < share
+    found = diagnose(np.where(back, -sales * rng.uniform(0.5, 1.0, sales.size), sales))
+    assert found.index.low < 1.7 < found.index.high
+    assert found.lower is not None
+    assert found.lower.rows == back.sum()
+
+
+def test_estimates_that_contradict_each_other_are_not_averaged() -> None:
+    ladder = Ladder(np.array([10]), np.array([1.2]), np.array([0.1]))
+    tail = Tail(1.2, 1.1, 1.3, 400, 1.0, 3.0, 0.05, 4000, ladder)
+    assert tail.contradicted
+    assert tail.shape == 1.0 / 1.2
+    agreed = replace(tail, pareto=0.9)
+    assert not agreed.contradicted
+    assert agreed.shape == pytest.approx((1.0 / 1.2 + 0.9) / 2.0)
+
+
+def test_the_advice_counts_the_intercept() -> None:
+    rng = np.random.default_rng(12)
+    found = diagnose(rng.standard_t(2, 2000), rng.normal(size=(2000, 2)))
+    assert found.dim == 2
+    assert found.advice.code == "auto(dim=3)"
+
+
+def test_equal_values_leave_no_number_without_a_meaning() -> None:
+    rng = np.random.default_rng(13)
+    equal = np.r_[np.full(900, 300.0), np.full(60, 900.0), rng.permutation(20) * 100.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = diagnose(equal)
+        text, plain = str(found), json.dumps(found.to_dict(), allow_nan=False)
+        found.plot()
+    assert "no generalised Pareto fit (too many equal values)" in text
+    assert not re.search(r"nan|inf|e\+?[0-9]{2,}|[0-9]{20}", text + plain)
 
 
 @pytest.mark.parametrize(

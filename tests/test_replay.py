@@ -194,16 +194,17 @@ def test_learning_pays_and_the_summary_says_by_how_much() -> None:
     summary = {row["policy"]: row for row in result.summary()}
     assert list(summary) == list(default_policies(3))
     assert summary["linucb adaptive"]["fraction"] > 0.7
-    assert summary["linucb"]["difference"] == 0.0
+    assert summary["auto"]["difference"] == 0.0
+    assert summary["auto"]["fraction"] > 0.7
     assert summary["linucb adaptive"]["truncated"] > 0
-    difference = result.values("linucb adaptive") - result.values("linucb")
+    difference = result.values("linucb adaptive") - result.values("auto")
     assert summary["linucb adaptive"]["difference"] == pytest.approx(difference.mean())
     assert result.summary("linucb clip")[0]["difference"] == pytest.approx(
-        (result.values("linucb") - result.values("linucb clip")).mean()
+        (result.values("auto") - result.values("linucb clip")).mean()
     )
     with pytest.raises(KeyError, match="no policy 'x'"):
         result.values("x")
-    assert len(result.to_pandas()) == 12
+    assert len(result.to_pandas()) == 16
     assert result.plot().get_xlabel().startswith("share of the oracle")
 
 
@@ -375,7 +376,7 @@ def test_the_commands_print_tables_json_and_pictures(commands, orders_csv, tmp_p
     assert table.exit_code == 0, table.output
     assert table.stdout.split()[:2] == ["policy", "value"]
     rows = json.loads(commands("replay", *told, "--orders", 2, "--arms", 5, "--json").stdout)
-    assert len(rows) == 3
+    assert len(rows) == 4
 
 
 def test_the_commands_refuse_with_exit_code_2(commands, orders_csv, tmp_path) -> None:

@@ -30,13 +30,16 @@ MOST_BYTES = 1 << 26  # views of sizes that come and go must not pile up
 
 
 class Offers:
-    """Views for arms of this dimension: one for each number of rows, used again and again."""
+    """Views for arms of this dimension: one for each number of rows, used again and again.
 
-    def __init__(self, dim: int) -> None:
+    any_norm: the policy takes arms of any length, so that none is worth a warning.
+    """
+
+    def __init__(self, dim: int, any_norm: bool = False) -> None:
         self._dim, self._ones = dim, np.ones(dim)
         self._sets: dict[int, tuple[Any, View]] = {}
         self._bytes = 0
-        self._warned = False
+        self._warned = any_norm
 
     def check(self, arms: Any, mask: Any) -> tuple[Any, Allowed]:
         """The arms as an arm set or (K, d) floats, and the mask as K booleans or None."""
@@ -129,7 +132,7 @@ class Kernels:
     """What an agent calls to let its policy work, resolved once for each kind of argument."""
 
     def __init__(self, policy: Any, learned: Any) -> None:
-        self.offers = Offers(policy.dim)
+        self.offers = Offers(policy.dim, getattr(policy, "any_norm", False))
         self.takes_spread = takes_spread(policy, learned)
         self._policy = policy
         self._functions: dict[Any, Function] = {}

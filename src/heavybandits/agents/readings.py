@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..engine.parts import fallbacks_of
 from ..engine.regions import Region
 from ..engine.verbs import tally
+from ..estimators.scale_free import RESTARTS, ScaleFreeEstimate
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
 from .kernels import Kernels
@@ -98,6 +99,13 @@ class Readings:
                 raise InvalidInput("history needs an agent with a ledger, this one has none")
             self.state  # noqa: B018 - what an interrupt left half done is done first
             return self._ledger.history()
+
+    @property
+    def restarts(self) -> int:
+        """How often an `auto` has met eight rewards in a row that no noise explains, and begun
+        anew: another unit, level or world. 0 for every other policy."""
+        estimate = getattr(self.state.learned, "estimate", None)
+        return int(estimate.counts[RESTARTS]) if isinstance(estimate, ScaleFreeEstimate) else 0
 
     @property
     def pending(self) -> list[int]:

@@ -6,8 +6,10 @@ from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl
 from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .scale_free import auto
 
 __all__ = [
+    "auto",
     "bmm",
     "btc",
     "crcm",

@@ -16,6 +16,7 @@ from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl
 from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .scale_free import auto
 from .shared import tell
 
 RAW, CENTRAL, SPREAD = "raw", "central", "spread"
@@ -109,6 +110,7 @@ YU = "Yu, Baek, Li, Sun (2025)"
 
 # By the name that the paper gives it; in lower case that is the function.
 CATALOGUE: dict[str, Algorithm] = {
+    "Auto": Algorithm(auto, OURS, GLM, None, "a mean", "none proved", NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
     "CRHL": Algorithm(crhl, OURS, GLM, SPREAD, "", HEAVY, NEWTON, SMALL),

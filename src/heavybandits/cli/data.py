@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ..algorithms import linucb
+from ..algorithms import auto, linucb
 from ..data import LOADERS, load_data
 from ..diagnosis.diagnose import diagnose
 from ..filters import AdaptiveClip, Clip
@@ -73,7 +73,11 @@ def diagnose_command(
 @click.option("--pscore", default="pscore", show_default=True, help='Column or "uniform".')
 @click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
 @click.option(
-    "--clip", type=float, default=3.0, show_default=True, help="Fixed clip, in mean sizes."
+    "--clip",
+    type=float,
+    default=3.0,
+    show_default=True,
+    help="Level of Clip, in mean sizes over ||x||_{V^-1}: it cuts less as an arm becomes known.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the orders.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
@@ -93,7 +97,7 @@ def replay_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """What would LinUCB, plain, with a fixed clip and with one that sets itself, have made of this?
+    """What would `auto` have made of this, and LinUCB plain, clipped, and clipped by itself?
 
     NAME is a data set (rand, cdnow, nyse_n, nyse_o, sp500; extra "data"), FILE is CSV or Parquet.
 
@@ -142,6 +146,7 @@ def _protocol(name: str, protocol: str | None) -> dict[str, Any]:
 
 def _policies(dim: int, radius: float, clip: float) -> dict[str, Any]:
     return {
+        "auto": auto(dim=dim),
         "linucb": linucb(dim=dim, radius=radius),
         f"linucb, clip {clip:g}": linucb(dim=dim, radius=radius, filter=Clip(clip)),
         "linucb, adaptive clip": linucb(dim=dim, radius=radius, filter=AdaptiveClip()),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .diagnose import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
+LARGE = 20.0  # tail index above which the number says nothing
 MILD = 2.5  # tail index above which clipping changed little in our replays of real data
 
 
@@ -25,31 +26,36 @@ class Advice(NamedTuple):
 
 
 def advise(diagnosis: "Diagnosis") -> Advice:
-    """What to use for rewards like these."""
-    dim = diagnosis.dim if diagnosis.dim is not None else "d"
+    """What to use for rewards like these: `auto`, unless no method can learn from them."""
     assumptions = {
         "linucb": _about_linucb(diagnosis),
         "crtm": _about_crtm(diagnosis),
         "crmm": _about_crmm(diagnosis),
         "crhl": _about_crhl(diagnosis),
     }
-    if not diagnosis.heavy:
-        code = f"linucb(dim={dim}, noise_scale={_deviation(diagnosis):.3g})"
-        reason = f"not heavy-tailed: use linucb (tail index {_shown(diagnosis.index)})"
-        return Advice("linucb", code, reason, assumptions)
     if diagnosis.moments[1] == "no":
         reason = (
             "so heavy that the mean itself does not exist: no method that ranks arms by their mean "
             "reward can work. Use a bounded version of the reward (its rank, its logarithm, a cap)"
         )
         return Advice("none", "", reason, assumptions)
-    code = f"linucb(dim={dim}, radius=1.0, filter=AdaptiveClip())"
-    return Advice("linucb with AdaptiveClip", code, _reason(diagnosis), assumptions)
+    return Advice("auto", f"auto(dim={_dim(diagnosis)})", _reason(diagnosis), assumptions)
+
+
+def _dim(diagnosis: "Diagnosis") -> str:
+    """The dimension of the arms: the features and an intercept."""
+    return "d" if diagnosis.dim is None else str(diagnosis.dim + 1)
 
 
 def _reason(diagnosis: "Diagnosis") -> str:
-    """Why to clip, how much to expect of it, and what to mind."""
+    """Whether to expect much of robustness, and what to mind."""
     shown = _shown(diagnosis.index)
+    if not diagnosis.heavy:
+        return (
+            f"not heavy-tailed (tail index {shown}): nothing here needs robustness, and auto, "
+            "which needs no constant, costs little. linucb with "
+            f"noise_scale={_deviation(diagnosis):.3g} has a theorem for rewards like these"
+        )
     if diagnosis.index.value > MILD:
         words = (
             f"mildly heavy-tailed (tail index {shown}): the variance exists, and clipping changes "
@@ -62,7 +68,7 @@ def _reason(diagnosis: "Diagnosis") -> str:
             ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
             "the features"
         )
-    return f"{words}. Check by replaying your data with and without it"
+    return f"{words}. Check by replaying your data"
 
 
 def _deviation(diagnosis: "Diagnosis") -> float:
@@ -87,7 +93,7 @@ def _about_crtm(diagnosis: "Diagnosis") -> str:
     if diagnosis.dim is None:
         return words
     level = theory.truncation_level(
-        dim=diagnosis.dim,
+        dim=diagnosis.dim + 1,
         horizon=diagnosis.horizon,
         moment=moment.high,
         kappa=KAPPA,
@@ -138,10 +144,9 @@ def _about_crhl(diagnosis: "Diagnosis") -> str:
 
 def _shown(estimate: Estimate) -> str:
     """A number with its interval, infinity in words."""
-    if math.isinf(estimate.value) or estimate.value > 20.0:
+    if not estimate.value <= LARGE:
         return "above 20"
-    high = "above 20" if estimate.high > 20.0 else f"{estimate.high:.2f}"
-    return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {high}"
+    return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {_plain(estimate.high)}"
 
 
 def _describe_tail(name: str, tail: Tail | None) -> str:
@@ -149,12 +154,25 @@ def _describe_tail(name: str, tail: Tail | None) -> str:
         return f"  {name:<6} no tail to speak of (too few different values)"
     ladder = tail.ladder
     rungs = range(0, ladder.count.size, max(1, ladder.count.size // 6))
-    shown = "  ".join(f"{ladder.count[i]}:{ladder.index[i]:.2f}" for i in rungs)
+    shown = "  ".join(f"{ladder.count[i]}:{_plain(ladder.index[i])}" for i in rungs)
+    pareto = f"generalised Pareto xi {tail.pareto:+.2f} +- {tail.error:.2f}"
+    if not math.isfinite(tail.pareto):
+        pareto = "no generalised Pareto fit (too many equal values)"
+    if tail.contradicted:
+        pareto += ", which contradicts it: look at the plot before you believe either"
     return (
-        f"  {name:<6} Hill {tail.index:.2f} ({tail.low:.2f} to {tail.high:.2f}) from the "
-        f"{tail.count} rows beyond {tail.threshold:.4g}; generalised Pareto xi "
-        f"{tail.pareto:+.2f} +- {tail.error:.2f}\n         k:Hill  {shown}"
+        f"  {name:<6} Hill {_plain(tail.index)} ({_plain(tail.low)} to {_plain(tail.high)}) from "
+        f"the {tail.count} rows beyond {tail.threshold:.4g}; {pareto}\n         k:Hill  {shown}"
     )
+
+
+def _plain(index: float) -> str:
+    """A tail index, a large one in words.
+
+    >>> _plain(1.234), _plain(math.inf)
+    ('1.23', 'above 20')
+    """
+    return f"{index:.2f}" if index <= LARGE else "above 20"
 
 
 def write_text(diagnosis: "Diagnosis") -> str:

@@ -189,23 +189,15 @@ def _scale(rewards: Floats) -> float:
 
 
 def _index(tails: list[Tail]) -> Estimate:
-    """The smaller index of both sides; 1 / index is the mean of 1 / Hill's and xi.
-
-    Hill's estimate leans to heavy where the tail bends, the generalised Pareto's is noisier and
-    does not. The interval holds both.
-    """
+    """The smaller index of both sides, with an interval that holds both estimates of it."""
     if not tails:
         return Estimate(np.inf, np.inf, np.inf)
-    worst = max(tails, key=_shape)
-    shape = max(_shape(worst), 1e-9)
-    low = max(1.0 / worst.low, worst.pareto + 1.645 * worst.error, shape)
-    high = min(1.0 / worst.high, worst.pareto - 1.645 * worst.error, shape)
-    return Estimate(1.0 / shape, 1.0 / low, 1.0 / high if high > 1e-9 else np.inf)
-
-
-def _shape(tail: Tail) -> float:
-    pareto = tail.pareto if np.isfinite(tail.pareto) else 0.0
-    return 0.5 * (1.0 / tail.index + pareto)
+    worst = max(tails, key=lambda tail: tail.shape)
+    shape = max(worst.shape, 1e-9)
+    error = 1.645 * worst.error
+    low = np.nanmax([1.0 / worst.low, worst.pareto + error, shape])
+    high = np.nanmin([1.0 / worst.high, worst.pareto - error, shape])
+    return Estimate(1.0 / shape, float(1.0 / low), float(1.0 / high) if high > 1e-9 else np.inf)
 
 
 def _exists(order: int, index: Estimate) -> str:

@@ -11,6 +11,9 @@ from ..support.statistics import bootstrap_rows
 Floats = NDArray[np.float64]
 
 LEAST_TAIL = 15  # rows below which a tail is not estimated
+GAP = 200.0  # typical spacings; a sample from one law had at most 23, one rounded to integers 72
+EQUAL = 1e6  # an index that only resamples of equal rows have
+APART = 0.5  # between 1 / Hill's index and xi, from which on two sure estimates contradict
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Tail:
 
     `low` and `high` bound the index at 90%; `count` rows beyond `threshold` were used; `pareto` is
     the generalised Pareto's shape xi (1 / index for a heavy tail, at or below 0 for a light one)
-    and `error` its standard error; `rows` is the size of the side.
+    and `error` its standard error, nan where too many values are equal; `rows` is the size of the
+    side, or of what lies beyond a gap in it (see `rows_beyond_gap`).
     """
 
     index: float
@@ -40,6 +44,24 @@ class Tail:
     error: float
     rows: int
     ladder: Ladder
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether Hill's estimate and the generalised Pareto's are far apart, and both are sure."""
+        far = abs(1.0 / self.index - self.pareto) > APART
+        low, high = self.pareto - 1.645 * self.error, self.pareto + 1.645 * self.error
+        return far and (1.0 / self.high > high or 1.0 / self.low < low)
+
+    @property
+    def shape(self) -> float:
+        """1 / index: the mean of 1 / Hill's and xi, or Hill's alone if xi contradicts it.
+
+        Hill's estimate leans to heavy where the tail bends, the generalised Pareto's is noisier and
+        does not. Hill's threshold is where a power law fits best, so it is the one to keep.
+        """
+        if self.contradicted or not math.isfinite(self.pareto):
+            return 1.0 / self.index
+        return 0.5 * (1.0 / self.index + self.pareto)
 
 
 def hill(values: Floats, count: int) -> float:
@@ -109,8 +131,27 @@ def pareto_shape(excesses: Floats) -> float:
     return float(np.mean(np.log1p(-best * ordered)))
 
 
+def rows_beyond_gap(descending: Floats) -> int | None:
+    """How many of the largest rows lie beyond a gap in the largest fifth; None if there is none.
+
+    Of one law, the spacings i ln(X_(i) / X_(i + 1)) vary little (Renyi 1953). Refunds among sales
+    leave a gap as wide as thousands of them, and a law fitted across it means nothing.
+
+    >>> rows_beyond_gap(np.r_[np.linspace(90.0, 50.0, 20), np.linspace(5.0, 0.1, 500)])
+    20
+    """
+    most = min(max(4 * LEAST_TAIL, descending.size // 5), descending.size - 1)
+    spacings = np.arange(1, most + 1) * -np.diff(np.log(descending[: most + 1]))
+    apart = spacings[spacings > 0.0]
+    if apart.size < LEAST_TAIL:
+        return None
+    widest = LEAST_TAIL - 1 + int(np.argmax(spacings[LEAST_TAIL - 1 :]))
+    typical = float(np.median(apart)) / math.log(2.0)
+    return widest + 1 if spacings[widest] > GAP * typical else None
+
+
 def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200) -> Tail | None:
-    """The tail of a side, from its positive values; None where there are too few.
+    """The tail of a side, from its positive values; None where too few of them differ.
 
     >>> rng = np.random.default_rng(0)
     >>> tail = estimate_tail(rng.pareto(2.0, 5000) + 1.0, rng)
@@ -120,24 +161,29 @@ def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200
     side = values[values > 0.0]
     if np.unique(side).size < LEAST_TAIL:
         return None
-    ladder = hill_ladder(side)
+    descending = np.sort(side)[::-1]
+    descending = descending[: rows_beyond_gap(descending)]
+    if np.unique(descending).size < LEAST_TAIL:
+        return None
+    ladder = hill_ladder(descending)
     best = int(np.argmin(ladder.distance))
     count = int(ladder.count[best])
-    descending = np.sort(side)[::-1]
     logs = np.log(descending[:count] / descending[count])
+    if not logs.any():
+        return None
     interval = bootstrap_rows(logs, rng, resamples, lambda m: 1.0 / np.maximum(m, 1e-300))
-    many = min(max(4 * LEAST_TAIL, side.size // 10), side.size - 1)
+    many = min(max(4 * LEAST_TAIL, descending.size // 10), descending.size - 1)
     shape = pareto_shape(descending[:many] - descending[many])
     error = (1.0 + max(shape, -0.5)) / math.sqrt(many)
     return Tail(
         index=float(ladder.index[best]),
         low=interval.low,
-        high=interval.high,
+        high=interval.high if interval.high < EQUAL else math.inf,
         count=count,
         threshold=float(descending[count]),
         pareto=shape,
         error=error,
-        rows=side.size,
+        rows=descending.size,
         ladder=ladder,
     )
 

@@ -79,12 +79,13 @@ def _plot_hill(axes: Any, diagnosis: Any) -> None:
         if tail is None:
             continue
         ladder = tail.ladder
-        error = 1.645 * ladder.index / np.sqrt(ladder.count)
-        axes.plot(ladder.count, ladder.index, color=colour, label=f"{name} side")
+        index = np.where(np.isfinite(ladder.index), ladder.index, np.nan)  # of equal rows, no line
+        error = 1.645 * index / np.sqrt(ladder.count)
+        axes.plot(ladder.count, index, color=colour, label=f"{name} side")
         axes.fill_between(
             ladder.count,
-            ladder.index - error,
-            ladder.index + error,
+            index - error,
+            index + error,
             color=colour,
             alpha=0.15,
             linewidth=0,

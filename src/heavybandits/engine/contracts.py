@@ -246,6 +246,10 @@ class Extras(Protocol):
         """True for a policy that cannot play continuous arm sets; False is the default."""
 
     @property
+    def any_norm(self) -> bool:
+        """True for a policy or estimator that takes arms of any length; False is the default."""
+
+    @property
     def choice_writes(self) -> tuple[str, ...] | None:
         """The arrays in which a policy's choice leaves something that matters later, by dotted
         name; the default, None, is all of them."""

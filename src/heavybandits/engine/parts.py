@@ -109,7 +109,8 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
     heavybandits.support.errors.InvalidInput: GradientSum reads OnlineToConfidenceEstimate,
     but Ridge keeps RegionEstimate
     """
-    held = inspect.get_annotations(type(estimator).init).get("return", Any)
+    keeper = getattr(estimator, "inner", estimator)  # one estimator may hold another
+    held = inspect.get_annotations(type(keeper).init).get("return", Any)
     for part in walk(radius):
         read = inspect.get_annotations(getattr(part, "radius", check_reads)).get("estimate", Any)
         if not _holds(held, read):

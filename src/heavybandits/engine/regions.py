@@ -138,6 +138,29 @@ def repair(region: Region, shrink: float) -> bool:
     return sound
 
 
+@outlined
+def fade(region: Region, keep: float) -> None:
+    """V = keep V + (1 - keep) lambda I: stabilised forgetting (Kulhavy and Zarrop 1993).
+
+    Plain forgetting, V = keep V, would let V vanish where no arm is played; so it never falls below
+    the penalty. The centre stays: what comes next counts for more. O(d^3).
+    """
+    floor = region.numbers[FLOOR]
+    for i in range(region.centre.size):
+        for j in range(region.centre.size):
+            region.design[i, j] = keep * (region.design[i, j] + region.recent[i, j])
+            region.recent[i, j] = 0.0
+            region.inverse[i, j] /= keep  # what is mended if V has too few digits
+        region.design[i, i] += (1.0 - keep) * floor
+    if not repair(region, 0.0):
+        region.counts[FALLBACKS] += 1
+        return
+    volume = 0.0  # `repair` leaves the triangle of V in the scratch
+    for i in range(region.centre.size):
+        volume += math.log(region.scratch[i, i] * region.scratch[i, i] / floor)
+    region.numbers[LOGDET], region.numbers[GROWTH] = max(volume, 0.0), 1.0
+
+
 @jitable
 def known(region: Region) -> bool:
     """Whether V has digits in every direction: V_ii V^-1_ii is how much of V_ii cancels."""

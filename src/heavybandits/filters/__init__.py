@@ -4,7 +4,7 @@
 the plays seen and the rewards cut.
 """
 
-from .adaptive import AdaptiveClip
+from .adaptive import AdaptiveClip, MeanClip
 from .leverage import LeverageClip, TailClip
 from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
 from .truncation import Clip, Raw, Truncate, TruncateByTime
@@ -13,6 +13,7 @@ __all__ = [
     "AdaptiveClip",
     "Clip",
     "LeverageClip",
+    "MeanClip",
     "MeanOfMedians",
     "Median",
     "MedianOfMeans",

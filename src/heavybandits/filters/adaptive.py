@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Fraction
+from ..engine.bounds import Count, Fraction, Positive
 from ..engine.jitable import jitable
 from ..engine.selection import select_rank
 from .memory import CUT, SEEN
@@ -68,7 +68,8 @@ def clean_adaptively(
         memory.counts[SEEN] += 1
         error = rewards[i] - centre
         size = weight * abs(error)
-        level = follow_level(memory, size, share) if size > 0.0 else 0.0
+        told = size > 0.0 and rewards[i] != 0.0
+        level = follow_level(memory, size, share) if told else size
         if size <= level:
             total += rewards[i]
         else:
@@ -82,8 +83,9 @@ class AdaptiveClip(NamedTuple):
     """Rewards clipped to a level that sets itself: y moved to predicted +- the running quantile.
 
     The first four rewards only tell the scale and count as predicted, then 1 in 4 and later
-    1 - `quantile` of the rewards are clipped. Rewards equal to what was expected, such as zeros,
-    tell nothing about the scale and are left alone.
+    1 - `quantile` of the rewards are clipped. Zeros, which where sales are rare are most of the
+    rewards, and rewards equal to what was expected tell nothing about the scale of the others: they
+    are left alone and do not count.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class AdaptiveClip(NamedTuple):
 
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.0, 1.0] * 50)]
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
     >>> cleaned[:2], float(cleaned[-1]), memory.counts.tolist()
     ([0.5, 0.5], 1.0, [101, 11, 101])
     >>> cut = AdaptiveClip(residual=False, truncate=True)
@@ -125,6 +127,69 @@ class AdaptiveClip(NamedTuple):
         centre = predicted if self.residual else 0.0
         keep = 0.0 if self.truncate else 1.0
         return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
+
+
+class MeanMemory(NamedTuple):
+    """counts: rewards seen, cut, and different from zero; first: the sizes of the first `SILENT` of
+    the latter; mean: of |y|."""
+
+    counts: Integers
+    first: Floats
+    mean: Floats
+
+
+@jitable
+def follow_mean(memory: MeanMemory, size: float) -> float:
+    """The mean that this size is judged by: 0 for the first four, whose median starts it.
+
+    After that no size more than doubles it: m += (min(size, (n + 1) m) - m) / n.
+    """
+    memory.counts[KNOWN] += 1 if size > 0.0 else 0
+    known, count, mean = memory.counts[KNOWN], memory.counts[SEEN], memory.mean[0]
+    if known <= SILENT:
+        if size > 0.0:
+            memory.first[known - 1] = size
+        if known > 0:
+            middle = select_rank(memory.first, 0, known, (known - 1) // 2)
+            memory.mean[0] = middle * known / count
+        return 0.0
+    memory.mean[0] = mean + (min(size, (count + 1.0) * mean) - mean) / count
+    return mean
+
+
+class MeanClip(NamedTuple):
+    """y clipped to |y| <= multiple times the mean |reward| so far, whatever the arm.
+
+    That is what "at three times the mean reward" says. `Clip` says something else: its level is
+    divided by ||x||_{V^-1}, so it cuts less and less as an arm becomes known. The first four
+    rewards that are not zero tell the mean and count as zero. Where sales are rare, three times the
+    mean is far below a sale.
+
+    >>> clip = MeanClip(multiple=3.0)
+    >>> memory = clip.init()
+    >>> rewards = [1e100] + [1.0] * 50 + [9.0]
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in rewards]
+    >>> cleaned[0], float(cleaned[-2]), round(float(cleaned[-1]), 6)
+    (0.0, 1.0, 3.0)
+    """
+
+    multiple: Positive = 3.0
+    plays: Count = 1
+
+    def init(self) -> MeanMemory:
+        return MeanMemory(np.zeros(3, np.int64), np.zeros(SILENT), np.zeros(1))
+
+    def clean(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            memory.counts[SEEN] += 1
+            limit = self.multiple * follow_mean(memory, abs(rewards[i]))
+            if abs(rewards[i]) > limit:
+                memory.counts[CUT] += 1
+                total += math.copysign(limit, rewards[i])
+            else:
+                total += rewards[i]
+        return total / rewards.size
 
 
 def current_level(memory: AdaptiveMemory) -> float:

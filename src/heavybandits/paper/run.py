@@ -26,6 +26,7 @@ NAMES = (
     "evaluation",
     "beyond",
     "map",
+    "noconstants",
 )
 
 

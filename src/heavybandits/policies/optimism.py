@@ -61,6 +61,10 @@ class Optimism(NamedTuple):
         return getattr(self.estimator, "capacity", None)
 
     @property
+    def any_norm(self) -> bool:
+        return getattr(self.estimator, "any_norm", False)
+
+    @property
     def choice_writes(self) -> tuple[str, ...]:
         """The arrays of the state in which a choice leaves something that matters later."""
         return ()

@@ -1,6 +1,7 @@
 """Radii: how wide the confidence region is after t updates: the root of the papers' gamma."""
 
 from .huber import ColumnRegion, HuberRegion, PseudoHuberRegion
+from .scale_free import ScaleFreeRegion
 from .theorems import (
     LogisticRegion,
     MedianRegion,
@@ -23,6 +24,7 @@ __all__ = [
     "OnlineToConfidenceRegion",
     "Powered",
     "PseudoHuberRegion",
+    "ScaleFreeRegion",
     "Scaled",
     "SelfNormalised",
     "TruncatedRegion",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.linear import linucb
+from ..algorithms.scale_free import auto
 from ..arms import Fresh
 from ..data import frames
 from ..engine.contracts import Tally
@@ -35,13 +36,14 @@ PROTOCOLS = ("rows", "days", "groups", "logged")
 
 
 def default_policies(dim: int) -> dict[str, Any]:
-    """LinUCB as it is, with a fixed clip at three times the mean |reward|, and with one that sets
-    itself: one estimator, one width, three filters.
+    """`auto`, which needs no constant; and LinUCB at radius 1 as it is, with `Clip` (at three mean
+    rewards over ||x||_{V^-1}, so less and less) and with a clip that sets itself.
 
     >>> list(default_policies(5))
-    ['linucb', 'linucb clip', 'linucb adaptive']
+    ['auto', 'linucb', 'linucb clip', 'linucb adaptive']
     """
     return {
+        "auto": auto(dim=dim),
         "linucb": linucb(dim=dim, radius=1.0),
         "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(level=3.0)),
         "linucb adaptive": linucb(dim=dim, radius=1.0, filter=AdaptiveClip()),
@@ -98,7 +100,7 @@ def replay(
     >>> frame = {"quality": quality, "spend": quality + rng.standard_t(2, size=2000)}
     >>> result = replay(frame, ["quality"], "spend", orders=2)
     >>> len(result), sorted(result.summary()[0])[:3]
-    (6, ['better', 'cpu_seconds', 'difference'])
+    (8, ['better', 'cpu_seconds', 'difference'])
     """
     if protocol not in PROTOCOLS:
         raise InvalidInput(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")

@@ -1,0 +1,242 @@
+"""auto's estimator: Huber regression whose scale, level and penalty come from the data.
+
+Nothing here has a unit: rewards or features times a power of two change no bit of what is chosen.
+So the scale is kept as a mean square and never as a logarithm.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.arrays import Floats, Integers
+from ..engine.blocked import combine
+from ..engine.bounds import Count, Positive
+from ..engine.contracts import Link
+from ..engine.jitable import jitable, outlined
+from ..engine.layout import zeros
+from ..engine.linalg import dot, norm, subtract
+from ..engine.regions import (
+    CUTS,
+    EXPECTED,
+    FLOOR,
+    GROWTH,
+    LOGDET,
+    NOISE,
+    SHRINK,
+    SQUARE,
+    STRAYED,
+    Region,
+    add_observation,
+    make_region,
+    measure,
+    move_centre,
+)
+from ..engine.selection import select_rank
+from ..engine.verbs import mean, slope
+
+KNOWN, LEARNED, STREAK, RESTARTS = range(4)  # places in ScaleFreeEstimate.counts
+WAIT = 2  # rewards that wait until there are so many: the smaller one tells a scale
+WARM = 32  # rewards whose median guards the scale
+CHANGED, FAR = 8, 2.0  # so many rewards in a row beyond twice the limit: another world
+LEAST_TRUST = 1e-9  # in a reward; with none at all V would not grow, and rank one means nothing
+LOOSE = 4.5  # medians, beyond which one of these counts as that
+FLATTEST, STEEPEST = 1e-12, 1e12  # slopes of a link, so that no weight vanishes or overflows
+
+
+class ScaleFreeEstimate(NamedTuple):
+    """State of `ScaleFreeHuber`.
+
+    scale: s^2; counts: the rewards that told something of it, those learned from since it began,
+    those far beyond the limit in a row, and how often it began anew; first: the sizes of the first
+    that told something; held: arms, errors and spreads of the very first, until learned from.
+    """
+
+    region: Region
+    scale: Floats
+    counts: Integers
+    first: Floats
+    held: Floats
+
+
+@jitable
+def prior_radius(region: Region) -> float:
+    """sqrt(lambda) ||theta||: how far the penalty may have pulled the centre."""
+    return math.sqrt(region.numbers[FLOOR]) * norm(region.centre)
+
+
+@outlined
+def begin(estimate: ScaleFreeEstimate, penalty: float, x: Floats) -> None:
+    """Know nothing: theta = 0 and V = penalty ||x||^2 I."""
+    region, start = estimate.region, penalty * dot(x, x)
+    for i in range(x.size):
+        region.centre[i] = 0.0
+        for j in range(x.size):
+            region.recent[i, j] = 0.0
+            region.design[i, j] = start if i == j else 0.0
+            region.inverse[i, j] = 1.0 / start if i == j else 0.0
+    region.numbers[FLOOR], region.numbers[NOISE] = start, 0.0
+    region.numbers[LOGDET], region.numbers[GROWTH] = 0.0, 1.0
+    for i in range(RESTARTS):
+        estimate.counts[i] = 0
+    estimate.scale[0] = 0.0
+
+
+@jitable
+def guarded_square(first: Floats, known: int, most: float) -> float:
+    """The sum of the squares of the first sizes, none of them larger than `most`."""
+    total = 0.0
+    for i in range(known):
+        size = min(first[i], most)
+        total += size * size
+    return total
+
+
+@jitable
+def largest_error(part: "ScaleFreeHuber", estimate: ScaleFreeEstimate, square: float) -> float:
+    """level s (1 + w^2) / w + sqrt(lambda) ||theta|| w, for `square` = w^2."""
+    if square == 0.0:
+        return math.inf
+    noise = part.level * math.sqrt(estimate.scale[0]) * (1.0 + square)
+    return (noise + prior_radius(estimate.region) * square) / math.sqrt(square)
+
+
+@jitable
+def learn_error(region: Region, x: Floats, weight: float, error: float, limit: float) -> float:
+    """One step with the error clipped, which is returned; V grows by what is believed of it."""
+    square = weight * max(region.numbers[SQUARE], 0.0)
+    kept, trust = error, 1.0
+    if abs(error) > limit:
+        region.counts[CUTS] += 1
+        kept, move = math.copysign(limit, error), limit * square / (1.0 + square)
+        trust = max(move / (square * (abs(error) - move)), LEAST_TRUST)
+    add_observation(region, x, trust * weight)
+    move_centre(region, -math.sqrt(weight) * kept / (1.0 + square))
+    return kept
+
+
+@outlined
+def hold(held: Floats, x: Floats, root: float, error: float, spread: float) -> None:
+    """Put a reward aside whose size nothing is known to compare with."""
+    for i in range(x.size):
+        held[i] = root * x[i]
+    held[x.size], held[x.size + 1] = error, spread
+
+
+@outlined
+def release(estimate: ScaleFreeEstimate, most: float) -> None:
+    """Learn from the rewards held, all at once: theta += V^-1 x e, as ridge regression has it."""
+    region, dim = estimate.region, estimate.region.centre.size
+    for place in range(WAIT):
+        x, image = estimate.held[place, :dim], region.scratch[0]
+        limit = most * estimate.held[place, dim + 1]
+        error = min(max(estimate.held[place, dim], -limit), limit)
+        combine(region.inverse, x, image)
+        subtract(region.centre, -error, image)
+    region.numbers[STRAYED] = 1.0
+
+
+@jitable
+def learn_reward(
+    part: "ScaleFreeHuber",
+    estimate: ScaleFreeEstimate,
+    x: Floats,
+    weight: float,
+    error: float,
+    told: bool,
+) -> float:
+    """Learn from an error and let the scale follow; the limit it was judged by."""
+    square, known = weight * max(estimate.region.numbers[SQUARE], 0.0), estimate.counts[KNOWN]
+    spread, n = math.sqrt(1.0 + square), float(max(estimate.counts[LEARNED], 1))
+    limit, most, waits = largest_error(part, estimate, square), 0.0, told and known <= WAIT
+    if told and known <= WARM:
+        estimate.first[known - 1] = abs(error) / spread
+    if waits:
+        hold(estimate.held[known - 1], x, math.sqrt(weight), error, spread)
+    if 0 < known <= WARM:
+        most = LOOSE * select_rank(estimate.first, 0, known, (known - 1) // 2)
+        limit = max(limit, most * spread)
+    error = 0.0 if waits else error
+    size = learn_error(estimate.region, x, weight, error, limit) / spread
+    if waits and known == WAIT:
+        release(estimate, most)
+    if known > WARM:
+        estimate.scale[0] += (size * size - estimate.scale[0]) / min(n, part.window)
+    elif known > 0:
+        estimate.scale[0] = guarded_square(estimate.first, known, most) / n
+    return math.inf if waits else limit
+
+
+class ScaleFreeHuber(NamedTuple):
+    """Huber regression in one pass that is told no scale, no level and no penalty.
+
+    With p = ||x||_{V^-1}, m = mu'(x.theta), w^2 = m p^2 and e = (y - mu(x.theta)) / sqrt(m):
+
+    limit = level s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
+    theta += V^-1 x sqrt(m) psi / (1 + w^2);  V += r m x x^T;
+    s^2 = mean of psi^2 / (1 + w^2) over the last `window` rewards;  lambda = penalty ||x_1||^2.
+
+    So no reward moves the prediction of its arm by more than `level` of its standard errors s w,
+    beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n up
+    to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
+    beyond it counts in V for r < 1, the weight at which it would have moved theta as far: what is
+    not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
+    regression, so that what was learned does not pass for noise.
+
+    The first two rewards wait for each other, and the smaller one says how much of the larger is
+    believed; the first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or
+    one as predicted, tells nothing of the scale then. Eight rewards in a row beyond twice their
+    limits are no noise: another unit, or another world. Then it begins anew. No theorem covers it.
+
+    >>> from heavybandits.links import Identity
+    >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape
+    (3,)
+    """
+
+    dim: Count
+    link: Link
+    penalty: Positive = 0.1
+    level: Positive = 0.35
+    window: Positive = 1000.0
+
+    @property
+    def any_norm(self) -> bool:
+        return True
+
+    def init(self) -> ScaleFreeEstimate:
+        return ScaleFreeEstimate(
+            make_region(self.dim, 1.0),
+            zeros(1),
+            zeros(4, dtype=np.int64),
+            zeros(WARM),
+            zeros(WAIT, self.dim + 2),
+        )
+
+    def sound(self, estimate: ScaleFreeEstimate) -> bool:
+        return bool(estimate.scale[0] >= 0.0)
+
+    def predict(self, estimate: ScaleFreeEstimate, z: float) -> float:
+        return mean(self.link, z)
+
+    def update(
+        self, estimate: ScaleFreeEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
+        region, counts = estimate.region, estimate.counts
+        fresh = counts[LEARNED] == 0 and dot(x, x) > 0.0
+        if fresh:
+            begin(estimate, self.penalty, x)
+            measure(region, x)
+            region.numbers[EXPECTED] = mean(self.link, 0.0)
+        weight = min(max(slope(self.link, dot(x, region.centre)), FLATTEST), STEEPEST)
+        error = (reward - region.numbers[EXPECTED]) / math.sqrt(weight)
+        told = reward != 0.0 and error != 0.0
+        counts[KNOWN] += 1 if told else 0
+        counts[LEARNED] += 1 if fresh or counts[LEARNED] > 0 else 0
+        limit = learn_reward(self, estimate, x, weight, error, told)
+        if fresh:
+            region.numbers[SHRINK] = 0.0  # what was measured with the V before means nothing
+        counts[STREAK] = counts[STREAK] + 1 if abs(error) > FAR * limit else 0
+        if counts[STREAK] >= CHANGED and dot(x, x) > 0.0:
+            begin(estimate, self.penalty, x)
+            counts[RESTARTS] += 1
+            region.numbers[SHRINK], region.numbers[STRAYED] = 0.0, 1.0

@@ -1,0 +1,105 @@
+"""The experiment without constants: its problems, its arms, its verdicts from rows made by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heavybandits.paper import noconstants
+from heavybandits.paper.noconstants.analysis import gather
+from heavybandits.paper.noconstants.offers import Offers
+from heavybandits.paper.noconstants.playing import make_problem, sparse_rows
+from heavybandits.paper.noconstants.settings import AUTO, JUDGED, PROBLEMS, SCALES, Spec
+
+HARD, EASY = "fixed, d 10, K 20, t3 x 0.5", "fresh, d 10, K 20, t3 x 0.5"
+
+
+def rows_of(regrets: dict[tuple[str, str], float], gap: float = 1.0) -> list[dict[str, Any]]:
+    """Three repetitions of each policy of each problem, at scale 1 and 100."""
+    return [
+        {"problem": problem, "scale": scale, "policy": policy, "repetition": r}
+        | {"gap": gap, "regret": regret + 0.001 * r}
+        for (problem, policy), regret in regrets.items()
+        for scale in (1.0, 100.0)
+        for r in range(3)
+    ]
+
+
+PLAYED = rows_of(
+    {
+        (HARD, AUTO): 120.0,
+        (HARD, f"{JUDGED}, radius 1"): 100.0,
+        (HARD, f"{JUDGED}, radius 3"): 400.0,
+        (HARD, "none, radius 1"): 80.0,
+        (EASY, AUTO): 19.0,
+        (EASY, f"{JUDGED}, radius 1"): 10.0,
+        (EASY, f"{JUDGED}, radius 3"): 30.0,
+        (EASY, "none, radius 1"): 15.0,
+    }
+)
+
+
+def test_there_are_problems_of_every_kind():
+    specs = PROBLEMS.values()
+    assert len(PROBLEMS) >= 60
+    assert {spec.dim for spec in specs} >= {2, 10, 100}
+    assert {spec.size for spec in specs} >= {2, 200}
+    assert sum(spec.drifts for spec in specs) >= 3
+    assert sum("intercept" in spec.kind for spec in specs) >= 4
+    assert set(SCALES) == {0.01, 1.0, 100.0}
+
+
+@pytest.mark.parametrize("spec", PROBLEMS.values(), ids=lambda spec: spec.name)
+def test_a_problem_times_a_scale_is_the_same_problem(spec: Spec):
+    one, other = (make_problem(spec, scale, 3, 0) for scale in (1.0, 128.0))
+    assert one.arms.dim == spec.dim
+    assert one.arms.size == spec.size
+    np.testing.assert_array_equal(other.theta, 128.0 * one.theta)
+    key = np.uint64(5)
+    with np.errstate(over="ignore"):
+        assert other.noise.draw(key, 7) == 128.0 * one.noise.draw(key, 7)
+
+
+def test_offers_share_a_context_or_have_an_intercept_each():
+    key = np.uint64(1)
+    shop, apart = Offers(3, 6, True, False), Offers(3, 6, False, True)
+    view, still = shop.view(), apart.view()
+    with np.errstate(over="ignore"):
+        assert shop.refresh(view, key, 4)
+        assert apart.refresh(still, key, 0)
+        assert not apart.refresh(still, key, 1)
+    np.testing.assert_array_equal(view.features[:2, 0], view.features[2:4, 1])
+    assert view.features[2:, 0].any() == np.False_
+    np.testing.assert_array_equal(still.features[0, :3], np.ones(3))
+
+
+def test_ratios_are_to_the_best_radius_and_easy_problems_stand_apart():
+    hard, easy = gather(PLAYED)
+    assert (hard.easy, easy.easy) == (False, True)
+    assert hard.ratio(100.0) == pytest.approx(1.2, abs=1e-4)
+    assert hard.best(hard.constants) == "none, radius 1"
+    found = noconstants.analyse(PLAYED)
+    outcomes = {v.claim.rsplit(", ", 1)[1]: v.outcome for v in found.verdicts}
+    assert outcomes["median"] == "does not hold"
+    assert outcomes["worst problem"] == "holds"
+    assert [row["problems"] for row in found.tables[0].rows] == [1] * 8
+
+
+def test_replays_are_judged_by_the_best_of_the_grid_or_of_plain_linucb():
+    shares = {AUTO: 0.5, f"{JUDGED}, radius 1": 0.6, "none, radius 1": 0.51}
+    rows = [
+        {"rows": name, "policy": policy, "repetition": r, "fraction": share + 0.001 * r}
+        for name in ("rand", "1.0% pay")
+        for policy, share in shares.items()
+        for r in range(4)
+    ]
+    found = noconstants.analyse(PLAYED + rows)
+    behind = {row["rows"]: row["behind"] for row in found.tables[2].rows}
+    assert behind == pytest.approx({"rand": 0.1, "1.0% pay": 0.01})
+    outcomes = {v.reading: v.outcome for v in found.verdicts if v.reading in behind}
+    assert outcomes == {"rand": "does not hold", "1.0% pay": "holds"}
+
+
+def test_sparse_rows_pay_as_often_as_they_say():
+    rewards = sparse_rows(0.01, 3).rewards
+    assert np.mean(rewards > 0.0) == pytest.approx(0.01, rel=0.15)
