@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from ...simulation.problem import Problem
 from ...support.tables import Row
 from ...sweeping import Cell
+from ...sweeping.search import TUNING_SEEDS
 from ...sweeping.simulation import simulation_cells
 from .. import realdata
 from ..parts import Offers, Told
 from ..roster import RANDOM, make_policy, setting
 from ..rows import Compute, collect_rows
-from ..tuning import TUNING_SEEDS
 from . import settings
 from .analysis import analyse
 from .growing import tune
