@@ -105,8 +105,9 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         "gamma_scale": constant,
     }
     if policy in settings.RIVALS:
-        moments = {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
-        return CATALOGUE[kind].build(constant, **told, **moments)
+        told["raw_moment"] = found.raw_moment.high
+        told["central_moment"] = found.central_moment.high
+        return CATALOGUE[kind].build(constant, **told)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
         return crmm(**told, moment=found.central_moment.high, plays=plays)
