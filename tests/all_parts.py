@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from all_policies import POLICIES
+from all_policies import DRAWING, POLICIES
 from heavybandits.arms import Box, Fixed, Fresh, Frozen, Given, UnitBall, UnitSphere
 from heavybandits.estimators import (
     BallProjection,
@@ -154,7 +154,7 @@ PARTS: dict[str, list[Any]] = {
         PseudoHuberRegion(32.0, 25.0, 1.6, 0.01, 7.0, 1.0),
         ColumnRegion(1.0, 0.1, 10.0, 3.0),
     ],
-    "policy": [*POLICIES.values()],
+    "policy": [*POLICIES.values(), *DRAWING.values()],
 }
 
 

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 import pytest
 
 import heavybandits as hb
-from all_policies import POLICIES
+from all_policies import DRAWING, POLICIES
 from heavybandits.agents.checks import check_policy, list_checks
 from heavybandits.filters.memory import Memory, make_memory
 from heavybandits.support.errors import PolicyError
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", POLICIES | DRAWING)
 def test_our_policies_keep_their_promises(name: str) -> None:
-    assert check_policy(POLICIES[name]) == list(list_checks())
+    assert check_policy((POLICIES | DRAWING)[name]) == list(list_checks())
 
 
 def test_each_check_says_what_it_asks() -> None:

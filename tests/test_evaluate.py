@@ -300,3 +300,42 @@ def test_diagnostics_of_a_log_that_agrees_with_the_policy_are_those_of_its_rows(
     made = describe_weights(Log, Terms(none, one, one, none))
     assert (made.effective, made.overlap, made.mean, made.largest) == (100.0, 1.0, 1.0, 1.0)
     assert made.top_share == pytest.approx(0.1)
+
+
+# ---- the experiment
+
+
+def made_rows(law: str, method: str, errors: Any, half: float) -> list[dict[str, Any]]:
+    """Rows of an experiment with these errors and intervals of this half-width."""
+    named = {"law": law, "rows": 100, "truth": 1.0, "method": method}
+    ends = [(1.0 + e, 1.0 + e - half, 1.0 + e + half) for e in map(float, errors)]
+    return [
+        named | {"run": run, "value": value, "low": low, "high": high}
+        for run, (value, low, high) in enumerate(ends)
+    ]
+
+
+def test_verdicts_say_whose_intervals_hold_and_whose_errors_are_smaller() -> None:
+    from heavybandits.paper.evaluation import analyse, settings
+
+    errors = np.random.default_rng(0).normal(size=200)
+    rows = made_rows("t1.5", settings.PLAIN, errors, 0.5)
+    for method in (settings.OURS, settings.BOUNDED):
+        rows += made_rows("t1.5", method, 0.01 * errors, 0.5)
+    found = analyse(rows)
+    outcomes = {verdict.claim: verdict.outcome for verdict in found.verdicts}
+    assert list(outcomes.values()) == ["holds", "holds", "holds", "does not hold"]
+    (plain,) = (row for row in found.tables[0].rows if row["method"] == settings.PLAIN)
+    assert plain["root mean squared error"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert plain["coverage"] == pytest.approx(np.mean(np.abs(errors) <= 0.5))
+
+
+def test_the_world_of_the_experiment_knows_its_truth() -> None:
+    from heavybandits.noises import Gaussian
+    from heavybandits.paper.evaluation.logs import make_log, make_world
+
+    log, shares = make_log(Gaussian(0.1), 20_000, np.random.default_rng(1))
+    weights = shares[np.arange(20_000), log.taken] / log.propensities
+    error = np.std(weights * log.rewards) / np.sqrt(20_000)
+    assert abs(np.mean(weights * log.rewards) - make_world().truth) < 4.0 * error
+    assert log.propensities.min() >= 0.02

@@ -8,7 +8,14 @@ from heavybandits.arms import Fresh
 from heavybandits.engine.views import load_rows, make_view
 from heavybandits.policies import InverseGap, Mixed
 
-ROWS = np.random.default_rng(3).normal(size=(4, 2)) / 2.0
+ROWS = np.random.default_rng(3).normal(size=(4, 2)) / 4.0
+
+
+@pytest.fixture(autouse=True)
+def wrapping():
+    """The streams wrap around on purpose; uncompiled, numpy says so."""
+    with np.errstate(over="ignore"):
+        yield
 
 
 def taught(policy, decisions: int = 30):
@@ -98,6 +105,45 @@ def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
     found = hb.evaluate(log, {0: 0.5, 3: 0.5})
     assert found.low < 1.5 < found.high
     assert found.weights.mean == pytest.approx(1.0, abs=0.15)
+
+
+def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) -> None:
+    policy = Mixed(INSIDE, share=0.5, seed=2)
+    with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
+        tickets = [agent.select(ROWS) for _ in range(40)]
+        agent.update_many([(ticket, float(ticket.arm)) for ticket in tickets[:-1]])
+        said = [ticket.propensity for ticket in tickets]
+        assert set(said) == {0.125, 0.625}
+        assert [row["propensity"] for row in agent.history()] == said
+        feedback = agent.feedback()
+        assert feedback["pscore"].tolist() == said[:-1]
+        assert np.array_equal(feedback["context"], ROWS[feedback["action"]])
+        assert feedback["reward"].tolist() == feedback["action"].tolist()
+        agent.save(tmp_path / "agent.state")
+        on = [agent.select(ROWS).propensity for _ in range(5)]
+    loaded = hb.load(tmp_path / "agent.state")
+    (waiting,) = {decision.propensity for decision in loaded.state.book.pending.values()}
+    assert waiting == said[-1]
+    assert [loaded.select(ROWS).propensity for _ in range(5)] == on
+    with hb.Agent(policy, ledger=tmp_path / "agent.db") as again:
+        assert [row["propensity"] for row in again.history()] == said + on
+
+
+def test_every_play_of_a_drawn_decision_has_its_propensity(tmp_path) -> None:
+    inside = hb.linucb(dim=2, radius=0.5, filter=hb.filters.TrimmedMean(plays=3, trim=0.3))
+    with hb.Agent(Mixed(inside, share=0.5, seed=2), ledger=tmp_path / "agent.db") as agent:
+        said = [agent.select(ROWS).propensity for _ in range(45)]
+        assert [row["propensity"] for row in agent.history()] == said
+        assert said[0::3] == said[1::3] == said[2::3]
+        assert len(set(said)) == 2
+
+
+def test_a_policy_that_does_not_draw_is_certain(tmp_path) -> None:
+    with hb.Agent(INSIDE, ledger=tmp_path / "agent.db") as agent:
+        assert agent.select(ROWS).propensity == 1.0
+        assert agent.history()[0]["propensity"] == 1.0
+    with pytest.raises(hb.InvalidInput, match="feedback needs an agent with a ledger"):
+        hb.Agent(INSIDE).feedback()
 
 
 @pytest.mark.parametrize("part", [Mixed, InverseGap])

@@ -189,6 +189,7 @@ def test_the_events_become_a_table(path: Path, tmp_path: Path) -> None:
     frame = pandas.read_parquet(tmp_path / "events.parquet")
     assert frame["event"].tolist() == [int(row["event"]) for row in rows]
     chosen = frame[frame["kind"] == "select"].iloc[0]
+    assert chosen["propensity"] == 1.0
     assert chosen[["x0", "x1", "x2"]].tolist() == ARMS[int(chosen["arm"])].tolist()
 
 

@@ -116,9 +116,17 @@ class Agent(Readings):
             if decision is None:
                 decision = self._decide(offered, allowed, now)
             else:
-                self._commit([Event(Kind.SELECT, number, now, None, decision)])
-            x = decision.features.copy()
-            return Ticket(number, decision.arm, x, decision.estimate, decision.width, left)
+                self._commit(
+                    [Event(Kind.SELECT, number, now, None, decision, self._again(decision))]
+                )
+            x, chance = decision.features.copy(), decision.propensity
+            return Ticket(number, decision.arm, x, decision.estimate, decision.width, left, chance)
+
+    def _again(self, decision: Decision) -> str | None:
+        """What a further play of a decision that was drawn leaves in the ledger: its propensity."""
+        if decision.propensity == 1.0 or self._ledger is None:
+            return None
+        return StateDiff(self._state).changes(decision.propensity)
 
     def _decide(self, arms: Any, allowed: Allowed, now: float) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
@@ -128,7 +136,7 @@ class Agent(Readings):
         self._unfinished = undo = None if before is None else before.undo
         decision = kernels.choose(state, arms, allowed)
         if before is not None and self._ledger is not None:
-            changes = before.changes()
+            changes = before.changes(decision.propensity)
         event = Event(Kind.SELECT, state.book.issued, now, None, decision, changes)
         self._commit([event], undo)
         return decision

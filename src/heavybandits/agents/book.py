@@ -34,7 +34,8 @@ class Ticket(NamedTuple):
 
     `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
     `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
-    plays of this arm the decision still asks for, this one included.
+    plays of this arm the decision still asks for, this one included. `propensity` is how likely
+    the choice was: 1 unless the policy draws its arms, as `policies.Mixed` does.
     """
 
     id: int
@@ -43,6 +44,7 @@ class Ticket(NamedTuple):
     estimate: float
     width: float
     plays: int
+    propensity: float = 1.0
 
 
 class Decision:
@@ -53,13 +55,21 @@ class Decision:
     """
 
     __slots__ = (
-        *("arm", "estimate", "features", "lessons", "plays", "rewards", "spread", "times", "width"),
+        *("arm", "estimate", "features", "lessons", "plays", "propensity"),
+        *("rewards", "spread", "times", "width"),
     )
 
     def __init__(
-        self, arm: int, features: Floats, estimate: float, width: float, plays: int
+        self,
+        arm: int,
+        features: Floats,
+        estimate: float,
+        width: float,
+        plays: int,
+        propensity: float = 1.0,
     ) -> None:
         self.arm, self.features, self.plays = arm, features, plays
+        self.propensity = propensity
         self.estimate, self.width = estimate, width
         self.rewards: dict[int, float | None] = {}
         self.times: dict[int, float] = {}

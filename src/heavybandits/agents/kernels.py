@@ -138,6 +138,7 @@ class Kernels:
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
         self._bounded = getattr(policy, "capacity", None) is not None
+        self._draws = hasattr(policy, "propensity")
         self._quiet = getattr(policy, "choice_writes", None) == ()
         self._own = bool(own_classes(policy))
 
@@ -166,7 +167,12 @@ class Kernels:
             arm = order[arm]
         # + 0.0: a database does not tell -0.0 from 0.0
         return Decision(
-            int(arm), view.chosen.copy(), estimate + 0.0, width + 0.0, self._policy.plays
+            int(arm),
+            view.chosen.copy(),
+            estimate + 0.0,
+            width + 0.0,
+            self._policy.plays,
+            self._policy.propensity(state.learned) if self._draws else 1.0,
         )
 
     def _try_out(self, learned: Any, arms: Any, view: View) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..engine.identity import describe
 from ..support.container import canonical
 from ..support.errors import LedgerError, StateError
@@ -33,6 +35,7 @@ from .log import (
     differences,
     follow_chain,
     migrate,
+    propensity_of,
     spread_of,
     to_event,
     to_row,
@@ -216,8 +219,33 @@ class Ledger:
     def history(self) -> list[dict[str, Any]]:
         """One row per play: when, which arm, what was expected of it, and what became of it."""
         names = ("ticket", "time", "arm", "estimate", "width", "outcome", "reward", "settled")
-        rows = self.database.rows(f"SELECT {', '.join(names)} FROM plays ORDER BY ticket")
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        rows = self.database.rows(
+            f"SELECT {', '.join(f'plays.{name}' for name in names)}, ask.changes FROM plays "
+            "JOIN events ask ON ask.ticket = plays.ticket AND ask.kind = 'select' "
+            "ORDER BY plays.ticket"
+        )
+        return [
+            dict(zip(names, row, strict=False)) | {"propensity": propensity_of(row[-1])}
+            for row in rows
+        ]
+
+    def feedback(self) -> dict[str, Any]:
+        """The plays that have a reward, by Open Bandit Pipeline's names."""
+        rows = self.database.rows(
+            "SELECT ask.arm, plays.reward, ask.features, ask.changes FROM plays "
+            "JOIN events ask ON ask.ticket = plays.ticket AND ask.kind = 'select' "
+            "WHERE plays.outcome = 'reward' ORDER BY plays.ticket"
+        )
+        arms = [arm for arm, _, _, _ in rows]
+        return {
+            "n_rounds": len(rows),
+            "n_actions": max(arms, default=-1) + 1,
+            "context": np.array([np.frombuffer(x, np.float64) for _, _, x, _ in rows]),
+            "action": np.array(arms, np.int64),
+            "reward": np.array([reward for _, reward, _, _ in rows], np.float64),
+            "pscore": np.array([propensity_of(changes) for _, _, _, changes in rows]),
+            "position": None,
+        }
 
     # ---- letting go
 

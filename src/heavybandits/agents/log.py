@@ -57,16 +57,16 @@ def to_row(number: int, event: Event) -> Row:
 def to_event(row: Row, state: AgentState) -> Event:
     """The event in a row, if it can happen to this state. Nothing in a row is believed."""
     _, kind, ticket, time, reward, arm, estimate, width, features, changes = row
+    if changes is not None and not isinstance(changes, str):
+        raise LedgerError("the changes are not text")
     decision = None
     if kind == Kind.SELECT:
         if not isinstance(features, bytes) or len(features) != 8 * state.policy.dim:
             raise LedgerError("the features are not those of one arm")
         x = np.frombuffer(features, np.float64)
-        decision = make_decision(state.policy, arm, x, estimate, width)
+        decision = make_decision(state.policy, arm, x, estimate, width, propensity_of(changes))
     elif (arm, estimate, width, features) != (None,) * 4:
         raise LedgerError(f"a {kind} has no decision")
-    if changes is not None and not isinstance(changes, str):
-        raise LedgerError("the changes are not text")
     reward = None if reward is None else finite_number("reward", reward)
     number, moment = whole("ticket", ticket, least=0), finite_number("time", time)
     event = Event(Kind(kind), number, moment, reward, decision)
@@ -74,6 +74,15 @@ def to_event(row: Row, state: AgentState) -> Event:
     if kind == Kind.SELECT:
         return event._replace(changes=changes)
     return event._replace(spread=_check_spread(kind, changes, state))
+
+
+def propensity_of(changes: str | None) -> Any:
+    """How likely a choice was, from what it changed; 1 if it was not drawn.
+
+    >>> propensity_of('{"propensity":0.25}'), propensity_of(None)
+    (0.25, 1.0)
+    """
+    return 1.0 if changes is None else json.loads(changes).get("propensity", 1.0)
 
 
 def spread_of(changes: str | None) -> float | None:

@@ -100,6 +100,18 @@ class Readings:
             self.state  # noqa: B018 - what an interrupt left half done is done first
             return self._ledger.history()
 
+    def feedback(self) -> dict[str, Any]:
+        """The plays in the ledger that have a reward, by Open Bandit Pipeline's names.
+
+        `action` is the row of the arm, `pscore` its propensity, `context` the features of the arm
+        that was played. `evaluate` takes it as it is.
+        """
+        with self._lock:
+            if self._ledger is None:
+                raise InvalidInput("feedback needs an agent with a ledger, this one has none")
+            self.state  # noqa: B018 - what an interrupt left half done is done first
+            return self._ledger.feedback()
+
     @property
     def restarts(self) -> int:
         """How often an `auto` has met eight rewards in a row that no noise explains, and begun

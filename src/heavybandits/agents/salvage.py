@@ -34,6 +34,7 @@ from .log import (
     linked_rows,
     make_tables,
     migrate,
+    propensity_of,
     spread_of,
 )
 
@@ -170,7 +171,8 @@ def export(path: str | Path, output: str | Path) -> Findings:
     """Write the true events of a ledger to a table: CSV if `output` ends so, else Parquet.
 
     One row per event: its number, kind, ticket, time, reward and the spread given with it, and for
-    a decision the arm, the mean expected of it, its width and its features x0, x1, ...
+    a decision the arm, the mean expected of it, its width, how likely it was and its features x0,
+    x1, ...
     """
     path, output = Path(path), Path(output)
     with _copied(path) as (database, head):
@@ -190,6 +192,9 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
     names = ("event", "kind", "ticket", "time", "reward", "arm", "estimate", "width")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     columns["spread"] = [spread_of(row[9]) if row[1] == Kind.REWARD else None for row in rows]
+    columns["propensity"] = [
+        propensity_of(row[9]) if row[1] == Kind.SELECT else None for row in rows
+    ]
     arms = [None if row[8] is None else np.frombuffer(row[8]).tolist() for row in rows]
     dim = max((len(arm) for arm in arms if arm is not None), default=0)
     for i in range(dim):

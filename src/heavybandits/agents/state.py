@@ -224,16 +224,18 @@ class StateDiff:
         self._generator = state.generator
         self._position = position_of(state.generator)
 
-    def changes(self) -> str | None:
-        """What differs from before, as JSON; None if nothing does."""
+    def changes(self, propensity: float = 1.0) -> str | None:
+        """What differs from before, as JSON; None if nothing does. With how likely the choice was,
+        if it was drawn."""
         arrays = {
             name: array.tobytes().hex()
             for name, array in self._arrays.items()
             if array.tobytes() != self._before[name].tobytes()
         }
-        if not arrays and self._generator is None:
+        if not arrays and self._generator is None and propensity == 1.0:
             return None
-        return json.dumps({"arrays": arrays, "generator": position_of(self._generator)})
+        told = {} if propensity == 1.0 else {"propensity": propensity}
+        return json.dumps({"arrays": arrays, "generator": position_of(self._generator), **told})
 
     def undo(self) -> None:
         for name, array in self._arrays.items():

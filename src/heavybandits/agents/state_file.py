@@ -22,7 +22,7 @@ from ..support.container import (
     write_container,
 )
 from ..support.errors import StateError
-from ..support.validation import finite_number, whole
+from ..support.validation import finite_number, fraction, whole
 from .book import MOST_EXPIRED, Book, Decision, make_limits
 from .state import (
     LARGEST_NUMBER,
@@ -78,6 +78,7 @@ def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
         "width": decision.width,
         "rewards": [[n, reward, decision.times[n]] for n, reward in decision.rewards.items()],
         "open": is_open,
+        **({} if decision.propensity == 1.0 else {"propensity": decision.propensity}),
     }
 
 
@@ -149,7 +150,8 @@ def _restore_book(policy: Any, body: dict[str, Any]) -> Book:
 
 
 def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decision:
-    decision = make_decision(policy, *(entry[n] for n in ("arm", "features", "estimate", "width")))
+    arm, x, estimate, width = (entry[name] for name in ("arm", "features", "estimate", "width"))
+    decision = make_decision(policy, arm, x, estimate, width, entry.get("propensity", 1.0))
     for number, reward, asked in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
             raise StateError(f"the state file holds a ticket {number} that cannot be")
@@ -158,14 +160,19 @@ def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decisi
     return decision
 
 
-def make_decision(policy: Any, arm: Any, features: Any, estimate: Any, width: Any) -> Decision:
+def make_decision(
+    policy: Any, arm: Any, features: Any, estimate: Any, width: Any, propensity: Any = 1.0
+) -> Decision:
     """A decision read from somewhere: what compiled code will meet is checked as at the door."""
+    if propensity != 1.0:
+        propensity = fraction("propensity", propensity)
     return Decision(
         whole("arm", arm, least=-1),
         bounded_array("features", features, (policy.dim,)),
         finite_number("estimate", estimate),
         finite_number("width", width),
         policy.plays,
+        propensity,
     )
 
 

@@ -85,11 +85,13 @@ def evaluate(
     >>> always_call.low < 1.0 < always_call.high
     True
     """
-    one_of("estimator", estimator, ESTIMATORS), one_of("mean", mean, METHODS)
+    one_of("estimator", estimator, ESTIMATORS)
+    one_of("mean", mean, METHODS)
     delta, folds = fraction("delta", delta), whole("folds", folds, least=2)
     seed = whole("seed", seed, least=0)
     if moment is not None:
-        positive("moment", moment), check_epsilon(epsilon)
+        positive("moment", moment)
+        check_epsilon(epsilon)
     choices = policy if isinstance(policy, str) else None
     known = read_decisions(log, features, reward, action, propensity, offers, drop_missing, choices)
     if known.taken.size < max(ROWS, folds):

@@ -21,6 +21,8 @@ from .log import DecisionLog
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+PENALTY = 0.1  # of the ridge: an action that was rarely taken must not be pulled to the median
+
 
 def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
     """The rows to learn from and the rows to judge, fold by fold; both in the order of the log.
@@ -40,8 +42,8 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
     median in units of their spread, so that its penalty pulls towards an ordinary reward.
     """
     width = log.contexts.shape[1]
-    made = linucb(dim=width, radius=1.0, filter=AdaptiveClip()) if model is None else model
-    policy: Any = check_part("model", made, Policy)
+    usual = linucb(dim=width, radius=1.0, penalty=PENALTY, filter=AdaptiveClip())
+    policy: Any = check_part("model", usual if model is None else model, Policy)
     if policy.dim != width or policy.plays != 1:
         raise InvalidInput(
             f"model must have dim {width}, the features with their intercept, and plays 1, "

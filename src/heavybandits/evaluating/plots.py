@@ -26,7 +26,7 @@ def _draw_means(axes: Any, evaluation: Any) -> None:
         colour = COLOURS[0] if method == evaluation.how["mean"] else GREY
         axes.plot([found.low, found.high], [place, place], color=colour, linewidth=2)
         axes.plot(found.value, place, "o", color=colour)
-    axes.axvline(evaluation.weights.random, color=COLOURS[1], linewidth=0.8, linestyle="--")
+    axes.axvline(evaluation.weights.logged, color=COLOURS[1], linewidth=0.8, linestyle="--")
     axes.set(
         yticks=range(len(METHODS)),
         yticklabels=[name.replace("_", " ") for name in METHODS],

@@ -38,7 +38,7 @@ class Weights(NamedTuple):
     error: float
     top_share: float
     tail_index: float
-    random: float  # the plain mean of the log's own rewards
+    logged: float  # the plain mean of the log's own rewards
 
 
 def describe_weights(log: Any, terms: Any) -> Weights:
@@ -57,7 +57,7 @@ def describe_weights(log: Any, terms: Any) -> Weights:
         error=float(weights.std()) / math.sqrt(weights.size),
         top_share=float(largest.sum() / (np.abs(terms.total).sum() or 1.0)),
         tail_index=hill_index(sizes),
-        random=float(log.rewards.mean()),
+        logged=float(log.rewards.mean()),
     )
 
 
@@ -129,7 +129,7 @@ class Evaluation:
         w, how = self.weights, self.how
         lines = [
             f"value {self.value:.4g}, {1.0 - how['delta']:.0%} interval {self.low:.4g} to "
-            f"{self.high:.4g} ({how['estimator']}, {how['mean']}); the log itself {w.random:.4g}",
+            f"{self.high:.4g} ({how['estimator']}, {how['mean']}); the log itself {w.logged:.4g}",
             f"{w.rows} rows worth {w.effective:.0f}; overlap {w.overlap:.0%}, largest weight "
             f"{w.largest:.3g}; ten rows carry {w.top_share:.0%}; tail index {w.tail_index:.2f}",
         ]

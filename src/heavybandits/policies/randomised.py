@@ -195,8 +195,8 @@ class InverseGap(NamedTuple):
                 if best < 0 or view.scores[k] > top:
                     best, top = k, view.scores[k]
         view.synced[0] = -1  # scores are means now, not what the policy inside keeps there
-        offered, t = count_offered(view), state.counts[LEARNED]
-        growth = math.sqrt(offered * t / (self.dim * math.log(1.0 + t))) if t > 0 else 0.0
+        offered, dim, t = count_offered(view), view.chosen.size, state.counts[LEARNED]
+        growth = math.sqrt(offered * t / (dim * math.log(1.0 + t))) if t > 0 else 0.0
         number = uniform(np.uint64(self.seed), state.counts[DRAWS])
         state.counts[DRAWS] += 1
         arm, rest, chance = best, 1.0, 0.0

@@ -11,6 +11,7 @@ from ...evaluating.log import DecisionLog, read_decisions
 from ...noises import Gaussian, Pareto, StudentT
 from ...support.statistics import Estimate
 from . import settings
+from .settings import BOOTSTRAPS
 
 Floats = NDArray[np.float64]
 
@@ -135,16 +136,18 @@ def plain_estimates(
         "plain DR": robust.total,
         "sub-Gaussian IPS": tamed * log.rewards,
     }
-    return {name: percentiles(values, rng) for name, values in terms.items()}
+    found = percentiles(np.array([*terms.values()]), rng)
+    return dict(zip(terms, found, strict=True))
 
 
-def percentiles(values: Floats, rng: np.random.Generator) -> Estimate:
-    """The mean, and the middle 95% of the means of resampled rows.
+def percentiles(terms: Floats, rng: np.random.Generator) -> list[Estimate]:
+    """The mean of each row of terms, and the middle 95% of its means over resampled columns.
 
-    >>> percentiles(np.ones(100), np.random.default_rng(0))
-    Estimate(value=1.0, low=1.0, high=1.0)
+    >>> percentiles(np.ones((1, 100)), np.random.default_rng(0))
+    [Estimate(value=1.0, low=1.0, high=1.0)]
     """
-    size = values.size
-    means = [values[rng.integers(size, size=size)].mean() for _ in range(settings.BOOTSTRAPS)]
-    low, high = np.quantile(means, (0.025, 0.975))
-    return Estimate(float(values.mean()), float(low), float(high))
+    size = terms.shape[1]
+    counts = (np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(BOOTSTRAPS))
+    means = np.array([terms @ count / size for count in counts])
+    low, high = np.quantile(means, (0.025, 0.975), axis=0)
+    return [Estimate(*map(float, row)) for row in zip(terms.mean(axis=1), low, high, strict=True)]
