@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE / "peers"))
 shop: Any = importlib.import_module("shop")
 
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
-PICTURE = HERE.parent / "docs" / "images" / "noconstants.png"
+PICTURE = HERE.parent / "docs" / "images" / "units.png"
 
 
 def ours() -> tuple[Any, Any]:

@@ -1,16 +1,14 @@
 """heavybandits: contextual bandits whose rewards have heavy tails."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import algorithms, arms, estimators, filters, links, noises, parts, policies, radii, theory
 from .agents.agent import Agent, load
 from .agents.book import Ticket
 from .agents.checks import check_policy, list_checks
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
-from .diagnosis.diagnose import Diagnosis, diagnose
-from .evaluating.evaluate import evaluate
-from .evaluating.results import Evaluation
-from .replaying.replay import replay
-from .replaying.results import ReplayResult
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
@@ -24,9 +22,16 @@ from .support.errors import (
     SweepError,
 )
 from .support.version import __version__ as __version__
-from .sweeping.sweeps import sweep
-from .sweeping.tuned import Tuning
-from .sweeping.tuning import tune
+
+if TYPE_CHECKING:
+    from .diagnosis.diagnose import Diagnosis, diagnose
+    from .evaluating.evaluate import evaluate
+    from .evaluating.results import Evaluation
+    from .replaying.replay import replay
+    from .replaying.results import ReplayResult
+    from .sweeping.sweeps import sweep
+    from .sweeping.tuned import Tuning
+    from .sweeping.tuning import tune
 
 __all__ = [
     "CATALOGUE",
@@ -66,3 +71,26 @@ __all__ = [
     "tune",
 ]
 __all__ += algorithms.__all__
+
+# Loaded when first asked for: who only serves decisions need not wait for them.
+_LATER = {
+    "Diagnosis": "diagnosis.diagnose",
+    "Evaluation": "evaluating.results",
+    "ReplayResult": "replaying.results",
+    "Tuning": "sweeping.tuned",
+    "diagnose": "diagnosis.diagnose",
+    "evaluate": "evaluating.evaluate",
+    "replay": "replaying.replay",
+    "sweep": "sweeping.sweeps",
+    "tune": "sweeping.tuning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
