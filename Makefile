@@ -27,7 +27,7 @@ help:
 	@echo "make coverage    run all tests and measure what they reach"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
-	@echo "make torture     try to break it, for about a quarter of an hour"
+	@echo "make torture     try to break it, at length"
 	@echo "make gpu-test    compile every kernel for a GPU; no GPU is needed"
 	@echo "make gpu-check   on a machine with a GPU: compare with the CPU and measure"
 	@echo "make docs        build the documentation"
