@@ -17,7 +17,10 @@ from heavybandits.paper import tails
 from heavybandits.paper.run import PROFILES
 from heavybandits.reporting.outputs import Verdict
 
-COMMANDS = ("reproduce", "report", "simulate", "tune", "bounds", "diagnose", "replay", "ledger")
+COMMANDS = (
+    *("reproduce", "report", "simulate", "tune", "bounds"),
+    *("choose", "diagnose", "replay", "ledger"),
+)
 
 
 def invoke(*arguments, code=0):
@@ -282,6 +285,7 @@ BASES = {
         *("--tuning-repetitions", 2, "--within", 1e-4, 1),
     ),
     "bounds": ("--horizon", 2000),
+    "choose": (),
     "diagnose": ("{folder}/orders.csv", "--reward", "y"),
     "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),

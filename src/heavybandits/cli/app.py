@@ -14,6 +14,7 @@ from ..support.errors import (
     SweepError,
 )
 from .bounds import bounds
+from .choose import choose_command
 from .compiling import compile_command
 from .data import diagnose_command, replay_command
 from .evaluate import evaluate_command
@@ -60,6 +61,7 @@ def cli() -> None:
     heavybandits reproduce --quick                             the paper, in about two minutes
     heavybandits simulate CRTM OL2M --low -1 --constant 0.001  two algorithms on one problem
     heavybandits bounds --horizon 1000000                      what the theorems promise
+    heavybandits choose                                        which policy suits you
     """
 
 
@@ -69,6 +71,7 @@ COMMANDS = (
     simulate,
     tune,
     bounds,
+    choose_command,
     diagnose_command,
     replay_command,
     evaluate_command,

@@ -17,12 +17,16 @@ MILD = 2.5  # tail index above which clipping changed little in our replays of r
 
 
 class Advice(NamedTuple):
-    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions`: name -> words."""
+    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions`: name -> words.
+
+    `choose` is the command that asks what data cannot answer.
+    """
 
     algorithm: str
     code: str
     reason: str
     assumptions: dict[str, str]
+    choose: str
 
 
 def advise(diagnosis: "Diagnosis") -> Advice:
@@ -38,8 +42,24 @@ def advise(diagnosis: "Diagnosis") -> Advice:
             "so heavy that the mean itself does not exist: no method that ranks arms by their mean "
             "reward can work. Use a bounded version of the reward (its rank, its logarithm, a cap)"
         )
-        return Advice("none", "", reason, assumptions)
-    return Advice("auto", f"auto(dim={_dim(diagnosis)})", _reason(diagnosis), assumptions)
+        return Advice("none", "", reason, assumptions, _choose(diagnosis))
+    code = f"auto(dim={_dim(diagnosis)})"
+    return Advice("auto", code, _reason(diagnosis), assumptions, _choose(diagnosis))
+
+
+def _choose(diagnosis: "Diagnosis") -> str:
+    """The chooser's command line, with what the data answers filled in."""
+    noise = "symmetric" if diagnosis.symmetry.symmetric else "skewed"
+    return f"heavybandits choose --tails {_heaviness(diagnosis)} --noise {noise}"
+
+
+def _heaviness(diagnosis: "Diagnosis") -> str:
+    """The chooser's word for these tails."""
+    if diagnosis.moments[1] == "no":
+        return "no-mean"
+    if not diagnosis.heavy:
+        return "light"
+    return "mild" if diagnosis.index.value > MILD else "heavy"
 
 
 def _dim(diagnosis: "Diagnosis") -> str:
@@ -204,6 +224,9 @@ def write_text(diagnosis: "Diagnosis") -> str:
         f"Verdict: {advice.reason}.",
         *([f"  {advice.code}"] if advice.code else []),
         *(f"  {name}: {words}." for name, words in advice.assumptions.items()),
+        "",
+        "If you know more about the rewards than this column says, or want a theorem:",
+        f"  {advice.choose}",
     ]
     return "\n".join(lines)
 
