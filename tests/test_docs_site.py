@@ -36,6 +36,7 @@ MAIN = (
     "index.html",
     "own_csv.html",
     "compare.html",
+    "choose.html",
     "choose_constants.html",
     "algorithms.html",
     "design.html",
