@@ -266,7 +266,9 @@ def test_batches_of_another_shape_are_refused(batch: Any) -> None:
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
     before = packed(agent)
-    with pytest.raises(hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket"):
+    with pytest.raises(
+        hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket|spread"
+    ):
         agent.update_many(batch)
     assert packed(agent) == before
 

@@ -288,6 +288,11 @@ BASES = {
     "choose": (),
     "diagnose": ("{folder}/orders.csv", "--reward", "y"),
     "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),
+    "evaluate": (
+        *("{folder}/orders.csv", "--reward", "y", "--action", "a", "--propensity", "uniform"),
+        *("--shares", "1=1"),
+    ),
+    "compile": ("random play",),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),
     "report": ("tails", "--quick", "--out", "{folder}/out"),
 }

@@ -249,6 +249,7 @@ KIND_OF = {
     "link": CONTRACTS["link"],
     "projection": CONTRACTS["projection"],
     "base": CONTRACTS["base routine"],
+    "policy": CONTRACTS["policy"],
 }
 
 

@@ -83,7 +83,7 @@ def test_an_algorithm_is_built_from_its_row(name):
     assert (policy.dim, policy.plays >= 1) == (100, True)
     told = {"moment", "spread"} & set(inspect.signature(row.make).parameters)
     assert told == ({"spread" if row.moment == SPREAD else "moment"} if row.moment else set())
-    assert (row.tuning is None) == (name == "random play")
+    assert (row.tuning is None) == (name in ("random play", "Auto"))
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -92,7 +92,7 @@ def test_the_tuned_argument_changes_the_policy(name):
     known |= {"raw_moment": 1.0, "central_moment": 1.0}
     row = CATALOGUE[name]
     same = repr(row.build(**known)) == repr(row.build(0.01, **known))
-    assert same == (name == "random play")
+    assert same == (name in ("random play", "Auto"))
 
 
 def test_random_play_is_what_everybody_is_compared_with():
