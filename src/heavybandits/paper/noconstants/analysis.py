@@ -19,11 +19,8 @@ def analyse(rows: Sequence[Row]) -> Findings:
     played = gather([row for row in rows if "problem" in row])
     replayed = [row for row in rows if "rows" in row]
     return Findings(
-        tables=[
-            summary_table(played),
-            problem_table(played),
-            gain_table(replayed),
-        ],
+        tables=[summary_table(played), problem_table(played)]
+        + ([gain_table(replayed)] if replayed else []),
         figures=[scale_figure(played)],
         verdicts=ratio_verdicts(played) + gain_verdicts(replayed),
         notes=[
