@@ -10,7 +10,11 @@ import pytest
 
 from heavybandits.sweeping import backends
 from processes import family, listening
+from sweep_functions import sweep
 from test_sweep import cell, files, needs, run, simulations, squares
+from test_sweep_kills import kill, mark, start
+
+__all__ = ["mark"]  # the fixture: it ends what a killed run has left
 
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
@@ -32,13 +36,23 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
 def test_a_cluster_gives_the_same_bytes_and_survives_killed_workers(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, tmp_path: Path, mark: str
 ) -> None:
+    """And a whole run that is killed leaves nothing but finished cells, to go on from."""
     options = {"backend": cluster.name, "address": cluster.address, "jobs": 2}
-    good, poison = [*simulations(), *squares(6)], cell("dies", 9.0)
+    killed = sweep(40, 0.1)
+    good, poison = [*simulations(), *squares(6), *killed], cell("dies", 9.0)
     unlucky = cell("dies_once", 3.0, marker=str(tmp_path / "marker"))
-    run([*good], tmp_path / "truth")
+    run([*good], tmp_path / "truth", backend="threads", jobs=8)
+    process = start(tmp_path / "out", len(killed), 0.1, cluster.name, mark)
+    process.stdout.readline()
+    process.stdout.readline()
+    kill(process)
+    finished = files(tmp_path / "out")
+    assert 1 <= len(finished) < len(killed)
+    assert finished.items() <= files(tmp_path / "truth").items()
     outcome = run([poison, unlucky, *good], tmp_path / "out", **options)
+    assert outcome.reused == len(finished)
     assert [one for one, _ in outcome.failed] == [poison]
     assert "the worker died" in outcome.failed[0][1]
     assert unlucky.key in outcome.results
