@@ -58,7 +58,7 @@ def reproduce(
     moment, run it again, and it goes on.
 
     \b
-    heavybandits reproduce                  about six minutes on two cores
+    heavybandits reproduce                  about seven minutes on two cores
     heavybandits reproduce --quick          a look
     heavybandits reproduce --full           all readings and experiments, forty minutes
     heavybandits reproduce figure1 --repetitions 50
