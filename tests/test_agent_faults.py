@@ -261,15 +261,22 @@ def test_views_of_many_sizes_take_a_bounded_amount_of_memory() -> None:
 # ---- D14
 
 
-@pytest.mark.parametrize("batch", [[1, 2], [(0,)], [(0, 1.0, 2.0)], [None], "ab", [[]]])
+@pytest.mark.parametrize("batch", [[1, 2], [(0,)], [(0, 1.0, 2.0, 3.0)], [None], "ab", [[]]])
 def test_batches_of_another_shape_are_refused(batch: Any) -> None:
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
     before = packed(agent)
-    with pytest.raises(
-        hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket|spread"
-    ):
+    with pytest.raises(hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket"):
         agent.update_many(batch)
+    assert packed(agent) == before
+
+
+def test_a_batch_with_a_spread_for_a_policy_that_takes_none_is_refused() -> None:
+    agent = hb.Agent(LINUCB)
+    agent.select(ARMS)
+    before = packed(agent)
+    with pytest.raises(hb.InvalidInput, match="spread"):
+        agent.update_many([(0, 1.0, 2.0)])
     assert packed(agent) == before
 
 

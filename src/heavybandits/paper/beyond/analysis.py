@@ -9,7 +9,7 @@ from ...reporting.outputs import Figure, Findings, Panel, Table, Verdict, View, 
 from ...support.statistics import Array, Estimate, bootstrap, difference
 from ...support.tables import Row, grouped, select, values
 from ..realdata.analysis import difference as gain
-from ..realdata.analysis import fractions, tuned_rows
+from ..realdata.analysis import fraction_figure, fractions, tuned_rows
 from ..realdata.settings import SETS
 from ..roster import RANDOM
 from .growing import best_end
@@ -30,7 +30,10 @@ def analyse(rows: Sequence[Row]) -> Findings:
             regret_table(played),
             *([real_table(real)] if real else []),
         ],
-        figures=[ratio_figure(reported), *([real_figure(real)] if real else [])],
+        figures=[
+            ratio_figure(reported),
+            *([fraction_figure(real, "beyond_real", "On real data")] if real else []),
+        ],
         verdicts=verdicts(reported) + real_verdicts(real),
         notes=[
             "Constants were tuned on other seeds, on grids that grow while the best constant is at "
@@ -170,22 +173,6 @@ def real_table(rows: Sequence[Row]) -> Table:
         "fraction: of the in-sample oracle's gain over random play, with its 95% interval over "
         "orders of the rows; CRHL ahead by: paired difference of fractions.",
         table,
-    )
-
-
-def real_figure(rows: Sequence[Row]) -> Figure:
-    """The share of the oracle's gain, one panel per set."""
-    panels = []
-    for name, mine in grouped(rows, "set"):
-        policies = grouped(mine, "policy")
-        series = [dots("fraction", [bootstrap(fractions(part)) for _, part in policies])]
-        names, label = [policy for policy, _ in policies], "share of the oracle's gain"
-        panels.append(Panel(SETS[name][2], "policy", label, series, categories=names))
-    return Figure(
-        "beyond_real",
-        "On real data",
-        "Share of the in-sample oracle's gain over random play, with 95% intervals over orders.",
-        [View("tuned", panels)],
     )
 
 

@@ -159,17 +159,19 @@ def twin_table(rows: Sequence[Row]) -> Table:
     )
 
 
-def fraction_figure(rows: Sequence[Row]) -> Figure:
+def fraction_figure(
+    rows: Sequence[Row], name: str = "realdata", title: str = "Policies on real data"
+) -> Figure:
     """The fraction of the oracle's gain of every policy, one panel per set."""
     panels = []
-    for name, mine in grouped(rows, "set"):
+    for data, mine in grouped(rows, "set"):
         policies = grouped(mine, "policy")
         series = [dots("fraction", [bootstrap(fractions(part)) for _, part in policies])]
         names, label = [policy for policy, _ in policies], "share of the oracle's gain"
-        panels.append(Panel(SETS[name][2], "policy", label, series, categories=names))
+        panels.append(Panel(SETS[data][2], "policy", label, series, categories=names))
     return Figure(
-        "realdata",
-        "Policies on real data",
+        name,
+        title,
         "Share of the in-sample oracle's gain over random play, with 95% intervals over orders.",
         [View("tuned", panels)],
     )
