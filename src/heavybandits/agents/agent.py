@@ -20,6 +20,7 @@ from .book import (
     Given,
     Kind,
     Ticket,
+    check_given,
     check_rewards,
     make_limits,
     ticket_number,
@@ -155,7 +156,9 @@ class Agent(Readings):
             to reward: E|noise|^{1+epsilon} <= nu^{1+epsilon}, known before the reward is. None for
             the policy's own.
         """
-        self.update_many([(ticket, reward, spread)])
+        with self._lock:
+            given = check_given(self._kernels.takes_spread, reward, spread)
+            self._take([(ticket_number(ticket), given)])
 
     def update_many(self, rewards: Iterable[tuple[Any, ...]]) -> None:
         """Several rewards at once, in this order: pairs (ticket, reward), or triples with a spread.
@@ -163,17 +166,19 @@ class Agent(Readings):
         If one of them is refused, none is taken.
         """
         with self._lock:
-            told = check_rewards(rewards, self._kernels.takes_spread)
-            now, pending = self._give_up(), self._state.book.pending
-            fresh: dict[int, Given] = {}
-            for number, given in told:
-                if number in pending and number not in fresh:
-                    fresh[number] = given
-                else:
-                    self._repeated(number, given, fresh.get(number))
-            if fresh:
-                kind = Kind.REWARD
-                self._commit([Event(kind, n, now, y, spread=nu) for n, (y, nu) in fresh.items()])
+            self._take(check_rewards(rewards, self._kernels.takes_spread))
+
+    def _take(self, told: list[tuple[int, Given]]) -> None:
+        now, pending = self._give_up(), self._state.book.pending
+        fresh: dict[int, Given] = {}
+        for number, given in told:
+            if number in pending and number not in fresh:
+                fresh[number] = given
+            else:
+                self._repeated(number, given, fresh.get(number))
+        if fresh:
+            kind = Kind.REWARD
+            self._commit([Event(kind, n, now, y, spread=nu) for n, (y, nu) in fresh.items()])
 
     def cancel(self, ticket: Ticket | int) -> None:
         """The reward of this play will never come. A decision of several plays asks for it anew."""

@@ -162,10 +162,15 @@ def check_rewards(rewards: Any, spreads: bool) -> list[tuple[int, Given]]:
         raise InvalidInput(
             f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
         )
-    return [(ticket_number(ticket), _check_given(spreads, *given)) for ticket, *given in rows]
+    return [(ticket_number(ticket), check_given(spreads, *given)) for ticket, *given in rows]
 
 
-def _check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
+def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
+    """What is given for a ticket; with `spreads` it may have one of its own.
+
+    >>> check_given(False, 3)
+    Given(reward=3.0, spread=None)
+    """
     number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
     if spread is None:
         return Given(number)

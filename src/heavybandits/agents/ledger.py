@@ -219,11 +219,7 @@ class Ledger:
     def history(self) -> list[dict[str, Any]]:
         """One row per play: when, which arm, what was expected of it, and what became of it."""
         names = ("ticket", "time", "arm", "estimate", "width", "outcome", "reward", "settled")
-        rows = self.database.rows(
-            f"SELECT {', '.join(f'plays.{name}' for name in names)}, ask.changes FROM plays "
-            "JOIN events ask ON ask.ticket = plays.ticket AND ask.kind = 'select' "
-            "ORDER BY plays.ticket"
-        )
+        rows = self.database.rows(f"SELECT {', '.join(names)}, changes FROM plays ORDER BY ticket")
         return [
             dict(zip(names, row, strict=False)) | {"propensity": propensity_of(row[-1])}
             for row in rows
@@ -232,9 +228,8 @@ class Ledger:
     def feedback(self) -> dict[str, Any]:
         """The plays that have a reward, by Open Bandit Pipeline's names."""
         rows = self.database.rows(
-            "SELECT ask.arm, plays.reward, ask.features, ask.changes FROM plays "
-            "JOIN events ask ON ask.ticket = plays.ticket AND ask.kind = 'select' "
-            "WHERE plays.outcome = 'reward' ORDER BY plays.ticket"
+            "SELECT arm, reward, features, changes FROM plays "
+            "WHERE outcome = 'reward' ORDER BY ticket"
         )
         arms = [arm for arm, _, _, _ in rows]
         return {

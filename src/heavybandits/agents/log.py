@@ -6,6 +6,7 @@ missing, altered or out of place breaks the chain.
 
 import hashlib
 import json
+import marshal
 import secrets
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -35,23 +36,18 @@ def chain(previous: bytes, *contents: Any) -> bytes:
     >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
     False
     """
-    shown, blobs = list(contents), b""
-    for place, item in enumerate(contents):
-        if type(item) is bytes:
-            shown[place] = len(item)
-            blobs += item
-    return hashlib.blake2b(previous + repr(shown).encode() + blobs, digest_size=16).digest()
+    told = marshal.dumps(contents, 2)  # of this version: equal bytes from every Python
+    return hashlib.blake2b(previous + told, digest_size=16).digest()
 
 
 def to_row(number: int, event: Event) -> Row:
     """An event as a row, numbered."""
-    row = (number, event.kind.value, event.ticket, event.time, event.reward)
-    if event.decision is None:
-        told = None if event.spread is None else canonical({"spread": event.spread})
-        return (*row, None, None, None, None, told)
-    chosen = event.decision
-    x = chosen.features.tobytes()
-    return (*row, chosen.arm, chosen.estimate, chosen.width, x, event.changes)
+    kind, ticket, time, reward, chosen, changes, spread = event
+    if chosen is None:
+        told = None if spread is None else canonical({"spread": spread})
+        return (number, kind.value, ticket, time, reward, None, None, None, None, told)
+    x, estimate, width = chosen.features.tobytes(), chosen.estimate, chosen.width
+    return (number, kind.value, ticket, time, reward, chosen.arm, estimate, width, x, changes)
 
 
 def to_event(row: Row, state: AgentState) -> Event:
@@ -127,12 +123,11 @@ SCHEMA = (
     reward REAL, arm INTEGER, estimate REAL, width REAL, features BLOB, changes TEXT,
     link BLOB NOT NULL
 )""",
-    "CREATE UNIQUE INDEX asked ON events (ticket) WHERE kind = 'select'",
     """CREATE UNIQUE INDEX settled ON events (ticket)
     WHERE kind IN ('reward', 'cancel', 'expire')""",
     """CREATE VIEW plays AS
     SELECT ask.ticket, ask.time, ask.arm, ask.estimate, ask.width,
-           end.kind AS outcome, end.reward, end.time AS settled
+           end.kind AS outcome, end.reward, end.time AS settled, ask.features, ask.changes
     FROM events ask LEFT JOIN events end
       ON end.ticket = ask.ticket AND end.kind IN ('reward', 'cancel', 'expire')
     WHERE ask.kind = 'select'""",
