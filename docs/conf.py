@@ -60,7 +60,7 @@ html_domain_indices = False
 html_show_search_summary = False  # they are fetched, which no browser does for a file
 html_static_path = ["_static", str(mathjax_file)]
 html_css_files = ["site.css"]
-html_sidebars: dict[str, list[str]] = {"index": [], "gallery": []}
+html_sidebars: dict[str, list[str]] = {page: [] for page in ("index", "explore", "gallery")}
 html_context = {"default_mode": "auto"}
 html_show_copyright = False
 html_theme_options = {
@@ -72,7 +72,10 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "*": ["page-toc"],
         "maths/*": ["page-toc"],
-        **{page: [] for page in ("index", "gallery", "algorithms", "peers", "literature")},
+        **{
+            page: []
+            for page in ("index", "explore", "gallery", "algorithms", "peers", "literature")
+        },
     },
     "footer_start": ["footer"],
     "footer_end": [],
