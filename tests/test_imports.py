@@ -2,13 +2,17 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 EXTRAS = (
     "matplotlib",
+    "narwhals",
     "pandas",
+    "polars",
     "pyarrow",
+    "sklearn",
     "scipy",
     "joblib",
     "click",
@@ -27,8 +31,8 @@ import heavybandits as hb
 """
 
 
-def python(code: str) -> str:
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+def python(code: str, folder: Path | None = None) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -75,7 +79,34 @@ print(agent.clone().updates, hb.theory.median_plays(horizon=10**6))
     assert said.split() == ["1", "317"]
 
 
-@pytest.mark.parametrize("name", ["crtm", "crmm", "ol2m", "linucb", "Agent", "simulate", "load"])
+def test_encoders_of_dictionaries_need_no_extra(tmp_path):
+    said = python(
+        BARE
+        + """
+encoder = hb.Encoder.fit({"city": ["Oslo", "Rome"], "price": [1.0, 2.0]}, ["city"], ["price"])
+again = hb.Encoder.from_dict(encoder.to_dict())
+print(again.encode({"city": "Oslo"}, {"tea": {"price": 1.0}}).shape)
+class Frame:
+    columns = ["price"]
+open("log.csv", "w").close()
+for given in (Frame(), "log.csv"):
+    try:
+        encoder.encode_rows(given)
+    except ModuleNotFoundError as error:
+        print(error)
+""",
+        tmp_path,
+    ).splitlines()
+    assert said == [
+        "(1, 8)",
+        'this needs narwhals: pip install "heavybandits[lab]"',
+        'this needs pyarrow: pip install "heavybandits[lab]"',
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["crtm", "crmm", "ol2m", "linucb", "Agent", "simulate", "load", "Encoder"]
+)
 def test_public_names_have_examples(name):
     import heavybandits as hb
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FAMILY_MODULES = {family.module.__name__ for family in FAMILIES.values()}
 PUBLIC = FAMILY_MODULES | {
     f"heavybandits{name}"
-    for name in ("", ".parts", ".theory", ".gym", ".coba", ".sweeping", ".data")
+    for name in ("", ".parts", ".theory", ".gym", ".coba", ".sweeping", ".data", ".features")
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TESTS = [

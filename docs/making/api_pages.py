@@ -42,6 +42,7 @@ KINDS = (
     Kind("radii", "Radii", "heavybandits.radii", "own_radius"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
     Kind("parts", "Parts of your own", "heavybandits.parts", "own_parts", together=True),
+    Kind("features", "Features", "heavybandits"),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),
     Kind("simulation", "Simulation and sweeps", "heavybandits", "compare"),
     Kind("data", "Data", "heavybandits", "replay_your_logs"),
@@ -51,6 +52,7 @@ KINDS = (
 INTRODUCTIONS = {
     "algorithms": "Each takes the constants of its paper by keyword and returns a policy.",
     "agents": "A policy at work: decisions, late rewards, state files, checks of your policies.",
+    "features": "Rows with names, categories, dates and gaps, made into the numbers of a policy.",
     "simulation": "Policies against a problem whose answer is known, once or many thousand times.",
     "data": "Rewards you already have: are they heavy-tailed, and what would a policy have made?",
     "errors": "Everything that the library raises on purpose. Messages name the argument.",
@@ -58,9 +60,9 @@ INTRODUCTIONS = {
 # Which page the public names of a package belong to; exceptions are always errors.
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
-OWNERS |= {"data": "data", "coba": "data", "evaluating": "data"}
+OWNERS |= {"data": "data", "coba": "data", "evaluating": "data", "features": "features"}
 CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
-APART = tuple(f"heavybandits.{name}" for name in ("sweeping", "data", "gym", "coba"))
+APART = tuple(f"heavybandits.{name}" for name in ("features", "sweeping", "data", "gym", "coba"))
 
 
 def public_names(module: ModuleType) -> list[str]:

@@ -3,17 +3,31 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms, arms, estimators, filters, links, noises, parts, policies, radii, theory
+from . import (
+    algorithms,
+    arms,
+    estimators,
+    features,
+    filters,
+    links,
+    noises,
+    parts,
+    policies,
+    radii,
+    theory,
+)
 from .agents.agent import Agent, load
 from .agents.book import Ticket
 from .agents.checks import check_policy, list_checks
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
+from .features import Encoder
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
 from .support.errors import (
     DeviceError,
+    EncodingError,
     InvalidInput,
     LedgerError,
     PartError,
@@ -38,6 +52,8 @@ __all__ = [
     "Agent",
     "DeviceError",
     "Diagnosis",
+    "Encoder",
+    "EncodingError",
     "Evaluation",
     "InvalidInput",
     "LedgerError",
@@ -56,6 +72,7 @@ __all__ = [
     "diagnose",
     "estimators",
     "evaluate",
+    "features",
     "filters",
     "links",
     "list_checks",

@@ -5,6 +5,29 @@ class InvalidInput(ValueError):
     """An argument is of the wrong kind, size or range."""
 
 
+class EncodingError(InvalidInput):
+    """A row that cannot be encoded: `column`, its `value`, and the place of the row if it has one.
+
+    >>> EncodingError("must be a finite number", "price", "abc").at("in row 7")
+    EncodingError("column 'price' must be a finite number, got 'abc' in row 7")
+    """
+
+    def __init__(self, reason: str, column: str, value: object, place: str = "") -> None:
+        super().__init__(reason, column, value, place)
+        self.reason, self.column, self.value, self.place = reason, column, value, place
+
+    def __str__(self) -> str:
+        where = f" {self.place}" if self.place else ""
+        return f"column {self.column!r} {self.reason}, got {self.value!r:.80}{where}"
+
+    def __repr__(self) -> str:
+        return f"EncodingError({str(self)!r})"
+
+    def at(self, place: str) -> "EncodingError":
+        """The same refusal, with where the row is."""
+        return EncodingError(self.reason, self.column, self.value, place)
+
+
 class StateError(ValueError):
     """A state file that is damaged, foreign, too new or not to be trusted."""
 

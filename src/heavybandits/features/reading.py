@@ -1,0 +1,68 @@
+"""CSV and Parquet files, compressed or not, read by pyarrow (extra `lab`)."""
+
+from pathlib import Path
+from typing import Any
+
+from ..support.errors import InvalidInput
+from ..support.optional import optional
+from .values import MISSING
+
+TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+BLOCK = 2**31 - 1  # bytes: a column's type is found in one block, so there is one if it fits
+
+
+def read_file(path: Path) -> Any:
+    """The table of a file, by the endings of its name: `.csv`, `.tsv.gz`, `.csv.zst`, `.parquet`.
+
+    >>> read_file(Path("orders.xlsx"))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: frame must be a .csv or .parquet file, compressed or
+    not, got 'orders.xlsx'
+    """
+    kinds = {suffix.lower() for suffix in path.suffixes}
+    if not kinds & {*TEXT, *PARQUET}:
+        raise InvalidInput(
+            f"frame must be a .csv or .parquet file, compressed or not, got {path.name!r}"
+        )
+    if not path.is_file():
+        raise InvalidInput(f"frame must be a file that exists, got {str(path)!r}")
+    arrow, text = optional("pyarrow", "lab"), kinds & set(TEXT)
+    try:
+        with arrow.input_stream(str(path), compression="detect") as stream:
+            data = stream.read()
+        return _check(_read_text(data)) if text else _read_parquet(data)
+    except (OSError, ValueError, EOFError) as error:  # pyarrow's own errors are among these
+        form = "text" if text else "Parquet"
+        raise InvalidInput(f"{path.name!r} cannot be read as {form}: {error}") from None
+
+
+def _read_parquet(data: bytes) -> Any:
+    reader = optional("pyarrow", "lab").BufferReader(data)
+    return optional("pyarrow.parquet", "lab").read_table(reader)
+
+
+def _read_text(data: bytes) -> Any:
+    csv = optional("pyarrow.csv", "lab")
+    words = {form for word in MISSING for form in (word, word.upper(), word.title())} | {"NaN"}
+    first = data[: data.find(b"\n")] if b"\n" in data else data
+    table = csv.read_csv(
+        optional("pyarrow", "lab").BufferReader(data),
+        csv.ReadOptions(use_threads=False, block_size=min(len(data) + 1, BLOCK)),
+        csv.ParseOptions(
+            delimiter=max(",;\t", key=lambda mark: first.count(mark.encode())),
+            newlines_in_values=True,
+        ),
+        csv.ConvertOptions(null_values=sorted(words)),
+    )
+    return table.rename_columns([name.strip() for name in table.column_names])
+
+
+def _check(table: Any) -> Any:
+    """Every column has a name of its own and is text that can be read."""
+    names = table.column_names
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError(f"its columns must have names of their own, got {names}")
+    for field in table.schema:
+        if str(field.type) == "binary":
+            raise ValueError(f"column {field.name!r} is not in UTF-8")
+    return table

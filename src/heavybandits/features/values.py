@@ -1,0 +1,109 @@
+"""Single values of a row: which are missing, which are numbers, and what moment a date is."""
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..support.errors import EncodingError
+
+# What stands for a missing number in files of text.
+MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
+EPOCH = datetime(1970, 1, 1)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether there is no value: None, nan, empty text, and what pandas writes for these.
+
+    >>> [is_missing(value) for value in (None, float("nan"), " ", 0, "no")]
+    [True, True, True, False, False]
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+        return type(value).__name__ == "NAType"
+
+
+def plain(value: Any) -> Any:
+    """A Python value for one of NumPy's.
+
+    >>> plain(np.int64(3)), plain("a")
+    (3, 'a')
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_number(value: Any, column: str) -> float:
+    """A finite number, nan where it is missing; numbers may be written as text.
+
+    >>> read_number("1.5", "price"), read_number("NA", "price")
+    (1.5, nan)
+    """
+    given = plain(value)
+    if is_missing(given) or (isinstance(given, str) and given.strip().lower() in MISSING):
+        return math.nan
+    number = math.nan
+    if isinstance(given, str | Real | Decimal):
+        try:
+            number = float(given)
+        except (ValueError, OverflowError):
+            pass
+    if not math.isfinite(number):
+        raise EncodingError("must be a finite number", column, value)
+    return number
+
+
+def read_text(value: Any) -> str:
+    """The text by which a category is known: 1, 1.0 and "1" are the same one.
+
+    >>> read_text(1.0), read_text(np.int64(1)), read_text(True), read_text(" Oslo ")
+    ('1', '1', 'True', 'Oslo')
+    """
+    given = plain(value)
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    return str(given).strip()
+
+
+def read_moment(value: Any, column: str) -> datetime:
+    """A date and time: in UTC if it has a zone, else as written; ISO 8601 if it is text.
+
+    >>> read_moment("2026-03-01T09:30:00+02:00", "when")
+    datetime.datetime(2026, 3, 1, 7, 30)
+    """
+    given = value
+    if isinstance(given, np.datetime64):
+        given = given.astype("datetime64[us]").item()
+    if hasattr(given, "to_pydatetime"):
+        given = given.to_pydatetime(warn=False)
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given.strip())
+        except ValueError:
+            pass
+    if isinstance(given, datetime):
+        return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
+    if isinstance(given, date):
+        return datetime(given.year, given.month, given.day)
+    raise EncodingError("must be a date, or one in the form 2026-12-31T23:59", column, value)
+
+
+def looks_like_a_date(value: Any) -> bool:
+    """Whether text is an ISO date, and not merely digits that could be one.
+
+    >>> looks_like_a_date("2026-03-01"), looks_like_a_date("20260301"), looks_like_a_date("Oslo")
+    (True, False, False)
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    if len(text) < 10 or text[4] != "-":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
