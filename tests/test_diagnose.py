@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from heavybandits import InvalidInput
-from heavybandits.data.frames import numbers, read_frame, table
 from heavybandits.diagnosis.diagnose import HEAVY_SHAPE, diagnose
 from heavybandits.diagnosis.indices import (
     Ladder,
@@ -243,62 +242,6 @@ def test_missing_values_are_refused_or_dropped() -> None:
         diagnose({"y": values}, reward="y")
     assert diagnose({"y": values}, reward="y", drop_missing=True).rows == 200
     assert diagnose(values, drop_missing=True).rows == 200
-
-
-# ---- frames
-
-
-def test_frames_of_every_kind_give_the_same_numbers(tmp_path) -> None:
-    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    plain = {"y": [1.5, -2.0, 3.0], "x": [1, 2, 3]}
-    frame = pandas.DataFrame(plain)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame.to_csv(tmp_path / "b.csv.gz", index=False)
-    frame.to_csv(tmp_path / "c.tsv", index=False, sep="\t")
-    frame.to_csv(tmp_path / "d.csv", index=False, sep=";")
-    frame.to_parquet(tmp_path / "e.parquet")
-    files = [read_frame(tmp_path / name) for name in ("a.csv", "b.csv.gz", "c.tsv", "d.csv")]
-    parquet = read_frame(str(tmp_path / "e.parquet"))
-    for source in [plain, frame, pyarrow.table(plain), parquet, *files]:
-        values, kept = table(source, ["y", "x"])
-        assert values.tolist() == [[1.5, 1.0], [-2.0, 2.0], [3.0, 3.0]]
-        assert kept.all()
-
-
-def test_polars_frames_need_no_code_of_their_own() -> None:
-    polars = pytest.importorskip("polars", reason="polars is not installed")
-    assert numbers(polars.DataFrame({"y": [1.0, None]}), "y")[0] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "empty file"),
-        ("y,x\n1,2,3\n", "must have 2 fields in a line, got 3 in line 2"),
-        ("y\nabc\n", "column 'y' must hold numbers, got 'abc' in row 0"),
-        ("y\n1\ninf\n", "column 'y' must be finite, got inf in row 1"),
-        ('y\n1\n""\n', "must have no missing values, got 1, the first in row 1"),
-        ("z\n1\n", "must be one of the columns z; got 'y'"),
-    ],
-)
-def test_bad_files_are_named(tmp_path, text: str, words: str) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
-    with pytest.raises(InvalidInput, match=words):
-        table(read_frame(path), ["y"])
-
-
-def test_files_that_are_no_frames(tmp_path) -> None:
-    (tmp_path / "a.xyz").write_text("y\n1\n")
-    (tmp_path / "b.parquet").write_bytes(b"not parquet")
-    (tmp_path / "c.csv").write_bytes(b"y\n\xff\xfe\n")
-    for name, words in (("a.xyz", "must be a .csv"), ("b.parquet", "Parquet"), ("c.csv", "text")):
-        with pytest.raises(InvalidInput, match=words):
-            read_frame(tmp_path / name)
-    with pytest.raises(InvalidInput, match="exists"):
-        read_frame(tmp_path / "missing.csv")
-    with pytest.raises(InvalidInput, match="named columns"):
-        read_frame([1.0])
 
 
 def test_a_side_with_few_values_has_no_tail() -> None:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
-from heavybandits.data.frames import scale_features
 from heavybandits.engine.compiling import compiled
+from heavybandits.features.frames import scale_features
 from heavybandits.filters import AdaptiveClip
 from heavybandits.replaying.log import make_log
 from heavybandits.replaying.protocols import (

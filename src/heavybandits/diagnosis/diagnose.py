@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import frames
+from ..features import frames
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate, bootstrap_rows
 from ..support.validation import finite_array, fraction, whole

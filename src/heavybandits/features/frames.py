@@ -29,7 +29,7 @@ def is_frame(value: Any) -> bool:
 
 
 def _is_native(value: Any) -> bool:
-    return hasattr(value, "columns") or hasattr(value, "column_names")
+    return hasattr(type(value), "columns") or hasattr(type(value), "column_names")
 
 
 def _is_records(value: Any) -> bool:

@@ -54,7 +54,7 @@ def read_number(value: Any, column: str) -> float:
         except (ValueError, OverflowError):
             pass
     if not math.isfinite(number):
-        raise EncodingError("must be a finite number", column, value)
+        raise EncodingError("must be a finite number", column, given)
     return number
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
-from ..data import frames
 from ..engine.contracts import Tally
 from ..engine.views import make_view
+from ..features import frames
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import finite_array

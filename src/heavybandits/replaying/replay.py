@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ..algorithms.linear import linucb
 from ..algorithms.scale_free import auto
 from ..arms import Fresh
-from ..data import frames
 from ..engine.contracts import Tally
 from ..engine.views import make_view
+from ..features import frames
 from ..filters import AdaptiveClip, Clip
 from ..policies.checks import check_policies
 from ..support.errors import InvalidInput

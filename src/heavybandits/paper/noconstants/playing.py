@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arms import Fixed, Fresh, Given
-from ...data.frames import scale_features
 from ...engine.compiling import compiled
 from ...engine.contracts import ArmSet, Policy
 from ...engine.kernels import noise_kernel, play_kernel
 from ...engine.loop import Unobserved, make_episode, make_trace
 from ...engine.streams import ARMS, NOISE, stream_key
+from ...features.frames import scale_features
 from ...links import Identity
 from ...replaying.protocols import RowRounds, judge_oracle, judge_random
 from ...replaying.replay import pass_once
