@@ -13,7 +13,7 @@ from heavybandits.agents.state import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
-from heavybandits.engine.regions import CUTS, PROJECTIONS
+from heavybandits.engine.regions import CUTS, FALLBACKS, PROJECTIONS
 from heavybandits.engine.streams import stream_key
 from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
 from heavybandits.filters import Raw
@@ -316,6 +316,25 @@ def test_wild_rewards_leave_finite_numbers_and_can_be_outlived(name):
         policy.learn(state, x, rewards)
         assert np.isfinite(region.centre).all()
     assert np.linalg.norm(region.centre) <= 1.0 + 1e-9
+
+
+def test_a_fit_that_overflows_starts_anew_and_is_counted():
+    policy: Any = hb.gada_oful(dim=3, horizon=60, spread=1.0, link=hb.links.Logistic())
+    policy = policy._replace(estimator=policy.estimator._replace(level=1e100))
+    state, x = policy.init(), np.array([0.6, -0.5, 0.4])
+    for reward in (1e100, -3e98, 1.5, -1e100, 1.0):
+        with np.errstate(all="ignore"):  # compiled code does not warn
+            policy.learn(state, x, np.array([reward]))
+        assert all(np.isfinite(array).all() for array in flatten(state).values())
+    assert state.estimate.region.counts[FALLBACKS] > 0
+
+
+def test_corruption_without_a_volume_is_refused():
+    ball, beta = BallProjection(1.0), Growing(2.0, 2.0)
+    shared = (2, hb.links.Identity(), 1.0, 1.0, ball, 1.0, 0.5, 0.0, beta, Constant(0.0))
+    estimator = HuberNewton(*shared, corruption=1.0)
+    with pytest.raises(hb.InvalidInput, match="volume must be positive where corruption is"):
+        hb.Agent(Optimism(estimator, Raw(1), beta))
 
 
 def test_columns_agree_with_their_distances_after_a_wild_reward():

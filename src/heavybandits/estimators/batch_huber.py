@@ -4,13 +4,14 @@ import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, NonNegative, Positive, Share
+from ..engine.bounds import Count, NonNegative, Share, Weight
 from ..engine.contracts import Link
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
 from ..engine.linalg import cholesky, dot, norm, solve_cholesky, stretch, subtract
 from ..engine.regions import (
     CUTS,
+    FALLBACKS,
     PROJECTIONS,
     SQUARE,
     UPDATES,
@@ -27,6 +28,7 @@ STEPS = 100  # Newton steps at most, for one fit and for one multiplier
 VANISHED = 1e-14  # the gradient, in units of the sum of its terms' sizes
 EXACT = 1e-11  # how exactly the sphere is met before theta is put on it
 GRADIENT, STEP, TRIAL, AFTER = range(4)  # rows of BatchHuberEstimate.vectors
+FAR = 1e150  # a residual whose square is still finite: beyond it, psi is tau
 FITTED = 0  # place in BatchHuberEstimate.numbers
 
 
@@ -48,6 +50,7 @@ class BatchHuberEstimate(NamedTuple):
 def influence(z: float, tau: float, smooth: bool) -> tuple[float, float]:
     """psi and psi' at the residual z: of Huber's loss, or of the pseudo-Huber loss if `smooth`."""
     if smooth:
+        z = max(-FAR, min(z, FAR))
         root = math.sqrt(tau * tau + z * z)
         ratio = tau / root
         return ratio * z, ratio * ratio * ratio
@@ -161,6 +164,10 @@ def fit(part: "BatchHuber", estimate: BatchHuberEstimate) -> None:
     if norm(region.centre) > part.norm:
         beyond = constrain(part, estimate, region.centre)
         region.counts[PROJECTIONS] += 1
+    if not math.isfinite(norm(region.centre)):  # numbers too far apart: the next fit starts anew
+        region.centre[:], estimate.vectors[:] = 0.0, 0.0
+        estimate.hessian[:], estimate.factor[:] = 0.0, 0.0
+        region.counts[FALLBACKS] += 1
     region.counts[CUTS] = beyond
     estimate.numbers[FITTED] = log_volume(region)
 
@@ -182,11 +189,11 @@ class BatchHuber(NamedTuple):
     dim: Count
     capacity: Count
     link: Link
-    penalty: Positive
-    ridge: Positive
-    norm: Positive
-    spread: Positive
-    level: Positive
+    penalty: Weight
+    ridge: Weight
+    norm: Weight
+    spread: Weight
+    level: Weight
     power: Share = 0.0
     least: NonNegative = 0.0
     steady: NonNegative = 0.0

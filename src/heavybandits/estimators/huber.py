@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, NonNegative, Positive, Share
+from ..engine.bounds import Count, NonNegative, Share, Weight
 from ..engine.contracts import Link, Projection, Radius
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
@@ -22,6 +22,7 @@ from ..engine.regions import (
     move_centre,
 )
 from ..engine.verbs import mean, project, radius
+from ..support.errors import InvalidInput
 
 
 class HuberEstimate(NamedTuple):
@@ -77,11 +78,11 @@ class HuberNewton(NamedTuple):
 
     dim: Count
     link: Link
-    curvature: Positive
-    penalty: Positive
+    curvature: Weight
+    penalty: Weight
     projection: Projection
-    spread: Positive
-    level: Positive
+    spread: Weight
+    level: Weight
     power: Share
     radius: Radius
     volume: Radius
@@ -93,6 +94,9 @@ class HuberNewton(NamedTuple):
     def check(self) -> None:
         check_reads(self.radius, self)
         check_reads(self.volume, self)
+        smallest = self._replace(dim=1)  # whatever the dim, asking needs no room
+        if self.corruption > 0.0 and not self.volume.radius(smallest.init(), 1) > 0.0:
+            raise InvalidInput("volume must be positive where corruption is, got 0")
 
     def init(self) -> HuberEstimate:
         spread = zeros(1)
