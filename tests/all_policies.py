@@ -49,4 +49,7 @@ DRAWING: dict[str, Any] = {
         hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), share=0.2, seed=7
     ),
     "gap": hb.policies.InverseGap(hb.linucb(dim=3, radius=1.0), gamma_scale=5.0),
+    "thompson": hb.policies.Thompson(
+        hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), draws=4, seed=3
+    ),
 }

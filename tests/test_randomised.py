@@ -6,7 +6,8 @@ import pytest
 import heavybandits as hb
 from heavybandits.arms import Fresh
 from heavybandits.engine.views import load_rows, make_view
-from heavybandits.policies import InverseGap, Mixed
+from heavybandits.policies import InverseGap, Mixed, Thompson
+from heavybandits.policies.thompson import fill_hypercube, normal_quantile
 
 ROWS = np.random.default_rng(3).normal(size=(4, 2)) / 4.0
 
@@ -146,7 +147,102 @@ def test_a_policy_that_does_not_draw_is_certain(tmp_path) -> None:
         hb.Agent(INSIDE).feedback()
 
 
-@pytest.mark.parametrize("part", [Mixed, InverseGap])
+# ---- Thompson
+
+
+def thompson_choices(policy, state, draws: int):
+    """The arms of many decisions, what was said of each, and all the probabilities of each."""
+    view = make_view(2, 4)
+    load_rows(view, ROWS)
+    arms, said, all_chances = np.zeros(draws, int), np.zeros(draws), np.zeros((draws, 4))
+    for n in range(draws):
+        arms[n] = policy.choose(state, Fresh(4, 2), view)
+        said[n] = policy.propensity(state)
+        wins = np.bincount(state.scratch.best, minlength=4) / policy.draws
+        all_chances[n] = policy.share / 4 + (1.0 - policy.share) * wins
+    return arms, said, all_chances
+
+
+def posterior_chances(policy, state, draws: int = 200_000):
+    """How often each row is the best under plain draws from the Gaussian of the region."""
+    region = state.inner.estimate.region
+    reach = policy.scale * policy.policy.radius.radius(state.inner.estimate, 30)
+    spread = np.linalg.cholesky(np.linalg.inv(region.design + region.recent))
+    noise = np.random.default_rng(8).normal(size=(draws, 2))
+    best = ((region.centre + reach * noise @ spread.T) @ ROWS.T).argmax(axis=1)
+    return np.bincount(best, minlength=4) / draws
+
+
+def test_thompson_plays_an_arm_as_often_as_it_is_best_under_the_posterior() -> None:
+    policy = Thompson(INSIDE, scale=6.0, share=0.0, draws=16, seed=5)
+    state, draws = taught(policy), 2000
+    wanted = posterior_chances(policy, state)
+    arms, said, chances = thompson_choices(policy, state, draws)
+    assert np.array_equal(said, chances[np.arange(draws), arms])
+    error = np.sqrt(wanted * (1.0 - wanted) / draws) + 1e-3
+    assert (np.abs(np.bincount(arms, minlength=4) / draws - wanted) < 4.0 * error).all()
+    assert (np.abs(chances.mean(axis=0) - wanted) < 4.0 * error / np.sqrt(15)).all()
+
+
+def test_the_error_of_the_counts_is_at_most_the_one_that_is_stated() -> None:
+    policy = Thompson(INSIDE, scale=6.0, share=0.0, draws=16, seed=5)
+    state = taught(policy)
+    wanted = posterior_chances(policy, state)
+    _, _, chances = thompson_choices(policy, state, 600)
+    stated = np.sqrt(wanted * (1.0 - wanted) / 15)
+    assert (chances.std(axis=0) < 1.1 * stated + 1e-3).all()
+    assert chances.std(axis=0).sum() < 0.9 * stated.sum()  # what the hypercube is for
+
+
+def test_inverse_weights_of_thompson_are_unbiased_however_few_the_draws() -> None:
+    policy = Thompson(INSIDE, scale=6.0, share=0.1, draws=4, seed=1)
+    arms, said, chances = thompson_choices(policy, taught(policy), 4000)
+    weights = (arms[:, None] == np.arange(4)) / said[:, None]
+    for arm in range(4):  # of each arm, the weights have mean 1 whatever the counts were
+        error = np.sqrt((1.0 / chances[:, arm] - 1.0).mean() / 4000)
+        assert abs(weights[:, arm].mean() - 1.0) < 4.0 * error
+    assert said.min() >= 0.1 / 4
+
+
+def test_a_hypercube_has_one_number_in_every_slice_of_every_column() -> None:
+    points = np.zeros((8, 3))
+    fill_hypercube(points, np.zeros(8, np.int64), np.uint64(4), 0)
+    edges = [normal_quantile(k / 8) for k in range(1, 8)]
+    for column in points.T:
+        assert sorted(np.searchsorted(edges, column).tolist()) == list(range(8))
+    assert not np.array_equal(points[:, 0].argsort(), points[:, 1].argsort())
+
+
+def test_the_normal_quantile_is_the_inverse_of_the_distribution() -> None:
+    from statistics import NormalDist
+
+    for p in (1e-12, 1e-4, 0.02, 0.3, 0.5, 0.9, 0.98, 1.0 - 1e-6):
+        assert normal_quantile(p) == pytest.approx(NormalDist().inv_cdf(p), rel=2e-9)
+
+
+def test_thompson_refuses_a_policy_without_a_region_and_never_plays_a_masked_arm() -> None:
+    with pytest.raises(hb.InvalidInput, match="a confidence region"):
+        hb.Agent(Thompson(hb.policies.Uniform(2)))
+    with pytest.raises(hb.InvalidInput, match="draws must be at most 65536"):
+        hb.Agent(Thompson(INSIDE, draws=70_000))
+    policy = Thompson(INSIDE, scale=3.0, share=0.3, draws=8)
+    arms, said = draw_arms(policy, taught(policy), 300, masked=1)
+    assert set(arms.tolist()) == {0, 2, 3}
+    assert said.min() >= 0.1 - 1e-12
+
+
+def test_thompson_goes_on_where_v_has_lost_its_digits() -> None:
+    policy = Thompson(INSIDE, scale=1.0, share=0.0, draws=64)
+    state = policy.init()
+    region = state.inner.estimate.region
+    region.design[...] = [[1e20, 1e20], [1e20, 1e20]]
+    region.inverse[...] = [[0.5, 0.0], [0.0, 0.5]]
+    arms, said = draw_arms(policy, state, 20)
+    assert len(set(arms.tolist())) > 1
+    assert ((said > 0.0) & (said <= 1.0)).all()
+
+
+@pytest.mark.parametrize("part", [Mixed, InverseGap, Thompson])
 def test_constants_that_make_no_sense_are_refused(part) -> None:
     with pytest.raises(hb.InvalidInput, match=part.__name__):
         hb.Agent(part(INSIDE, 0.0))

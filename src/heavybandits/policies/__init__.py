@@ -3,6 +3,7 @@
 from .elimination import BaseUCB, Elimination
 from .optimism import Optimism
 from .randomised import InverseGap, Mixed
+from .thompson import Thompson
 from .uniform import Uniform
 
-__all__ = ["BaseUCB", "Elimination", "InverseGap", "Mixed", "Optimism", "Uniform"]
+__all__ = ["BaseUCB", "Elimination", "InverseGap", "Mixed", "Optimism", "Thompson", "Uniform"]

@@ -37,7 +37,7 @@ def state_written(policy: Policy) -> tuple[str, ...] | None:
     return ("counts", "propensity", *(f"inner.{name}" for name in names))
 
 
-def state_sound(policy: Policy, state: RandomisedState) -> bool:
+def state_sound(policy: Policy, state: Any) -> bool:
     """Whether what a state file says can be, of the draws and of the parts inside."""
     pairs: list[tuple[Any, Any]] = [(policy, state.inner)]
     for part, memory in (("estimator", "estimate"), ("filter", "memory")):
@@ -97,6 +97,10 @@ class Mixed(NamedTuple):
     @property
     def capacity(self) -> int | None:
         return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
 
     @property
     def finite_only(self) -> bool:
@@ -171,6 +175,10 @@ class InverseGap(NamedTuple):
     @property
     def capacity(self) -> int | None:
         return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
 
     @property
     def finite_only(self) -> bool:
