@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features import frames
+from ..features import Features, frames
+from ..features.logs import encode_log
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate, bootstrap_rows
 from ..support.validation import finite_array, fraction, whole
@@ -46,6 +47,7 @@ class Diagnosis:
     `index` is the smaller tail index of both sides and `heavy` the verdict; `moments` says of the
     orders 1 to 4 whether E|y|^p plausibly exists ("yes", "doubtful", "no"); `epsilon`, `raw_moment`
     (u) and `central_moment` (v) are what `crtm` and `crmm` ask for, for rewards divided by `scale`.
+    `dim` counts the features beside an intercept.
     """
 
     rows: int
@@ -101,8 +103,8 @@ def diagnose(
     ----------
     rewards : numbers; or a frame (mapping, pandas, polars, pyarrow) or CSV or Parquet file, and
         `reward` the name of the column.
-    features : (n, d) numbers, or names of columns. With them the noise is what a linear fit
-        leaves, without them the distance from the median.
+    features : (n, d) numbers, names of columns, or an `Encoder` of the frame's rows. With them the
+        noise is what a linear fit leaves, without them the distance from the median.
     horizon : plays you plan for; the number of rewards if not given.
     delta : how often the theorems' promises may fail.
     drop_missing : leave out rows with a missing value instead of refusing them.
@@ -125,7 +127,7 @@ def diagnose(
     power = 1.0 + epsilon.value
     return Diagnosis(
         rows=values.size,
-        dim=None if matrix is None else matrix.shape[1],
+        dim=None if matrix is None else matrix.shape[1] - isinstance(features, Features),
         horizon=values.size if horizon is None else whole("horizon", horizon),
         delta=fraction("delta", delta),
         zeros=float(np.mean(values == 0.0)),
@@ -153,6 +155,9 @@ def _read(
         frame = frames.read_frame(rewards)
         if reward is None:
             raise InvalidInput("reward must name a column of the frame, got None")
+        if isinstance(features, Features):
+            known, kept = frames.table(frame, [reward], drop_missing=drop_missing)
+            return known[:, 0], encode_log(frame, features)[kept]
         names = [reward, *(features or [])]
         values = frames.table(frame, names, drop_missing=drop_missing)[0]
         return values[:, 0].copy(), (values[:, 1:].copy() if features else None)

@@ -1,11 +1,12 @@
 """What would another policy have earned? An answer from a log that heavy tails cannot fool."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features import Features
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate
 from ..support.validation import epsilon as check_epsilon
@@ -26,12 +27,13 @@ STEPS = 5  # of the fixed point of self-normalisation; with the plain mean the f
 def evaluate(
     log: Any,
     policy: Any,
-    features: Sequence[str] = (),
+    features: Sequence[str] | Features = (),
     reward: str = "reward",
     *,
     action: str = "action",
     propensity: str = "pscore",
     offers: str | None = None,
+    actions: Mapping[str, Any] | None = None,
     estimator: str = "dr",
     mean: str = "clipped",
     delta: float = 0.05,
@@ -61,19 +63,23 @@ def evaluate(
         an action, or probabilities by name; a column with the action it chooses; a dictionary
         with the same shares for every row; an array of probabilities, one column per action in
         sorted order; or a policy part, which learns the other folds of the log and then chooses
-        (d = actions x (features + 1)).
-    features, reward, action : names of columns; actions may be text or numbers.
+        (d = actions x (features + 1), or that of the encoder).
+    features : names of columns, or an `Encoder` (any `features.Features`); then one model of the
+        rewards serves all actions.
+    reward, action : names of columns; actions may be text or numbers.
     propensity : the column with the probability of the action taken, or "uniform" if every offer
         was as likely as the other. A log without either is refused.
     offers : a column of lists, or of text such as "a|b", with what was on offer; None if all
         actions always were.
+    actions : with an encoder, the columns of each offer, {name: {column: value}}; None if the log
+        has them, the same in all its rows.
     estimator : "dr", "ips" or "snips".
     mean : "clipped", "mean", "median_of_means", "trimmed", "catoni" or "lse".
     delta : the chance that the interval misses the value.
     moment, epsilon : if you know that E|reward|^(1 + epsilon) <= moment for every action in every
         context, an interval that rests on it instead of on the tail of the sample.
-    model : a policy part that predicts the reward of an action from its context (d = features + 1);
-        None for ridge regression with a clip that sets itself.
+    model : a policy part that predicts the reward of an action from its context (d = features + 1,
+        or that of the encoder); None for ridge regression with a clip that sets itself.
     folds : parts of the log for the model; each is judged by what the others taught.
     drop_missing : leave out rows with a missing value (and say how many) instead of refusing them.
 
@@ -93,7 +99,8 @@ def evaluate(
         positive("moment", moment)
         check_epsilon(epsilon)
     choices = policy if isinstance(policy, str) else None
-    known = read_decisions(log, features, reward, action, propensity, offers, drop_missing, choices)
+    columns = (reward, action, propensity, offers, drop_missing, choices, actions)
+    known = read_decisions(log, features, *columns)
     if known.taken.size < max(ROWS, folds):
         raise InvalidInput(
             f"log must have at least {max(ROWS, folds)} rows, got {known.taken.size}"

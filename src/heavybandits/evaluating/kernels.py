@@ -31,9 +31,27 @@ def choose_rows(
         chosen[t] = choose(policy, state, arms, view)
 
 
+@jitable
+def choose_encoded(
+    policy: Any, state: Any, arms: Any, view: Any, rows: Any, offered: Any, chosen: Any
+) -> None:
+    """Choose among the actions of every row, whose features are rows[t, k]."""
+    for t in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            view.penalty[k] = 0.0 if offered[t, k] else math.inf
+            for i in range(rows.shape[2]):
+                view.features[i, k] = rows[t, k, i]
+        view.synced[0] = -1
+        chosen[t] = choose(policy, state, arms, view)
+
+
 def teach_kernel(stamp: str) -> Function:
     return stamped(teach_rows, stamp)
 
 
 def choose_rows_kernel(stamp: str) -> Function:
     return stamped(choose_rows, stamp)
+
+
+def choose_encoded_kernel(stamp: str) -> Function:
+    return stamped(choose_encoded, stamp)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features import frames
+from ..features import Features, frames
+from ..features.logs import encode_offers
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
 
@@ -27,6 +28,12 @@ class DecisionLog(NamedTuple):
     propensities: Floats  # of the action taken
     offered: NDArray[np.bool_]
     dropped: int  # rows of the frame that are not here, for a missing value
+    rows: Floats | None = None  # (n, A, d): the features of every action, if an encoder makes them
+
+    @property
+    def width(self) -> int:
+        """The dimension of a model of the rewards."""
+        return int(self.contexts.shape[1] if self.rows is None else self.rows.shape[2])
 
     def row(self, number: int) -> dict[str, Any]:
         """One row in the words of the user: its features, and the names of what was on offer."""
@@ -41,13 +48,14 @@ def _plain(value: Any) -> Any:
 
 def read_decisions(
     frame: Any,
-    features: Sequence[str],
+    features: Sequence[str] | Features,
     reward: str,
     action: str,
     propensity: str,
     offers: str | None,
     drop_missing: bool,
     choices: str | None = None,
+    actions: Mapping[str, Any] | None = None,
 ) -> DecisionLog:
     """A log from columns, or from a dictionary with Open Bandit Pipeline's names.
 
@@ -56,7 +64,9 @@ def read_decisions(
     source = frames.read_frame(_flat(frame))
     if isinstance(features, str):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
-    wanted = list(features) or _contexts(frame)
+    seen = list(features.columns if isinstance(features, Features) else features)
+    seen = seen or _contexts(frame)
+    wanted = [] if isinstance(features, Features) else seen
     numeric = [*wanted, reward] + ([] if propensity == UNIFORM else [propensity])
     if propensity != UNIFORM and propensity not in frames.column_names(source):
         raise InvalidInput(
@@ -68,8 +78,11 @@ def read_decisions(
     chosen = frames.column(source, action, "action")[kept]
     lists = None if offers is None else frames.column(source, offers, "offers")[kept]
     names, taken, offered = read_offers(chosen, lists, _known(frame))
+    rows = None
+    if isinstance(features, Features):
+        rows = encode_offers(source, features, names, action, actions)[kept]
     used = values[:, : len(wanted)]
-    shown = [(name, "features") for name in wanted]
+    shown = [(name, "features") for name in seen]
     shown += [] if choices is None else [(choices, "policy")]
     return DecisionLog(
         columns={name: frames.column(source, name, label)[kept] for name, label in shown},
@@ -80,6 +93,7 @@ def read_decisions(
         propensities=read_propensities(values[:, len(numeric) - 1], propensity, offered),
         offered=offered,
         dropped=int(kept.size - kept.sum()),
+        rows=rows,
     )
 
 

@@ -15,7 +15,7 @@ from ..engine.parts import check_part
 from ..engine.views import make_view
 from ..filters import AdaptiveClip
 from ..support.errors import InvalidInput
-from .kernels import choose_rows_kernel, teach_kernel
+from .kernels import choose_encoded_kernel, choose_rows_kernel, teach_kernel
 from .log import DecisionLog
 
 Floats = NDArray[np.float64]
@@ -38,10 +38,11 @@ def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
 def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floats:
     """The mean reward of every action in every row, learned on folds that the row is not in.
 
-    Each action has a model of its own, of the scaled context. It learns rewards around their
-    median in units of their spread, so that its penalty pulls towards an ordinary reward.
+    Each action has a model of its own, of the scaled context; with an encoder one model serves
+    all. It learns rewards around their median in units of their spread, so that its penalty pulls
+    towards an ordinary reward.
     """
-    width = log.contexts.shape[1]
+    width = log.width
     usual = linucb(dim=width, radius=1.0, penalty=PENALTY, filter=AdaptiveClip())
     policy: Any = check_part("model", usual if model is None else model, Policy)
     if policy.dim != width or policy.plays != 1:
@@ -55,12 +56,23 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
         rewards = log.rewards[learned]
         centre = float(np.median(rewards))
         spread = float(np.abs(rewards - centre).mean()) or 1.0
-        for action in range(len(log.actions)):
-            mine = learned[log.taken[learned] == action]
-            state = pupil.teach(log.contexts[mine], (log.rewards[mine] - centre) / spread)
-            means = pupil.predict(state, log.contexts[judged])
-            predicted[judged, action] = centre + spread * means
+        scaled = (log.rewards - centre) / spread
+        predicted[judged] = centre + spread * _predict(log, pupil, scaled, learned, judged)
     return predicted
+
+
+def _predict(log: DecisionLog, pupil: "Pupil", rewards: Floats, learned: Rows, judged: Rows) -> Any:
+    """The rewards of every action in the rows that are judged."""
+    size = len(log.actions)
+    if log.rows is not None:
+        state = pupil.teach(log.rows[learned, log.taken[learned]], rewards[learned])
+        return pupil.predict(state, log.rows[judged].reshape(-1, log.width)).reshape(-1, size)
+    means = np.empty((judged.size, size))
+    for action in range(size):
+        mine = learned[log.taken[learned] == action]
+        state = pupil.teach(log.contexts[mine], rewards[mine])
+        means[:, action] = pupil.predict(state, log.contexts[judged])
+    return means
 
 
 class Pupil:
@@ -82,11 +94,12 @@ class Pupil:
         self._call(predict_kernel, state, rows, out)
         return out[0]
 
-    def choose(self, state: Any, contexts: Floats, offered: Any) -> Rows:
-        """The action chosen in every row."""
-        size, chosen = offered.shape[1], np.zeros(len(contexts), np.int64)
+    def choose(self, state: Any, rows: Floats, offered: Any) -> Rows:
+        """The action chosen in every row, of a context (n, p) or of all features (n, A, d)."""
+        size, chosen = offered.shape[1], np.zeros(len(rows), np.int64)
         arms, view = Fresh(size, self.policy.dim, 0.0), make_view(self.policy.dim, size)
-        self._call(choose_rows_kernel, state, arms, view, contexts, offered, chosen)
+        kernel = choose_rows_kernel if rows.ndim == 2 else choose_encoded_kernel
+        self._call(kernel, state, arms, view, rows, offered, chosen)
         return chosen
 
     def _call(self, factory: Any, *arguments: Any) -> None:
@@ -97,17 +110,30 @@ class Pupil:
 
 def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
     """What a policy that learned the other folds chooses in every row, as probabilities 0 and 1."""
-    width, size = log.contexts.shape[1], len(log.actions)
-    if policy.dim != width * size or policy.plays != 1:
+    size = len(log.actions)
+    dim = log.width * size if log.rows is None else log.width
+    if policy.dim != dim or policy.plays != 1:
+        made = (
+            "that of the encoder"
+            if log.rows is not None
+            else (f"for each of {size} actions the features with their intercept")
+        )
         raise InvalidInput(
-            f"policy must have dim {width * size}, for each of {size} actions the features with "
-            f"their intercept, and plays 1, got {policy.dim} and {policy.plays}"
+            f"policy must have dim {dim}, {made}, and plays 1, got {policy.dim} and {policy.plays}"
         )
     scale = float(np.abs(log.rewards).mean()) or 1.0
     pupil, chosen = Pupil(policy), np.zeros(log.taken.size, np.int64)
+    rows = log.contexts if log.rows is None else log.rows
     for learned, judged in folds_of(log.taken.size, folds, seed):
-        rows = np.zeros((learned.size, size, width))
-        rows[np.arange(learned.size), log.taken[learned]] = log.contexts[learned]
-        state = pupil.teach(rows.reshape(learned.size, -1), log.rewards[learned] / scale)
-        chosen[judged] = pupil.choose(state, log.contexts[judged], log.offered[judged])
+        state = pupil.teach(taken_rows(log, learned), log.rewards[learned] / scale)
+        chosen[judged] = pupil.choose(state, rows[judged], log.offered[judged])
     return np.eye(size)[chosen]
+
+
+def taken_rows(log: DecisionLog, places: Rows) -> Floats:
+    """The features of the actions taken in these rows, (n, d)."""
+    if log.rows is not None:
+        return log.rows[places, log.taken[places]]
+    rows = np.zeros((places.size, len(log.actions), log.width))
+    rows[np.arange(places.size), log.taken[places]] = log.contexts[places]
+    return rows.reshape(places.size, -1)

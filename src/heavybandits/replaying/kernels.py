@@ -84,12 +84,40 @@ def pass_log(
             learn(policy, state, view.chosen, pending)
 
 
+@jitable
+def pass_encoded(
+    policy: Any,
+    state: Any,
+    arms: Any,
+    view: Any,
+    rows: Any,
+    taken: Any,
+    rewards: Any,
+    pending: Any,
+    chosen: Any,
+) -> None:
+    """As `pass_log`, over a log that has the features of all actions, rows[t, k]."""
+    for t in range(chosen.size):
+        for k in range(rows.shape[1]):
+            for i in range(rows.shape[2]):
+                view.features[i, k] = rows[t, k, i]
+        view.synced[0] = -1
+        chosen[t] = choose(policy, state, arms, view)
+        if chosen[t] == taken[t]:
+            pending[0] = rewards[t]
+            learn(policy, state, view.chosen, pending)
+
+
 def rounds_kernel(stamp: str) -> Function:
     return stamped(pass_rounds, stamp)
 
 
 def log_kernel(stamp: str) -> Function:
     return stamped(pass_log, stamp)
+
+
+def encoded_kernel(stamp: str) -> Function:
+    return stamped(pass_encoded, stamp)
 
 
 def run_timed(factory: Factory, policy: Any, state: Any, arms: Any, *rest: Any) -> float:

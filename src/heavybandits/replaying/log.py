@@ -1,7 +1,7 @@
 """Rejection replay of logged decisions (Li, Chu, Langford and Wang 2011)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,22 @@ class Log(NamedTuple):
     def dim(self) -> int:
         return int(self.contexts.shape[1] * self.actions.shape[1])
 
+    @property
+    def size(self) -> int:
+        """The number of actions."""
+        return len(self.actions)
+
+    def take(self, places: Any) -> "Log":
+        """These rows, in this order."""
+        return Log(self.contexts[places], self.actions, self.taken[places], self.rewards[places])
+
+    def play(
+        self, policy: Any, state: Any, arms: Any, view: Any, rewards: Floats, chosen: Any
+    ) -> float:
+        """Let a policy pass over the rows; CPU seconds."""
+        rows = (self.contexts, self.actions, self.taken, rewards, np.zeros(1), chosen)
+        return run_timed(log_kernel, policy, state, arms, view, *rows)
+
 
 def read_log(
     frame: Any,
@@ -55,14 +71,14 @@ def read_log(
     source = frames.read_frame(frame)
     names = [*features, reward, action]
     if pscore != UNIFORM:
-        names.append(_there(pscore, frames.column_names(source)))
+        names.append(find_pscore(pscore, frames.column_names(source)))
     values, _ = frames.table(source, names, drop_missing=drop_missing)
     width = len(features)
     scores = UNIFORM if pscore == UNIFORM else values[:, width + 2]
     return make_log(values[:, :width], values[:, width + 1], values[:, width], scores, actions)
 
 
-def _there(pscore: str, names: Sequence[str]) -> str:
+def find_pscore(pscore: str, names: Sequence[str]) -> str:
     """A log that does not say how likely its actions were is not taken for a uniform one."""
     if pscore not in names:
         raise InvalidInput(
@@ -83,7 +99,7 @@ def _read_feedback(feedback: Mapping[str, Any], actions: Any, pscore: str) -> Lo
         finite_array("context", feedback["context"], (None, None)),
         finite_array("action", feedback["action"], (None,)),
         finite_array("reward", feedback["reward"], (None,)),
-        UNIFORM if pscore == UNIFORM else feedback[_there(pscore, list(feedback))],
+        UNIFORM if pscore == UNIFORM else feedback[find_pscore(pscore, list(feedback))],
         given,
     )
 
@@ -102,13 +118,13 @@ def make_log(contexts: Floats, action: Floats, rewards: Floats, pscore: Any, act
     known = finite_array("actions", given, (None, None))
     if taken.max() >= len(known):
         raise InvalidInput(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
-    _check_uniform(pscore, taken.size, len(known))
+    check_uniform(pscore, taken.size, len(known))
     longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
     wide = frames.scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
     return Log(wide, np.ascontiguousarray(known / longest), taken, rewards.copy())
 
 
-def _check_uniform(pscore: Any, rows: int, actions: int) -> None:
+def check_uniform(pscore: Any, rows: int, actions: int) -> None:
     """Rejection is unbiased only where all actions were equally likely."""
     if isinstance(pscore, str):
         return
@@ -122,8 +138,30 @@ def _check_uniform(pscore: Any, rows: int, actions: int) -> None:
         )
 
 
+class Playable(Protocol):
+    """A log that policies can pass over: `Log`, or the one of an encoder."""
+
+    @property
+    def taken(self) -> NDArray[np.int64]: ...
+
+    @property
+    def rewards(self) -> Floats: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def take(self, places: Any) -> "Playable": ...
+
+    def play(
+        self, policy: Any, state: Any, arms: Any, view: Any, rewards: Floats, chosen: Any
+    ) -> float: ...
+
+
 def replay_log(
-    log: Log,
+    log: Playable,
     policies: Mapping[str, Any],
     reward_scale: float | None,
     orders: int,
@@ -146,28 +184,16 @@ def replay_log(
     return ReplayResult.from_passes(run_all(run, range(orders), jobs))
 
 
-def _shuffle(log: Log, seed: int, order: int) -> Log:
+def _shuffle(log: Playable, seed: int, order: int) -> Playable:
     if order == 0:
         return log
-    places = np.random.default_rng([seed, order]).permutation(log.taken.size)
-    return Log(log.contexts[places], log.actions, log.taken[places], log.rewards[places])
+    return log.take(np.random.default_rng([seed, order]).permutation(log.taken.size))
 
 
-def _pass_log(name: str, policy: Any, log: Log, order: int, scale: float) -> dict[str, Any]:
+def _pass_log(name: str, policy: Any, log: Playable, order: int, scale: float) -> dict[str, Any]:
     state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
-    seconds = run_timed(
-        log_kernel,
-        policy,
-        state,
-        Fresh(len(log.actions), log.dim, 0.0),
-        make_view(log.dim, len(log.actions)),
-        log.contexts,
-        log.actions,
-        log.taken,
-        log.rewards / scale,
-        np.zeros(1),
-        chosen,
-    )
+    arms, view = Fresh(log.size, log.dim, 0.0), make_view(log.dim, log.size)
+    seconds = log.play(policy, state, arms, view, log.rewards / scale, chosen)
     agreed = chosen == log.taken
     accepted, cut = int(agreed.sum()), int(Tally(*policy.tally(state)).truncated)
     return {

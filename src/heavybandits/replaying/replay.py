@@ -11,14 +11,16 @@ from ..algorithms.scale_free import auto
 from ..arms import Fresh
 from ..engine.contracts import Tally
 from ..engine.views import make_view
-from ..features import frames
+from ..features import Features, frames
+from ..features.logs import encode_log
 from ..filters import AdaptiveClip, Clip
 from ..policies.checks import check_policies
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import whole
+from .encoded import read_any
 from .kernels import rounds_kernel, run_timed
-from .log import read_log, replay_log
+from .log import replay_log
 from .protocols import (
     DayRounds,
     GroupRounds,
@@ -52,7 +54,7 @@ def default_policies(dim: int) -> dict[str, Any]:
 
 def replay(
     frame: Any,
-    features: Sequence[str] = (),
+    features: Sequence[str] | Features = (),
     reward: str = "reward",
     policies: Mapping[str, Any] | Callable[[int], Any] | Any = None,
     *,
@@ -71,8 +73,9 @@ def replay(
 ) -> ReplayResult:
     """Let policies play over the rows of a frame.
 
-    Features are standardised, clipped at three deviations, given an intercept and scaled so that
-    the longest row has norm 1 (d = features + 1); policies see rewards divided by `reward_scale`,
+    Columns of features are standardised, clipped at three deviations, given an intercept and scaled
+    so that the longest row has norm 1 (d = features + 1); an `Encoder` makes of them what it will
+    make of them behind a product (d = encoder.dim). Policies see rewards divided by `reward_scale`,
     the mean |reward| if not given. Values are reported in the units of the data.
 
     Parameters
@@ -80,7 +83,8 @@ def replay(
     frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; or rounds that
         are ready, such as `heavybandits.coba.EnvironmentRounds`, to which `policies`, `orders`,
         `reward_scale` and `jobs` apply and nothing else does.
-    features, reward : names of columns.
+    features : names of columns, or an `Encoder` (any `features.Features`).
+    reward : the name of a column.
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
     protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
@@ -92,8 +96,10 @@ def replay(
         logs is that of the data.
     horizon : plays of a pass over groups; the number of rows if not given.
     actions : features of the actions of a log, (A, a); one-hot if not given. The features of an
-        action are the products of its own with (1, the context).
-    drop_missing : leave out rows with a missing value instead of refusing them.
+        action are the products of its own with (1, the context). With an encoder: the columns of
+        each offer, {name: {column: value}}; None if the log has them, the same in all its rows.
+    drop_missing : leave out rows with a missing value instead of refusing them; with an encoder,
+        which has a way with gaps of its own, rows with a missing reward.
 
     >>> rng = np.random.default_rng(0)
     >>> quality = rng.normal(size=2000)
@@ -104,14 +110,14 @@ def replay(
     """
     if protocol not in PROTOCOLS:
         raise InvalidInput(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
-    if isinstance(features, str) or not isinstance(features, Iterable):
+    if isinstance(features, str) or not isinstance(features, Iterable | Features):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
     if hasattr(frame, "deal"):
         named = make_policies(policies, frame.features.shape[1])
         return replay_rounds(frame, named, reward_scale, orders, whole("jobs", jobs))
     if protocol == "logged":
-        log = read_log(frame, features, reward, action, pscore, actions, drop_missing)
+        log = read_any(frame, features, reward, action, pscore, actions, drop_missing)
         named = make_policies(policies, log.dim)
         return replay_log(log, named, reward_scale, orders, seed, whole("jobs", jobs))
     rounds = make_rounds(
@@ -139,7 +145,7 @@ def make_policies(policies: Any, dim: int) -> dict[str, Any]:
 
 def make_rounds(
     frame: Any,
-    features: Sequence[str],
+    features: Sequence[str] | Features,
     reward: str,
     protocol: str,
     group: str | None,
@@ -150,10 +156,7 @@ def make_rounds(
 ) -> Rounds:
     """The rows of a frame, dealt by one of the protocols."""
     source = frames.read_frame(frame)
-    if isinstance(features, str) or not features:
-        raise InvalidInput(f"features must be a list of columns, got {features!r}")
-    values, kept = frames.table(source, [*features, reward], drop_missing=drop_missing)
-    scaled, rewards = frames.scale_features(values[:, :-1]), values[:, -1].copy()
+    scaled, rewards, kept = read_rows(source, features, reward, drop_missing)
     if protocol == "rows":
         return RowRounds(scaled, rewards, arms_per_round, seed)
     if group is None:
@@ -162,6 +165,19 @@ def make_rounds(
     if protocol == "days":
         return DayRounds(scaled, rewards, groups, seed)
     return GroupRounds(scaled, rewards, groups, horizon, seed)
+
+
+def read_rows(
+    source: Any, features: Any, reward: str, drop_missing: bool
+) -> tuple[Floats, Floats, Any]:
+    """The features of the rows, their rewards, and which rows of the frame they are."""
+    if isinstance(features, Features):
+        values, kept = frames.table(source, [reward], drop_missing=drop_missing)
+        return encode_log(source, features)[kept], values[:, 0].copy(), kept
+    if isinstance(features, str) or not features:
+        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+    values, kept = frames.table(source, [*features, reward], drop_missing=drop_missing)
+    return frames.scale_features(values[:, :-1]), values[:, -1].copy(), kept
 
 
 def replay_rounds(

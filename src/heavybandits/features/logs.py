@@ -1,0 +1,64 @@
+"""Logs with an encoder: the rows as they are, and every offer in the context of every row."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.errors import InvalidInput
+from . import frames
+from .contract import Features
+from .values import is_missing, plain, read_text
+
+Floats = NDArray[np.float64]
+
+
+def encode_log(frame: Any, features: Features) -> Floats:
+    """The features of the rows of a log, (n, d); what else the log has is left aside."""
+    return features.encode_rows({name: frames.values(frame, name) for name in features.columns})
+
+
+def encode_offers(
+    frame: Any, features: Features, names: Sequence[Any], action: str, actions: Any = None
+) -> Floats:
+    """The features of every offer in the context of every row, (n, A, d).
+
+    What belongs to an offer is in `actions`, by name; None finds it in the log, if it never
+    changes there. All else is taken from the row.
+    """
+    known = _find_offers(frame, features, names, action) if actions is None else actions
+    if not isinstance(known, Mapping):
+        raise InvalidInput(f"actions must be a dictionary by name of offer, got {known!r:.80}")
+    table = {read_text(name): own for name, own in known.items()}
+    count = frames.length(frame)
+    out = np.empty((count, len(names), features.dim))
+    for place, name in enumerate(names):
+        if read_text(name) not in table:
+            raise InvalidInput(f"actions must have all offers of the log, got none for {name!r}")
+        own = {**table[read_text(name)], action: name}
+        rows = {
+            column: [own[column]] * count if column in own else frames.values(frame, column)
+            for column in features.columns
+        }
+        out[:, place] = features.encode_rows(rows)
+    return out
+
+
+def _find_offers(
+    frame: Any, features: Features, names: Sequence[Any], action: str
+) -> dict[str, dict[str, Any]]:
+    """The columns of each offer, which must be the same wherever it was taken."""
+    found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
+    taken = [read_text(name) for name in frames.values(frame, action, "action")]
+    for column in (column.name for column in getattr(features, "offer", ())):
+        if column == action:
+            continue
+        for name, value in zip(taken, frames.values(frame, column), strict=True):
+            first = found[name].setdefault(column, value)
+            if first != value and not (is_missing(first) and is_missing(value)):
+                raise InvalidInput(
+                    f"actions must say what {column!r} is for every offer: in the log it is "
+                    f"{plain(first)!r} and {plain(value)!r} for {name!r}"
+                )
+    return found
