@@ -10,35 +10,13 @@ import pytest
 from heavybandits.paper import beyond, realdata
 from heavybandits.paper import map as winners
 from heavybandits.paper.beyond.analysis import ratio, ratio_table
-from heavybandits.paper.beyond.growing import tune
 from heavybandits.paper.beyond.settings import CLIPPED, TOLD
 from heavybandits.paper.map.analysis import winner
+from heavybandits.paper.rows import COUNTS
 from heavybandits.reporting.outputs import Figure, Tile, Tiles, View
 from heavybandits.reporting.page import figure_data, figure_html
 from heavybandits.support.drawing import draw_view, save
-
-# ---- tuning
-
-
-def hill(best: float, seen: list[float]) -> Any:
-    def run(grids: dict[str, Any]) -> dict[str, list[dict[str, float]]]:
-        seen.extend(c for grid in grids.values() for c in grid)
-        away = {c: abs(np.log(c / best)) for grid in grids.values() for c in grid}
-        return {p: [{"constant": c, "regret": away[c]} for c in grid] for p, grid in grids.items()}
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("best", "growth", "chosen", "tried"),
-    [(0.01, 3, 0.01, 3), (10.0, 3, 10.0, 6), (10.0, 1, 1.0, 4), (1e-9, 2, 1e-5, 5)],
-)
-def test_a_grid_grows_where_its_best_is(best, growth, chosen, tried) -> None:
-    seen: list[float] = []
-    found, rows = tune(["A"], lambda _: [1e-3, 1e-2, 1e-1], hill(best, seen), growth)
-    assert found == {"A": chosen}
-    assert (len(seen), len(rows)) == (tried, tried)
-
+from heavybandits.sweeping import Cell
 
 # ---- beyond
 
@@ -52,6 +30,27 @@ def test_every_algorithm_meets_the_problems_it_can_play() -> None:
     for point in found:
         constant = None if point.algorithm == "random play" else 0.1
         assert beyond.build_policy(point, 500, constant).dim == beyond.settings.DIM
+
+
+def test_constants_of_a_kind_share_a_grid_that_holds_every_optimum(monkeypatch) -> None:
+    best = {"CRTM": 10.0, "CRHL": 0.01, "LinUCB": 3.162, "random play": 1.0}
+
+    def make(given: Any, phase: str, point: Any, constant: float | None) -> tuple[Any, list[Cell]]:
+        named = {"phase": phase, "constant": constant} | point._asdict()
+        away = abs(np.log((constant or 1.0) / best[point.algorithm]))
+        return named, [Cell("math:sqrt", {"repetitions_from": 0, "away": away})]
+
+    def compute(cells: list[Cell]) -> list[dict[str, Any]]:
+        ones = {name: np.ones((1, 1)) for name in COUNTS} | {"play": np.array([5])}
+        return [ones | {"regret": np.array([[cell.settings["away"]]])} for cell in cells]
+
+    monkeypatch.setattr(beyond, "make_group", make)
+    wanted = [beyond.Point("main", "linear", "with", "t3", name) for name in best]
+    rows = beyond.collect_part({"grows": True}, wanted, compute)
+    chosen = {row["algorithm"]: row["constant"] for row in rows if row["phase"] == "report"}
+    assert chosen == best | {"random play": None}
+    tried = {name: {r["constant"] for r in rows if r["algorithm"] == name} for name in best}
+    assert tried["CRTM"] == tried["CRHL"] == {1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0}
 
 
 def played(means: dict[str, float], **named: Any) -> list[dict[str, Any]]:

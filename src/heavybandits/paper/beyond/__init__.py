@@ -1,6 +1,5 @@
 """Our algorithms beside the paper's, LinUCB with a clip and the newest rivals."""
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -13,9 +12,9 @@ from .. import realdata
 from ..parts import Offers, Told
 from ..roster import RANDOM, make_policy, setting
 from ..rows import Compute, collect_rows
+from ..tuning import tune_rows
 from . import settings
 from .analysis import analyse
-from .growing import tune
 
 __all__ = ["analyse", "collect", "settings"]
 
@@ -53,25 +52,32 @@ def points(part: str, given: dict[str, Any]) -> list[Point]:
 
 
 def collect_part(given: dict[str, Any], wanted: list[Point], compute: Compute) -> list[Row]:
-    """Tune what has a constant, and report all."""
+    """Tune what has a constant, and report all; on a problem, constants of a kind share a grid."""
 
-    def run(grids: dict[Point, Sequence[float]]) -> dict[Point, list[Row]]:
-        pairs = [(point, constant) for point, grid in grids.items() for constant in grid]
-        rows = collect_rows([make_group(given, "tuning", *pair) for pair in pairs], compute)
-        found: dict[Point, list[Row]] = {point: [] for point in grids}
-        for row in rows:
-            found[Point(*(row[name] for name in Point._fields))].append(row)
-        return found
+    def make(*point: Any) -> tuple[Row, list[Cell]]:
+        return make_group(given, "tuning", Point(*point[:-1]), point[-1])
 
-    tuned = [point for point in wanted if point.algorithm != RANDOM]
-    chosen, tuning = tune(tuned, first_grid, run, given["growth"])
+    rows: list[Row] = []
+    chosen: dict[tuple[str, ...], float] = {}
+    for kind, (start, within) in settings.GRIDS.items():
+        mine = [point for point in wanted if kind_of(point.algorithm) == kind]
+        members = {
+            place: [point[-1] for point in mine if point[:-1] == place]
+            for place in dict.fromkeys(point[:-1] for point in mine)
+        }
+        ends = within if given["grows"] else (start[0], start[-1])
+        tuning, best = tune_rows(make, members, start, ends, compute)
+        rows += tuning
+        chosen |= best
     groups = [make_group(given, "report", point, chosen.get(point)) for point in wanted]
-    return tuning + collect_rows(groups, compute)
+    return rows + collect_rows(groups, compute)
 
 
-def first_grid(point: Point) -> list[float]:
-    """Where the search for the constant of an algorithm begins."""
-    return settings.START["radius" if point.algorithm.startswith("LinUCB") else "gamma_scale"]
+def kind_of(algorithm: str) -> str | None:
+    """What the constant of an algorithm is."""
+    if algorithm == RANDOM:
+        return None
+    return "radius" if algorithm.startswith("LinUCB") else "gamma_scale"
 
 
 def make_group(

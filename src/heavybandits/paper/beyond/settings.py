@@ -58,8 +58,11 @@ LINEAR_ONLY = ("Hvt_UCB", "Heavy_OFUL")
 BATCH = ("Heavy_OFUL", "GAda_OFUL")  # they fit all rewards anew: a short horizon of their own
 ONE_PASS = [name for name in ROSTER if name not in (*BATCH, "CRTM, local")]
 
-# Where the grid of constants begins; it grows while the best constant is at an end.
-START = {"gamma_scale": [1e-3, 1e-2, 1e-1], "radius": [0.1, 0.3, 1.0]}
+# Where the grid of a kind of constant begins, and the range in which it grows.
+GRIDS: dict[str, tuple[list[float], tuple[float, float]]] = {
+    "gamma_scale": ([1e-3, 1e-2, 1e-1], (1e-6, 100.0)),
+    "radius": ([0.1, 0.3162, 1.0], (0.009, 32.0)),
+}
 
 # Ours against these: claim, theirs
 CLAIMS = (
@@ -104,7 +107,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "seed": 0,
         "repetitions": 3,
         "tuning_repetitions": 2,
-        "growth": 0,
+        "grows": False,
         "parts": {
             "main": _MAIN
             | {"horizon": 12, "noises": ["changing"], "links": ["linear"], "intercepts": ["with"]}
@@ -121,7 +124,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "seed": 0,
         "repetitions": 10,
         "tuning_repetitions": 4,
-        "growth": 1,
+        "grows": True,
         "parts": {
             "main": _MAIN
             | {"horizon": 2000, "noises": ["t1.5", "gauss"]}
@@ -134,7 +137,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "seed": 0,
         "repetitions": 20,
         "tuning_repetitions": 6,
-        "growth": 2,
+        "grows": True,
         "parts": {
             "main": _MAIN
             | {"horizon": 3000, "links": ["linear"], "intercepts": ["without"]}
@@ -146,12 +149,11 @@ PROFILES: dict[str, dict[str, Any]] = {
         "seed": 0,
         "repetitions": 30,
         "tuning_repetitions": 8,
-        "growth": 2,
+        "grows": True,
         "parts": {
             "main": _MAIN | {"horizon": 5000},
             "exponential": _EXPONENTIAL | {"horizon": 20_000},
-            "batch": _BATCH
-            | {"horizon": 1000, "repetitions": 10, "tuning_repetitions": 3, "growth": 1},
+            "batch": _BATCH | {"horizon": 1000, "repetitions": 10, "tuning_repetitions": 3},
         },
         "real": _REAL | {"tuning_orders": 4, "repetitions": 12},
     },
