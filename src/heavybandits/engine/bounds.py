@@ -11,14 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..support.errors import InvalidInput
-from ..support.validation import (
-    LARGEST,
-    SMALLEST,
-    finite_array,
-    finite_number,
-    shaped_array,
-    whole,
-)
+from ..support.validation import SMALLEST, finite_array, finite_number, shaped_array, whole
 from .arrays import Floats
 
 LARGEST_WHOLE = (1 << 63) - 1  # what compiled code holds
@@ -60,7 +53,7 @@ class Array(NamedTuple):
 Count = Annotated[int, Interval(1)]  # of what an array or a loop holds
 Index = Annotated[int, Interval(0)]
 Positive = Annotated[float, Interval(0.0, ends="(]")]
-Weight = Annotated[float, Interval(SMALLEST, LARGEST)]  # in V: both V and V^-1 are finite
+Weight = Annotated[float, Interval(1e-20, 1e20)]  # in V: whatever the rewards, a step is finite
 NonNegative = Annotated[float, Interval(0.0)]
 Fraction = Annotated[float, Interval(SMALLEST, 1.0, "[)")]
 Share = Annotated[float, Interval(0.0, 1.0)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive
+from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
@@ -153,10 +153,10 @@ class NewtonColumns(NamedTuple):
     dim: Count
     plays: Count
     link: Link
-    curvature: Positive
-    penalty: Positive
+    curvature: Weight
+    penalty: Weight
     projection: Projection
-    norm: Positive
+    norm: Weight
 
     def init(self) -> ColumnsEstimate:
         return ColumnsEstimate(

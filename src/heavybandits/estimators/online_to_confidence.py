@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive, Weight
+from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.layout import zeros
 from ..engine.linalg import bounded, dot, subtract
@@ -40,7 +40,7 @@ class OnlineToConfidence(NamedTuple):
 
     dim: Count
     link: Link
-    kappa: Positive
+    kappa: Weight
     penalty: Weight
     projection: Projection
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ..engine.bounds import Positive
+from ..engine.bounds import Weight
 from ..engine.linalg import norm, stretch
 from ..engine.projections import project_ball
 from ..engine.regions import Region
@@ -15,7 +15,7 @@ class BallProjection(NamedTuple):
     BallProjection(norm=1.0)
     """
 
-    norm: Positive
+    norm: Weight
 
     def project(self, region: Region) -> bool:
         if norm(region.centre) <= self.norm:
@@ -31,7 +31,7 @@ class Rescaling(NamedTuple):
     2.0
     """
 
-    norm: Positive
+    norm: Weight
 
     def project(self, region: Region) -> bool:
         length = norm(region.centre)
