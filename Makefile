@@ -19,7 +19,7 @@ DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help lint test coverage reproduce bench torture gpu-test gpu-check docs wheel browser clean
+.PHONY: help lint test coverage reproduce bench torture gpu-test gpu-check docs look wheel browser clean
 
 help:
 	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
@@ -31,6 +31,7 @@ help:
 	@echo "make gpu-test    compile every kernel for a GPU; no GPU is needed"
 	@echo "make gpu-check   on a machine with a GPU: compare with the CPU and measure"
 	@echo "make docs        build the documentation"
+	@echo "make look        look at every page of it in Chromium; pictures in out/look"
 	@echo "make wheel       build the wheel and try it where nothing else is installed"
 	@echo "make browser     look for Chromium, which tests of the report use; ask, then install it"
 	@echo "make clean       remove the environment and the caches; results in out/ stay"
@@ -55,6 +56,9 @@ docs: $(DOCS)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 	$(BIN)/python docs/making/check_site.py out/docs
 	@echo "out/docs/index.html"
+
+look: docs
+	$(BIN)/python docs/making/look.py out/docs out/look
 
 bench: $(LAB)
 	$(BIN)/python benchmarks/run.py

@@ -63,25 +63,32 @@ html_css_files = ["site.css"]
 html_sidebars: dict[str, list[str]] = {page: [] for page in ("index", "explore", "gallery")}
 html_context = {"default_mode": "auto"}
 html_show_copyright = False
+aside: dict[str, list[str]] = {
+    "*": ["page-toc"],
+    "maths/*": ["page-toc"],
+    **{page: [] for page in ("index", "explore", "gallery", "algorithms", "peers", "literature")},
+}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {
-        "*": ["page-toc"],
-        "maths/*": ["page-toc"],
-        **{
-            page: []
-            for page in ("index", "explore", "gallery", "algorithms", "peers", "literature")
-        },
-    },
+    "secondary_sidebar_items": aside,
     "footer_start": ["footer"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+# Formulas change the height of lines: a page that has some is shown once they are set (site.css).
+TYPESET = """<script>
+document.documentElement.classList.add("typesetting");
+addEventListener("load", () => MathJax.startup.promise.finally(() =>
+  document.documentElement.classList.remove("typesetting")));
+</script>"""
+# The page's own contents stand behind its text in the source, and take their room from it.
+CONTENTS = "<style>:root { --contents: 13rem; --place: start; }</style>"
 
 targets = api_pages.link_targets()
 mark = docstrings.marker(targets, docstrings.papers(HERE / "literature.md"))
@@ -131,6 +138,19 @@ def size_pictures(app, page, template, context, doctree):
         context["body"] = pictures.with_sizes(context["body"], HERE / "images")
 
 
+def keep_still(app, page, template, context, doctree):
+    """Nothing jumps when the formulas of a page are set, nor when its contents arrive."""
+    has_contents = bool(aside.get(page, True) and context.get("display_toc"))
+    has_formulas = doctree is not None and any(doctree.findall(is_formula))
+    context["metatags"] = context.get("metatags", "") + (
+        has_contents * CONTENTS + has_formulas * TYPESET
+    )
+
+
+def is_formula(node):
+    return isinstance(node, (nodes.math, nodes.math_block))
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", tidy_docstring, priority=1)
     app.connect("autodoc-process-signature", tidy_signature)
@@ -138,3 +158,4 @@ def setup(app):
     app.connect("doctree-read", tidy_types)
     app.connect("doctree-read", link_names)
     app.connect("html-page-context", size_pictures)
+    app.connect("html-page-context", keep_still)
