@@ -19,7 +19,7 @@ from heavybandits.reporting.outputs import Verdict
 
 COMMANDS = (
     *("reproduce", "report", "simulate", "tune", "bounds"),
-    *("choose", "diagnose", "replay", "ledger"),
+    *("choose", "encode", "diagnose", "replay", "ledger"),
 )
 
 

@@ -1,11 +1,14 @@
 """Logs with named columns and an encoder: diagnosed, replayed and evaluated."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import heavybandits as hb
+from heavybandits.cli.app import cli
 
 ROWS = 600
 
@@ -139,3 +142,64 @@ def test_what_is_not_on_offer_is_not_chosen():
     shown["pscore"] = [0.5 if n % 2 else 1.0 for n in range(ROWS)]
     found = hb.evaluate(shown, linucb(PER_OFFER.dim), PER_OFFER, action="offer", offers="on")
     assert found.weights.overlap >= 0.5
+
+
+# ---- the command line
+
+
+@pytest.fixture
+def log_file(tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
+    monkeypatch.chdir(tmp_path)
+    pandas.DataFrame(LOG).to_csv("log.csv.gz", index=False)
+    return "log.csv.gz"
+
+
+def run(*words, code=0):
+    found = CliRunner().invoke(cli, [str(word) for word in words])
+    assert found.exit_code == code, found.output
+    return found
+
+
+FIT = ("--action", "offer", "--reward", "reward", "--leave", "price,pscore", "--out", "e.json")
+
+
+def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file, monkeypatch):
+    monkeypatch.setattr("heavybandits.cli.data._policies", lambda dim, *_: linucb(dim))
+    said = run("encode", "fit", log_file, *FIT)
+    assert "Encoder: 2 columns to 12 features, per-offer (call, mail)" in said.stdout
+    assert run("encode", "show", "e.json").stdout == said.stdout
+    assert json.loads(run("encode", "show", "e.json", "--json").stdout)["dim"] == PER_OFFER.dim
+    told = ("--encoder", "e.json", "--reward", "reward", "--json")
+    found = json.loads(run("diagnose", log_file, *told).stdout)
+    assert found["dim"] == PER_OFFER.dim - 1
+    logged = ("--action", "offer", *told)
+    rows = json.loads(
+        run("replay", log_file, "--protocol", "logged", "--orders", 1, *logged).stdout
+    )
+    assert {row["rounds"] for row in rows} == {ROWS}
+    value = json.loads(run("evaluate", log_file, "--shares", "mail=1", *logged).stdout)["value"]
+    told_python = hb.evaluate(log_file, {"mail": 1.0}, hb.Encoder.load("e.json"), action="offer")
+    assert value == told_python.value
+
+
+def test_rows_without_an_action_are_offers_themselves(log_file):
+    run("encode", "fit", log_file, "--reward", "reward", "--leave", "pscore", "--out", "e.json")
+    encoder = hb.Encoder.load("e.json")
+    assert (encoder.meet, encoder.context) == ("hybrid", ())
+    assert [column.name for column in encoder.offer] == ["region", "age", "offer", "price"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("encode", "fit", "none.csv", *FIT), "must be a file that exists"),
+        (("encode", "fit", "log.csv.gz", "--context", "mood", *FIT), "got 'mood'"),
+        (("encode", "fit", "log.csv.gz", "--context", "age", *FIT[2:]), "offers must be the names"),
+        (("encode", "show", "log.csv.gz"), "cannot be read as an encoder"),
+        (("diagnose", "log.csv.gz", "--encoder", "x.json", "--features", "age"), "one of --feat"),
+        (("evaluate", "log.csv.gz", "--shares", "a=1", "--encoder", "x.json"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_encoded_is_a_sentence(log_file, words, message):
+    assert message in run(*words, code=2).stderr

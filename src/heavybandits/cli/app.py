@@ -17,6 +17,7 @@ from .bounds import bounds
 from .choose import choose_command
 from .compiling import compile_command
 from .data import diagnose_command, replay_command
+from .encode import encode_group
 from .evaluate import evaluate_command
 from .ledger import ledger
 from .reproduce import report, reproduce
@@ -72,6 +73,7 @@ COMMANDS = (
     tune,
     bounds,
     choose_command,
+    encode_group,
     diagnose_command,
     replay_command,
     evaluate_command,

@@ -8,6 +8,7 @@ import click
 from ..algorithms import auto, linucb
 from ..data import LOADERS, load_data
 from ..diagnosis.diagnose import diagnose
+from ..features import Encoder
 from ..filters import AdaptiveClip, Clip
 from ..replaying.replay import PROTOCOLS, replay
 from ..support.errors import InvalidInput
@@ -20,6 +21,18 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
 
 
+ENCODER = click.option("--encoder", help='File of "encode fit", in place of --features.')
+
+
+def read_features(columns: list[str], encoder: str | None) -> Any:
+    """The columns, or the encoder that stands in their place."""
+    if encoder is None:
+        return columns
+    if columns:
+        raise InvalidInput("one of --features and --encoder must say what the features are")
+    return Encoder.load(encoder)
+
+
 def read_names(columns: str | None) -> list[str]:
     return [name.strip() for name in (columns or "").split(",") if name.strip()]
 
@@ -28,6 +41,7 @@ def read_names(columns: str | None) -> list[str]:
 @click.argument("file")
 @click.option("--reward", help="Column of the rewards (of a named set: its own).")
 @click.option("--features", help="Columns of features, separated by commas.")
+@ENCODER
 @click.option("--horizon", type=COUNT, help="Plays you plan for [rows].")
 @click.option("--delta", type=float, default=0.01, show_default=True, help="Chance of failure.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
@@ -37,21 +51,24 @@ def diagnose_command(
     file: str,
     reward: str | None,
     features: str | None,
+    encoder: str | None,
     plot: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Is FILE's column of rewards heavy-tailed, does it matter, and what should be used?
 
-    FILE is CSV (.csv, .csv.gz, .tsv) or Parquet, or the name of a data set (rand, cdnow, nyse_n,
-    nyse_o, sp500; extra "data").
+    FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, or the name of a data set (rand,
+    cdnow, nyse_n, nyse_o, sp500; extra "data").
 
     \b
     heavybandits diagnose orders.csv --reward revenue
     heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
+    heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json
     heavybandits diagnose rand --json
     """
-    source, columns, named = _source(file, read_names(features), reward)
+    given = read_features(read_names(features), encoder)
+    source, columns, named = _source(file, given, reward)
     if named is None:
         raise InvalidInput("--reward must name a column of the file")
     found = diagnose(source, columns or None, reward=named, **options)
@@ -64,6 +81,7 @@ def diagnose_command(
 @click.argument("source", metavar="NAME|FILE")
 @click.option("--reward", help="Column of the rewards.")
 @click.option("--features", help="Columns of features, separated by commas.")
+@ENCODER
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
 @click.option("--group", help="Column of the round (days) or of the arm (groups).")
 @click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
@@ -87,6 +105,7 @@ def replay_command(
     source: str,
     reward: str | None,
     features: str | None,
+    encoder: str | None,
     protocol: str | None,
     group: str | None,
     arms: int | None,
@@ -106,14 +125,15 @@ def replay_command(
     heavybandits replay nyse_n --protocol groups --horizon 20000
     heavybandits replay orders.csv --reward revenue --features age,visits --arms 10
     heavybandits replay log.csv --protocol logged --features age --reward click
+    heavybandits replay log.csv --protocol logged --encoder encoder.json --action offer
     """
     given = {"group": group, "arms_per_round": arms, "horizon": horizon}
     chosen = {name: value for name, value in given.items() if value is not None}
-    frame, columns, named = _source(source, read_names(features), reward)
+    frame, used, named = _source(source, read_features(read_names(features), encoder), reward)
     how = _protocol(source, protocol) | chosen
     result = replay(
         frame,
-        columns,
+        used,
         named or "reward",
         lambda dim: _policies(dim, radius, clip),
         **options,
@@ -126,7 +146,7 @@ def replay_command(
     print_json(rows) if as_json else click.echo(to_text(rows, columns))
 
 
-def _source(name: str, features: list[str], reward: str | None) -> tuple[Any, list[str], Any]:
+def _source(name: str, features: Any, reward: str | None) -> tuple[Any, Any, Any]:
     """Frame, features and reward of a named set or of a file."""
     if name in LOADERS and not Path(name).exists():
         data = load_data(name)

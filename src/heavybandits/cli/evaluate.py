@@ -8,7 +8,7 @@ import click
 from ..evaluating.evaluate import ESTIMATORS, evaluate
 from ..evaluating.means import METHODS
 from ..support.errors import InvalidInput
-from .data import PLOT, read_names, save_figure
+from .data import ENCODER, PLOT, read_features, read_names, save_figure
 from .parameters import SEED
 from .shared import print_json
 
@@ -19,6 +19,7 @@ from .shared import print_json
 @click.option("--choices", help="The policy: a column with what it chooses in each row.")
 @click.option("--reward", default="reward", show_default=True, help="Column of the rewards.")
 @click.option("--features", help="Columns of features, separated by commas.")
+@ENCODER
 @click.option("--action", default="action", show_default=True, help="Column of the action taken.")
 @click.option(
     "--propensity",
@@ -41,6 +42,7 @@ def evaluate_command(
     shares: str | None,
     choices: str | None,
     features: str | None,
+    encoder: str | None,
     plot: Path | None,
     as_json: bool,
     **options: Any,
@@ -53,11 +55,12 @@ def evaluate_command(
     heavybandits evaluate log.csv --shares call=1
     heavybandits evaluate log.csv --choices new_rule --features age,visits --plot value.png
     heavybandits evaluate log.csv --shares mail=0.5,call=0.5 --propensity uniform --json
+    heavybandits evaluate log.csv --choices new_rule --encoder encoder.json --action offer
     """
     if (shares is None) == (choices is None):
         raise InvalidInput("one of --shares and --choices must say what the policy does")
     policy = choices if shares is None else _read_shares(shares)
-    found = evaluate(file, policy, read_names(features), **options)
+    found = evaluate(file, policy, read_features(read_names(features), encoder), **options)
     if plot is not None:
         save_figure(found.plot(), plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
