@@ -14,6 +14,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import agent  # noqa: E402
 import beyond  # noqa: E402
 import cold_start  # noqa: E402
+import encoding  # noqa: E402
 import growth  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
@@ -25,6 +26,7 @@ from measuring import Outcome, Row, say  # noqa: E402
 PARTS = {
     "yardsticks": yardsticks,
     "agent": agent,
+    "encoding": encoding,
     "peers": peers,
     "growth": growth,
     "beyond": beyond,

@@ -1,0 +1,69 @@
+"""Rows in the user's words: encoding alone, and with a decision and its update."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import heavybandits as hb
+from heavybandits.features import Category, Date, Number
+from measuring import Outcome, Row, best_of
+
+PART = "Encoder"
+CONTEXT = [
+    *(Number(f"number {i}", centre=1.0, scale=2.0) for i in range(6)),
+    Number("age", 40.0, 12.0, missing=True),
+    Category("city", [f"city {i}" for i in range(8)]),
+    Category("device", ["phone", "tablet", "computer"]),
+    Date("when", ["day", "week"]),
+]
+OFFER = [Number("price", 20.0, 8.0), Category("brand", ["a", "b", "c"])]
+NAMES = [f"offer {i}" for i in range(6)]
+
+
+def visitor() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """A context of ten columns, and six offers."""
+    context: dict[str, Any] = {f"number {i}": 1.5 + 0.1 * i for i in range(6)}
+    context |= {"age": 35, "city": "city 3", "device": "phone"}
+    context["when"] = datetime(2026, 3, 1, 9, 30)
+    return context, {n: {"price": 9.0 + i, "brand": "b"} for i, n in enumerate(NAMES)}
+
+
+def make_encoder(meet: str) -> hb.Encoder:
+    named: dict[str, Any] = {"action": "offer", "offers": NAMES} if meet == "per-offer" else {}
+    return hb.Encoder(CONTEXT, OFFER, meet=meet, **named)
+
+
+def microseconds(work: Callable[[], object], count: int) -> float:
+    """CPU microseconds of one call."""
+    work()  # compiles
+    started = time.process_time()
+    for _ in range(count):
+        work()
+    return (time.process_time() - started) / count * 1e6
+
+
+def decide(encoder: hb.Encoder, agent: hb.Agent) -> None:
+    """Encode, select, update."""
+    context, offers = visitor()
+    agent.update(agent.select(encoder.encode(context, offers)), 0.5)
+
+
+def measure(folder: Path, quick: bool) -> Outcome:
+    count, repeats = (200, 2) if quick else (5000, 7)
+    context, offers = visitor()
+    takers = {}
+    for meet in ("shared", "per-offer", "hybrid"):
+        work = partial(make_encoder(meet).encode, context, offers)
+        takers[f"encode, {meet}"] = partial(microseconds, work, count)
+    encoder = make_encoder("shared")
+    agent = hb.Agent(hb.linucb(dim=encoder.dim, radius=1.0))
+    both = "encode + select + update, shared, LinUCB"
+    takers[both] = partial(microseconds, partial(decide, encoder, agent), count)
+    note, most = "a context of 10 columns, 6 offers of 2", {both: 60.0}
+    taken = best_of(repeats, takers)
+    return Outcome(
+        [Row(PART, n, us, "us", most=most.get(n), note=note) for n, us in taken.items()], []
+    )
