@@ -54,7 +54,7 @@ def decide(encoder: hb.Encoder, agent: hb.Agent) -> None:
 def measure(folder: Path, quick: bool) -> Outcome:
     count, repeats = (200, 2) if quick else (5000, 7)
     context, offers = visitor()
-    takers = {}
+    takers: dict[str, Callable[[], float]] = {}
     for meet in ("shared", "per-offer", "hybrid"):
         work = partial(make_encoder(meet).encode, context, offers)
         takers[f"encode, {meet}"] = partial(microseconds, work, count)
