@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 STEP = 10.0**0.5  # from one weight to the next
 TIGHTEST = 0.1  # of the rows: the largest weight there is
-DOUBT = 2.0  # standard errors by which two clipped means, or two tails, may differ
+DOUBT = 2.5  # standard errors by which two clipped means, or two tails, may differ
 HEAVIEST = 0.9  # 1 / tail index; the mean of a tail with index near 1 cannot be told
 
 
@@ -51,7 +51,7 @@ def clipped_mean(values: Floats, delta: float) -> Estimate:
     The interval is that of the mean clipped at weight ln(1 / delta), widened on either side by what
     may lie beyond the level there: one more row of that size, or what Hill's estimate of the two
     tails says that they have beyond it, if that is more. The value is a mean clipped tighter, which
-    varies less, as long as it agrees with the first within two standard errors and the rows beyond
+    varies less, as long as it agrees with the first within 2.5 standard errors and the rows beyond
     its level fall on both sides alike; for skewed numbers it is the first.
 
     >>> rng = np.random.default_rng(0)
