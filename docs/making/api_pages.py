@@ -42,7 +42,7 @@ KINDS = (
     Kind("radii", "Radii", "heavybandits.radii", "own_radius"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
     Kind("parts", "Parts of your own", "heavybandits.parts", "own_parts", together=True),
-    Kind("features", "Features", "heavybandits"),
+    Kind("features", "Features", "heavybandits", "features"),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),
     Kind("simulation", "Simulation and sweeps", "heavybandits", "compare"),
     Kind("data", "Data", "heavybandits", "replay_your_logs"),
