@@ -11,6 +11,7 @@ from numba import njit
 import heavybandits as hb
 import naive
 from heavybandits.engine import blocked, linalg, selection
+from heavybandits.engine.projections import ROWS, project_ball
 from heavybandits.engine.regions import (
     FALLBACKS,
     add_observation,
@@ -166,11 +167,12 @@ def test_projection_scales(seed, dim, scale):
     np.testing.assert_allclose(projected(point, scale * design, 1.0), near, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("far", [1e30, 1e60, 1e100])
+@pytest.mark.parametrize("far", [1e30, 1e60, 1e100, 1e160, 1e250])
 def test_projection_from_beyond_the_horizon(far):
     """A reward of 10^100 lands there; what remains is the direction of V x."""
     design = np.diag([1.0, 10.0, 1e6])
-    near = projected(far * np.array([1.0, 1.0, 1.0]), design, 1.0)
+    with np.errstate(over="ignore"):  # squares, beyond 1e154
+        near = projected(far * np.array([1.0, 1.0, 1.0]), design, 1.0)
     assert np.linalg.norm(near) == pytest.approx(1.0, rel=1e-12)
     np.testing.assert_allclose(near, np.diag(design) / np.linalg.norm(np.diag(design)), atol=1e-9)
 
@@ -210,6 +212,14 @@ def test_projection_where_the_first_shift_is_far_from_the_last(seed, far):
 def test_projection_of_a_point_on_the_sphere_is_that_point():
     point = np.array([0.6, 0.8])
     np.testing.assert_allclose(projected(point, np.diag([1.0, 9.0]), 1.0), point, atol=1e-15)
+
+
+def test_projection_where_v_has_no_digits_left_leads_straight_back():
+    """V^-1 vanishes along x: nothing is known of where to go but the direction of x."""
+    ahead = np.array([0.6, 0.0, 0.8])
+    point, inverse = 1e80 * ahead, np.eye(3) - np.outer(ahead, ahead)
+    project_ball(inverse, point, 2.0, np.zeros((ROWS + 3, 3)))
+    np.testing.assert_allclose(point, 2.0 * ahead, atol=1e-12)
 
 
 # ---- the inverse after many updates

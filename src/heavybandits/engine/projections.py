@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .arrays import Floats
 from .blocked import combine
 from .jitable import jitable, outlined
-from .linalg import dot, norm
+from .linalg import dot, norm, stretch
 
 ROWS = 6  # of scratch beyond the basis
 EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
@@ -123,6 +123,9 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
     small = Tridiagonal(scratch[0], scratch[1], scratch[2], scratch[3])
     image, basis = scratch[5], scratch[ROWS:]
     length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
+    if length == math.inf:  # of a square: so far out, how far no longer matters
+        stretch(x, 1e-150)
+        length = norm(x)
     goal = length / limit
     for i in range(x.size):
         basis[0, i] = x[i] / length
@@ -133,9 +136,10 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
         pivot, tail = eliminate(small, size, shift, pivot, tail)
         size += 1
         rest = norm(image)
-        if size == x.size or negligible(shift, rest, tail):
+        last = size == x.size or rest == 0.0
+        if last or negligible(shift, rest, tail):
             shift, tail = solve_secular(small, size, shift, goal)
-            if size == x.size or negligible(shift, rest, tail):
+            if last or negligible(shift, rest, tail):
                 break
             for i in range(size):
                 pivot, tail = eliminate(small, i, shift, pivot, tail)
@@ -143,6 +147,9 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
         for i in range(x.size):  # turned round, so that T has no positive entry beside its diagonal
             basis[size, i] = -image[i] / rest
     combine(basis[:size], small.y[:size], x)
+    if not (0.0 < norm(x) < math.inf):  # V has no digits left in this direction: straight back
+        for i in range(x.size):
+            x[i] = basis[0, i]
     scale = limit / norm(x)
     for i in range(x.size):
         x[i] *= scale

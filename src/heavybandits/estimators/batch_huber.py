@@ -225,7 +225,7 @@ class BatchHuber(NamedTuple):
         self, estimate: BatchHuberEstimate, x: Floats, reward: float, rewards: Floats
     ) -> None:
         region, numbers = estimate.region, estimate.numbers
-        place, p = region.counts[UPDATES], math.sqrt(region.numbers[SQUARE])
+        place, p = region.counts[UPDATES], math.sqrt(max(region.numbers[SQUARE], 0.0))
         if place >= self.capacity:
             return  # refused at the door
         sigma = max(self.spread, self.least, self.steady * p, self.root * math.sqrt(p))

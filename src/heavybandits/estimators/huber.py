@@ -35,7 +35,7 @@ class HuberEstimate(NamedTuple):
 @jitable
 def error_scale(part: "HuberNewton", estimate: HuberEstimate, t: int, growth: float) -> float:
     """sigma of round t: the unit a residual is measured in (see `HuberNewton`)."""
-    norm = math.sqrt(estimate.region.numbers[SQUARE])
+    norm = math.sqrt(max(estimate.region.numbers[SQUARE], 0.0))
     sigma = max(estimate.spread[0], part.least, part.steady * norm)
     if part.doubt > 0.0:
         beta = radius(part.radius, estimate, t - 1)

@@ -5,12 +5,12 @@ reward. The first four rewards tell the scale and count as predicted. See docs/m
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive, Share
+from ..engine.bounds import Count, Interval, Positive, Share
 from ..engine.jitable import jitable
 from ..engine.selection import median, select_rank
 from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory
@@ -119,7 +119,7 @@ class TailClip(NamedTuple):
     (0.5, 1.0, True)
     """
 
-    strength: Positive = 3.0
+    strength: Annotated[float, Interval(1e-3, 1e3)] = 3.0
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
