@@ -265,6 +265,19 @@ def test_columns_are_left_aside_only_if_told_so():
         small(ignore=["mood"]).encode(context | {"size": 1}, offers)
 
 
+def test_one_row_is_not_taken_for_columns():
+    for rows in (GOOD[0] | GOOD[1]["tea"], {**GOOD[0], "age": [1.0], **GOOD[1]["tea"]}):
+        with pytest.raises(hb.InvalidInput, match="must hold a value per row"):
+            small().encode_rows(rows)
+    wrong: Any
+    for wrong in ([], {}, ["tea"], None):
+        with pytest.raises(hb.InvalidInput, match="offers must be a dictionary"):
+            small().encode(GOOD[0], wrong)
+    for wrong in (["age"], 7):
+        with pytest.raises(hb.InvalidInput, match="in the context must be a dictionary"):
+            small().encode(wrong, GOOD[1])
+
+
 def test_an_offer_without_a_block_is_refused_by_name():
     encoder = hb.Encoder([Number("age")], meet="per-offer", action="what", offers=["a", "b"])
     assert encoder.encode({"age": 1.0}, {"b": {}}).shape == (1, 4)
@@ -330,6 +343,7 @@ def test_an_encoder_is_a_file_that_can_be_read(tmp_path):
     assert hb.Encoder.load(tmp_path / "encoder.json") == encoder
     assert "Encoder: 4 columns to 8 features, shared" in str(encoder)
     assert len(encoder.describe()) == 4
+    assert pickle.loads(pickle.dumps(encoder)) == encoder
 
 
 def spoil(value, path, wrong):

@@ -63,8 +63,15 @@ def test_what_is_no_frame_is_refused():
     for source in ([1.0], 7, None):
         with pytest.raises(InvalidInput, match="named columns"):
             read_frame(source)
-    with pytest.raises(InvalidInput, match="in memory"):
-        read_frame(polars.DataFrame(PLAIN).lazy())
+    twice = pandas.DataFrame([[1, 2]], columns=["a", "a"])
+    for source in (polars.DataFrame(PLAIN).lazy(), twice):
+        with pytest.raises(InvalidInput, match="in memory"):
+            read_frame(source)
+
+
+def test_names_that_are_numbers_are_known_by_their_text():
+    for source in ({7: [1.0]}, pandas.DataFrame({7: [1.0]})):
+        assert values(read_frame(source), "7")[0] == 1.0
 
 
 # ---- files

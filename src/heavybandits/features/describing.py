@@ -30,6 +30,21 @@ def describe_column(column: Column) -> dict[str, Any]:
     return made
 
 
+def describe_side(side: str, columns: Iterable[Column]) -> list[dict[str, Any]]:
+    """What becomes of each column, in words: the rows of a table."""
+    return [
+        {
+            "side": side,
+            "column": column.name,
+            "kind": column.kind,
+            "becomes": column.describe(),
+            "features": len(column.names),
+            "gaps": "a feature" if column.missing else "refused",
+        }
+        for column in columns
+    ]
+
+
 def stamp() -> dict[str, Any]:
     return {"kind": KIND, "format": FORMAT, "heavybandits": __version__}
 

@@ -16,7 +16,7 @@ from ..support.tables import to_text
 from ..support.validation import flag, one_of
 from . import fitting, frames
 from .columns import Column, Reader, check_name
-from .describing import describe_column, read_description, stamp
+from .describing import describe_column, describe_side, read_description, stamp
 from .doors import check_columns, check_meeting, check_row, check_sides, read_names
 from .meeting import MEETINGS, make_meeting
 from .values import read_text
@@ -165,28 +165,14 @@ class Encoder:
 
     def describe(self) -> list[dict[str, Any]]:
         """One row per column: its side, its kind, what it becomes, and what is done about gaps."""
-        return [
-            {
-                "side": side,
-                "column": column.name,
-                "kind": column.kind,
-                "becomes": column.describe(),
-                "features": len(column.names),
-                "gaps": "a feature" if column.missing else "refused",
-            }
-            for side, columns in (("context", self.context), ("offer", self.offer))
-            for column in columns
-        ]
+        return describe_side("context", self.context) + describe_side("offer", self.offer)
 
     def __str__(self) -> str:
-        count = len(self.context) + len(self.offer)
-        blocks = f" ({', '.join(self.offers)})" if self.offers else ""
-        title = (
-            f"Encoder: {count} columns to {self.dim} features, {self.meet}{blocks}, "
-            f"divided by {self.bound:.6g}"
-        )
         rows = self.describe()
-        return "\n".join([title, *([to_text(rows, list(rows[0]))] if rows else [])])
+        blocks = f" ({', '.join(self.offers)})" if self.offers else ""
+        made = f"{len(rows)} columns to {self.dim} features, {self.meet}{blocks}"
+        table = to_text(rows, list(rows[0])) if rows else ""
+        return f"Encoder: {made}, divided by {self.bound:.6g}\n{table}".rstrip()
 
     def __repr__(self) -> str:
         return str(self)
@@ -197,13 +183,16 @@ class Encoder:
     def __hash__(self) -> int:
         return hash((self.context, self.offer, self.meet))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoder.from_dict, (self.to_dict(),)
+
     # ---- what it does
 
     def encode(self, context: Row | None, offers: Mapping[str, Row]) -> Floats:
         """The features of every offer in this context, (len(offers), d), rows in their order."""
         given: Row = {} if context is None else context
-        if not offers:
-            raise InvalidInput("offers must not be empty")
+        if not offers or not isinstance(offers, Mapping):
+            raise InvalidInput(f"offers must be a dictionary of some by name, got {offers!r:.80}")
         left = self._fill([1.0], given, self._read_context, "in the context")
         right: list[float] = []
         for name, row in offers.items():

@@ -39,13 +39,24 @@ def fit_columns(
     made = []
     for name in names:
         values = frames.values(frame, name)
-        there = [value for value in values if not is_missing(value)]
+        there = present(values)
         kind = kinds.get(name) or infer_kind(there)
         gaps = len(there) < len(values) or name in allowed
-        if not there:
+        if len(there) == 0:
             raise InvalidInput(f"column {name!r} must have a value in some row, got none")
         made.append(_fit(kind, name, there, gaps, most_values))
     return made
+
+
+def is_numeric(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
+
+
+def present(values: Any) -> Any:
+    """The values that are not missing."""
+    if is_numeric(values):
+        return values[~np.isnan(values)]
+    return [value for value in values if not is_missing(value)]
 
 
 def _fit(kind: str, name: str, there: Sequence[Any], gaps: bool, most_values: int) -> Column:
@@ -62,7 +73,7 @@ def infer_kind(values: Sequence[Any]) -> str:
     >>> infer_kind([1, 2.5]), infer_kind(["2026-03-01"]), infer_kind(["1", "a"])
     ('number', 'date', 'category')
     """
-    given = [plain(value) for value in values]
+    given = () if is_numeric(values) else [plain(value) for value in values]
     if all(isinstance(value, Real | Decimal) for value in given):
         return "number"
     if all(isinstance(value, date | np.datetime64) or looks_like_a_date(value) for value in values):
@@ -78,7 +89,10 @@ def fit_number(name: str, values: Sequence[Any], gaps: bool = False) -> Number:
     >>> fit_number("member", [0, 1, 0, 0])
     Number(name='member', centre=0.0, scale=1.0, limit=3.0, missing=False)
     """
-    numbers = np.array([read_number(value, name) for value in values])
+    if is_numeric(values) and np.isfinite(values).all():
+        numbers = np.asarray(values, np.float64)
+    else:
+        numbers = np.array([read_number(value, name) for value in values])
     there = numbers[~np.isnan(numbers)]
     if there.size == 0:
         raise InvalidInput(f"column {name!r} must have a number in some row, got none")

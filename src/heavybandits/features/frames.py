@@ -54,7 +54,7 @@ def read_frame(source: Any) -> Any:
         )
     try:
         return optional("narwhals", "lab").from_native(source, eager_only=True)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # a lazy frame, or a name twice
         raise InvalidInput(f"frame must be a table in memory: {error}") from None
 
 
@@ -76,7 +76,12 @@ def column_names(frame: Any) -> list[str]:
     >>> column_names({"arm": [0], "reward": [1.0]})
     ['arm', 'reward']
     """
-    return [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
+    return list(_keys(frame))
+
+
+def _keys(frame: Any) -> dict[str, Any]:
+    """The names as text, and what the frame knows them by."""
+    return {str(name): name for name in (frame if isinstance(frame, Mapping) else frame.columns)}
 
 
 def length(frame: Any) -> int:
@@ -87,7 +92,7 @@ def length(frame: Any) -> int:
     """
     if not isinstance(frame, Mapping):
         return len(frame)
-    lengths = {name: len(values) for name, values in frame.items()}
+    lengths = {name: len(values(frame, name)) for name in column_names(frame)}
     if len(set(lengths.values())) > 1:
         raise InvalidInput(f"columns must have as many rows as each other, got {lengths!r:.200}")
     return next(iter(lengths.values()), 0)
@@ -99,20 +104,22 @@ def values(frame: Any, name: str, label: str = "column") -> Any:
     >>> values({"arm": ["a", None]}, "arm")
     ['a', None]
     """
-    names = column_names(frame)
-    if name not in names:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    keys = _keys(frame)
+    if name not in keys:
+        shown = ", ".join(list(keys)[:20]) + (", ..." if len(keys) > 20 else "")
         raise InvalidInput(f"{label} must be one of the columns {shown}; got {name!r}")
     if isinstance(frame, Mapping):
-        found = frame[name]
-        return found if isinstance(found, list | np.ndarray) else _as_list(found)
-    series = frame[name]
+        found = frame[keys[name]]
+        return found if isinstance(found, list | np.ndarray) else _as_list(found, name)
+    series = frame.get_column(keys[name])
     if series.dtype.is_numeric() or series.dtype == optional("narwhals", "lab").Boolean:
         return _as_numbers(series)
     return series.to_list()
 
 
-def _as_list(found: Any) -> Any:
+def _as_list(found: Any, name: str) -> Any:
+    if isinstance(found, str | bytes | Mapping) or not hasattr(found, "__len__"):
+        raise InvalidInput(f"column {name!r} must hold a value per row, got {found!r:.80}")
     array = np.asarray(found)
     return array if array.dtype.kind in "biuf" else list(found)
 
