@@ -40,6 +40,7 @@ from heavybandits.filters import (
     TrimmedMean,
     Truncate,
     TruncateByTime,
+    Watch,
 )
 from heavybandits.links import Exponential, Identity, Logistic, Probit
 from heavybandits.noises import (
@@ -53,6 +54,7 @@ from heavybandits.noises import (
     StudentT,
     SymmetricPareto,
 )
+from heavybandits.policies import Fading
 from heavybandits.radii import (
     ColumnRegion,
     Constant,
@@ -113,6 +115,8 @@ PARTS: dict[str, list[Any]] = {
         MeanClip(plays=PLAYS),
         LeverageClip(0.1, 0.2, 0.25, plays=PLAYS),
         TailClip(plays=PLAYS),
+        Watch(Raw(PLAYS)),
+        Watch(AdaptiveClip(plays=PLAYS), 0.5, 10.0),
     ],
     "projection": [BALL, Rescaling(1.0), NoProjection()],
     "estimator": [
@@ -154,7 +158,7 @@ PARTS: dict[str, list[Any]] = {
         PseudoHuberRegion(32.0, 25.0, 1.6, 0.01, 7.0, 1.0),
         ColumnRegion(1.0, 0.1, 10.0, 3.0),
     ],
-    "policy": [*POLICIES.values(), *DRAWING.values()],
+    "policy": [*POLICIES.values(), *DRAWING.values(), Fading(POLICIES["auto"], 60.0)],
 }
 
 

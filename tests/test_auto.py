@@ -19,49 +19,54 @@ class Twin:
     """The docstring of `ScaleFreeHuber` and `ScaleFreeRegion`, with inverses and lists."""
 
     def __init__(self, dim: int) -> None:
-        self.theta, self.design, self.penalty = np.zeros(dim), np.eye(dim), 0.0
+        self.design, self.penalty = np.eye(dim), 0.0
+        self.theta: Any = np.zeros(dim)
         self.restarts, self.cuts = 0, 0
         self.forget()
 
     def forget(self) -> None:
-        self.held: list[Any] = []
         self.sizes: list[float] = []
         self.squares, self.updates, self.known, self.streak = 0.0, 0, 0, 0
         self.most = 0.0
 
+    def learned(self) -> float:
+        taken = self.penalty * np.trace(np.linalg.inv(self.design))
+        return max(self.theta.size - float(taken), 1.0)
+
     def radius(self) -> float:
-        if self.known < 2:
+        if self.known == 0:
             return 1e100
-        dim = self.theta.size
-        learned = max(dim - self.penalty * np.trace(np.linalg.inv(self.design)), 1.0)
-        volume = np.linalg.slogdet(self.design / self.penalty)[1]
-        noise = 0.15 * math.sqrt(self.squares * (volume - 2.0 * math.log(0.01)))
-        return noise + 0.5 * math.sqrt(dim / learned) * self.prior()
+        volume, k = np.linalg.slogdet(self.design / self.penalty)[1], self.learned()
+        spread = 0.3 * math.sqrt(self.squares) + self.prior() / math.sqrt(k)
+        return float(spread * math.sqrt(2.0 + volume / k))
 
     def prior(self) -> float:
         return float(math.sqrt(self.penalty) * np.linalg.norm(self.theta))
 
+    def begin(self, x: Any) -> None:
+        self.penalty = self.least = 0.1 * float(x @ x)
+        self.theta, self.design = np.zeros(x.size), self.penalty * np.eye(x.size)
+
     def learn(self, x: Any, reward: float) -> None:
         if self.updates == 0 and x.any():
-            self.penalty = 0.1 * float(x @ x)
-            self.design = self.penalty * np.eye(x.size)
+            self.begin(x)
         image = np.linalg.inv(self.design) @ x
-        square, error = float(x @ image), reward - float(x @ self.theta)
+        square = float(x @ image)
         spread = math.sqrt(1.0 + square)
-        told = reward != 0.0 and error != 0.0
+        told = reward not in (0.0, float(x @ self.theta))
+        if told and self.known == 1:
+            believed = min(1.0, 4.5 * abs(reward) / spread / self.sizes[0])
+            self.theta, self.sizes = self.theta * believed, [self.sizes[0] * believed]
+        error = reward - float(x @ self.theta)
         self.known += told
         w = math.sqrt(square)
         limit = 0.35 * math.sqrt(self.squares) * spread**2 / w + self.prior() * w if w else math.inf
         if told and self.known <= 32:
             self.sizes.append(abs(error) / spread)
-            if self.known <= 2:
-                self.held.append((x, error, spread))
-                error = 0.0
         if 0 < self.known <= 32:
             self.most = 4.5 * sorted(self.sizes)[(self.known - 1) // 2]
             limit = max(limit, self.most * spread)
         kept, trust = error, 1.0
-        far = abs(error) > 2.0 * limit
         if abs(error) > limit:
             self.cuts += 1
             kept, move = math.copysign(limit, error), limit * square / (1.0 + square)
@@ -69,25 +74,30 @@ class Twin:
         self.design = self.design + trust * np.outer(x, x)
         self.theta = self.theta + image * kept / (1.0 + square)
         self.updates += 1 if self.penalty else 0
-        self.rescale(kept / spread, told)
-        self.streak = self.streak + 1 if far else 0
+        self.rescale(kept / spread)
+        self.streak = self.streak + 1 if abs(error) > 2.0 * limit else 0
         if self.streak == 8:
             self.restarts += 1
             self.forget()
-            self.penalty = 0.1 * float(x @ x)
-            self.theta, self.design = np.zeros(x.size), self.penalty * np.eye(x.size)
+            self.begin(x)
+        elif self.updates in (4, 8, 16, 32, 64, 128, 256):
+            self.weigh()
 
-    def rescale(self, size: float, told: bool) -> None:
+    def rescale(self, size: float) -> None:
         if self.known > 32:
             self.squares += (size**2 - self.squares) / min(self.updates, 1000)
         elif self.known > 0:
             clipped = np.minimum(self.sizes, self.most)
             self.squares = float(clipped @ clipped) / max(self.updates, 1)
-            if told and self.known == 2:
-                for x, error, spread in self.held:
-                    limit = self.most * spread
-                    step = np.linalg.inv(self.design) @ x
-                    self.theta = self.theta + step * min(max(error, -limit), limit)
+
+    def weigh(self) -> None:
+        """lambda = k s^2 / ||theta||^2 within its bounds, and the theta of ridge regression."""
+        wanted = self.learned() * self.squares / float(self.theta @ self.theta)
+        most = max(float(np.trace(self.design)) / self.theta.size, self.least)
+        pull, before = self.design @ self.theta, self.penalty
+        self.penalty = min(max(wanted, self.least), most)
+        self.design = self.design + (self.penalty - before) * np.eye(self.theta.size)
+        self.theta = np.linalg.solve(self.design, pull)
 
 
 class Player:
@@ -312,7 +322,7 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
     assert others[0].state.learned.estimate.region.counts[UPDATES] == 40
 
 
-@pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "delta": 1.0}, {"dim": 2, "link": 3}])
+@pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "half_life": 0.0}, {"dim": 2, "link": 3}])
 def test_what_cannot_be_is_refused(given):
     with pytest.raises(hb.InvalidInput):
         hb.auto(**given)

@@ -24,7 +24,6 @@ from heavybandits.engine.layout import state_bytes
 from heavybandits.engine.parts import cast, check_part, classes_of
 from heavybandits.engine.regions import EXPECTED, UPDATES, make_region, measure
 from heavybandits.estimators.online_to_confidence import GRADIENTS
-from heavybandits.estimators.scale_free import WAIT
 from heavybandits.families import FAMILIES, exported_parts, library_parts
 
 EVERY_CLASS = [*library_parts().values()]
@@ -293,7 +292,7 @@ def test_a_radius_is_finite_positive_and_does_not_shrink(part):
     gloc = hb.estimators.OnlineToConfidence(
         DIM, hb.links.Logistic(), 0.2, 1.0, hb.estimators.NoProjection()
     ).init()
-    estimate, values = Read(gloc.region, gloc.sums, np.zeros(1), np.array([WAIT])), []
+    estimate, values = Read(gloc.region, gloc.sums, np.zeros(1), np.ones(1, np.int64)), []
     for t in (0, 1, 2, 10, 10**6, 10**12):
         estimate.sums[GRADIENTS] = estimate.scale[0] = t
         values.append(verbs.radius(part, estimate, t))

@@ -22,6 +22,7 @@ from .agents.checks import check_policy, list_checks
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
 from .features import Encoder
+from .filters.watching import Drift
 from .simulation.problem import Problem
 from .simulation.results import Result
 from .simulation.run import simulate
@@ -52,6 +53,7 @@ __all__ = [
     "Agent",
     "DeviceError",
     "Diagnosis",
+    "Drift",
     "Encoder",
     "EncodingError",
     "Evaluation",

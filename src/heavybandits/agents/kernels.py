@@ -12,12 +12,13 @@ from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
 from ..engine.kernels import choose_kernel, learn_kernel, play_kernel, predict_kernel
 from ..engine.loop import Unobserved, make_episode, make_trace
-from ..engine.parts import check_part, is_part
+from ..engine.parts import check_part, is_part, walk
 from ..engine.rehearsing import first_plays, own_classes
 from ..engine.verbs import tally
 from ..engine.views import View, make_view
 from ..links import Identity
 from ..policies.checks import check_finite, check_room
+from ..policies.fading import NOW, FadingState
 from ..support.errors import InvalidInput
 from ..support.warning import warn_caller
 from .book import Book, Decision
@@ -128,6 +129,11 @@ def takes_spread(policy: Any, learned: Any) -> bool:
     return policy.plays == 1 and hasattr(getattr(learned, "estimate", None), "spread")
 
 
+def clock_of(learned: Any) -> Any:
+    """Where `policies.Fading` wants the time of a decision; None if nothing fades by the clock."""
+    return next((part.clock for part in walk(learned) if isinstance(part, FadingState)), None)
+
+
 class Kernels:
     """What an agent calls to let its policy work, resolved once for each kind of argument."""
 
@@ -141,6 +147,7 @@ class Kernels:
         self._draws = hasattr(policy, "propensity")
         self._quiet = getattr(policy, "choice_writes", None) == ()
         self._own = bool(own_classes(policy))
+        self._fades = clock_of(learned) is not None
 
     def check_room(self, state: AgentState, arms: Any) -> None:
         """Refuse what this policy cannot play: a set without end, or more than it has room for."""
@@ -201,6 +208,8 @@ class Kernels:
         if self.takes_spread:
             usual = self._policy.estimator.spread
             learned.estimate.spread[0] = usual if decision.spread is None else decision.spread
+        if self._fades:
+            clock_of(learned)[NOW] = max(decision.times.values())
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
         self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.parts import fallbacks_of
+from ..engine.parts import fallbacks_of, walk
 from ..engine.regions import Region
 from ..engine.verbs import tally
 from ..estimators.scale_free import RESTARTS, ScaleFreeEstimate
+from ..filters.watching import Drift, Watch, WatchMemory
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
 from .kernels import Kernels
@@ -54,8 +55,11 @@ class Readings:
             return self._region().inverse.copy()
 
     def _region(self) -> Region:
+        learned = self.state.learned
+        while hasattr(learned, "inner"):  # of a policy inside a policy
+            learned = learned.inner
         try:
-            return self.state.learned.estimate.region
+            return learned.estimate.region
         except AttributeError:
             name = type(self.policy).__name__
             raise AttributeError(f"{name} keeps no single confidence region") from None
@@ -116,8 +120,24 @@ class Readings:
     def restarts(self) -> int:
         """How often an `auto` has met eight rewards in a row that no noise explains, and begun
         anew: another unit, level or world. 0 for every other policy."""
-        estimate = getattr(self.state.learned, "estimate", None)
-        return int(estimate.counts[RESTARTS]) if isinstance(estimate, ScaleFreeEstimate) else 0
+        parts = walk(self.state.learned)
+        found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
+        return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+
+    @property
+    def drift(self) -> Drift:
+        """How often a change of level, unit or effect was noticed, and how many rewards ago.
+
+        For an `auto`, and for every policy whose filter is held by `filters.Watch`.
+        """
+        with self._lock:
+            policy, learned = self.state.policy, self.state.learned
+            for part in walk(policy):
+                if isinstance(part, Watch):
+                    found = (memory for memory in walk(learned) if isinstance(memory, WatchMemory))
+                    return part.drift(next(found))
+            name = type(policy).__name__
+            raise AttributeError(f"{name} watches nothing: hold its filter by filters.Watch")
 
     @property
     def pending(self) -> list[int]:

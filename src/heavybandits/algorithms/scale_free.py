@@ -3,36 +3,46 @@
 from ..engine.contracts import Estimator, Link
 from ..engine.parts import cast, check_part
 from ..estimators import Forgetting, ScaleFreeHuber
-from ..filters import Raw
+from ..filters import Watch
 from ..links import Identity
-from ..policies import Optimism
+from ..policies import Fading, Optimism
 from ..radii import ScaleFreeRegion
-from ..support.validation import fraction, positive, whole
+from ..support.validation import positive, whole
 
 
 def auto(
-    *, dim: int, link: Link = Identity(), delta: float = 0.01, half_life: float | None = None
-) -> Optimism:
+    *,
+    dim: int,
+    link: Link = Identity(),
+    half_life: float | None = None,
+    half_life_seconds: float | None = None,
+) -> Optimism | Fading:
     """The policy that needs no number from you: scale, level, width and penalty come from the data.
 
     Huber regression at a level that follows the noise (`ScaleFreeHuber`), with a radius made of
     what it has learned (`ScaleFreeRegion`). With linear rewards it has no unit: rewards in cents
     or dollars, features in metres or miles, and the same arms are chosen. Heavy tails of any kind,
-    rare sales, a first reward of 1e100; O(K d^2) per round. No theorem covers it: what it does is
-    measured, by `heavybandits reproduce noconstants`.
+    rare sales, a first reward of 1e100; O(K d^2) per round. `Agent.drift` says when the world has
+    changed (`filters.Watch`). No theorem covers it: what it does is measured, by `heavybandits
+    reproduce noconstants`.
 
     Parameters
     ----------
     dim : of the arms. Features need no scaling, but let one of them be constant: an intercept.
     link : of the mean reward, if it is not linear. Then the rewards have the unit of the link.
-    delta : how cautious it is; matters little.
     half_life : rewards after which one counts half as much, for effects that move; None forgets
         nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
+    half_life_seconds : the same in seconds of the agent's clock (`policies.Fading`).
 
     >>> auto(dim=3).estimator.level
     0.35
+    >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
+    'Fading'
     """
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Forgetting(estimator, positive("half_life", half_life))
-    return cast(Optimism(estimator, Raw(), ScaleFreeRegion(delta=fraction("delta", delta))))
+    policy = Optimism(estimator, Watch(), ScaleFreeRegion())
+    if half_life_seconds is None:
+        return cast(policy)
+    return cast(Fading(policy, positive("half_life_seconds", half_life_seconds)))

@@ -152,13 +152,37 @@ def fade(region: Region, keep: float) -> None:
             region.recent[i, j] = 0.0
             region.inverse[i, j] /= keep  # what is mended if V has too few digits
         region.design[i, i] += (1.0 - keep) * floor
+    renew(region)
+
+
+@jitable
+def renew(region: Region) -> bool:
+    """V^-1 and det V / det V_1 from V, for V has changed in every direction; False if it cannot."""
+    floor = region.numbers[FLOOR]
     if not repair(region, 0.0):
         region.counts[FALLBACKS] += 1
-        return
+        return False
     volume = 0.0  # `repair` leaves the triangle of V in the scratch
     for i in range(region.centre.size):
         volume += math.log(region.scratch[i, i] * region.scratch[i, i] / floor)
     region.numbers[LOGDET], region.numbers[GROWTH] = max(volume, 0.0), 1.0
+    return True
+
+
+@outlined
+def repenalise(region: Region, penalty: float) -> None:
+    """V with another penalty, and theta = V^-1 b with the b it had: ridge regression's. O(d^3)."""
+    dim, pull = region.centre.size, region.direction
+    for i in range(dim):
+        pull[i] = 0.0
+        for j in range(dim):
+            pull[i] += (region.design[i, j] + region.recent[i, j]) * region.centre[j]
+    for i in range(dim):
+        region.design[i, i] += penalty - region.numbers[FLOOR]
+    region.numbers[FLOOR] = penalty
+    region.numbers[STRAYED] = 1.0
+    if renew(region):
+        combine(region.inverse, pull, region.centre)
 
 
 @jitable

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.blocked import combine
 from ..engine.bounds import Count, Positive
 from ..engine.contracts import Link
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
-from ..engine.linalg import dot, norm, subtract
+from ..engine.linalg import dot, norm, stretch
 from ..engine.regions import (
     CUTS,
     EXPECTED,
@@ -23,6 +22,7 @@ from ..engine.regions import (
     GROWTH,
     LOGDET,
     NOISE,
+    REPAIR_EVERY,
     SHRINK,
     SQUARE,
     STRAYED,
@@ -31,12 +31,12 @@ from ..engine.regions import (
     make_region,
     measure,
     move_centre,
+    repenalise,
 )
 from ..engine.selection import select_rank
 from ..engine.verbs import mean, slope
 
 KNOWN, LEARNED, STREAK, RESTARTS = range(4)  # places in ScaleFreeEstimate.counts
-WAIT = 2  # rewards that wait until there are so many: the smaller one tells a scale
 WARM = 32  # rewards whose median guards the scale
 CHANGED, FAR = 8, 2.0  # so many rewards in a row beyond twice the limit: another world
 LEAST_TRUST = 1e-9  # in a reward; with none at all V would not grow, and rank one means nothing
@@ -47,16 +47,15 @@ FLATTEST, STEEPEST = 1e-12, 1e12  # slopes of a link, so that no weight vanishes
 class ScaleFreeEstimate(NamedTuple):
     """State of `ScaleFreeHuber`.
 
-    scale: s^2; counts: the rewards that told something of it, those learned from since it began,
-    those far beyond the limit in a row, and how often it began anew; first: the sizes of the first
-    that told something; held: arms, errors and spreads of the very first, until learned from.
+    scale: s^2, and lambda at the start; counts: the rewards that told something of s, those learned
+    from since it began, those far beyond the limit in a row, and how often it began anew; first:
+    the sizes of the first that told something.
     """
 
     region: Region
     scale: Floats
     counts: Integers
     first: Floats
-    held: Floats
 
 
 @jitable
@@ -79,7 +78,7 @@ def begin(estimate: ScaleFreeEstimate, penalty: float, x: Floats) -> None:
     region.numbers[LOGDET], region.numbers[GROWTH] = 0.0, 1.0
     for i in range(RESTARTS):
         estimate.counts[i] = 0
-    estimate.scale[0] = 0.0
+    estimate.scale[0], estimate.scale[1] = 0.0, start
 
 
 @jitable
@@ -116,24 +115,44 @@ def learn_error(region: Region, x: Floats, weight: float, error: float, limit: f
 
 
 @outlined
-def hold(held: Floats, x: Floats, root: float, error: float, spread: float) -> None:
-    """Put a reward aside whose size nothing is known to compare with."""
-    for i in range(x.size):
-        held[i] = root * x[i]
-    held[x.size], held[x.size + 1] = error, spread
+def doubt_first(estimate: ScaleFreeEstimate, size: float) -> None:
+    """Believe of the very first reward at most 4.5 times the size of the second.
+
+    All that has been learned so far is proportional to it, and so can be scaled down.
+    """
+    if estimate.first[0] > LOOSE * size:
+        believed = LOOSE * size / estimate.first[0]
+        stretch(estimate.region.centre, believed)
+        estimate.first[0] *= believed
+
+
+@jitable
+def learned_directions(region: Region) -> float:
+    """k = d - lambda tr V^-1, at least 1: how many of the d directions the data has told of."""
+    trace = 0.0
+    for i in range(region.centre.size):
+        trace += region.inverse[i, i]
+    return max(float(region.centre.size) - region.numbers[FLOOR] * trace, 1.0)
+
+
+@jitable
+def is_due(learned: int) -> bool:
+    """Whether the penalty is weighed anew: at 4, 8, 16, ... and every 1024 rewards."""
+    return learned >= 4 and (learned % REPAIR_EVERY == 0 or learned & (learned - 1) == 0)
 
 
 @outlined
-def release(estimate: ScaleFreeEstimate, most: float) -> None:
-    """Learn from the rewards held, all at once: theta += V^-1 x e, as ridge regression has it."""
-    region, dim = estimate.region, estimate.region.centre.size
-    for place in range(WAIT):
-        x, image = estimate.held[place, :dim], region.scratch[0]
-        limit = most * estimate.held[place, dim + 1]
-        error = min(max(estimate.held[place, dim], -limit), limit)
-        combine(region.inverse, x, image)
-        subtract(region.centre, -error, image)
-    region.numbers[STRAYED] = 1.0
+def weigh_prior(estimate: ScaleFreeEstimate) -> None:
+    """lambda = k s^2 / ||theta||^2, from where it started to the mean eigenvalue of V."""
+    region, least, total = estimate.region, estimate.scale[1], 0.0
+    for i in range(region.centre.size):
+        total += region.design[i, i] + region.recent[i, i]
+    most = max(total / float(region.centre.size), least)
+    noise, signal = (
+        learned_directions(region) * estimate.scale[0],
+        dot(region.centre, region.centre),
+    )
+    repenalise(region, max(noise / signal, least) if noise < most * signal else most)
 
 
 @jitable
@@ -148,23 +167,18 @@ def learn_reward(
     """Learn from an error and let the scale follow; the limit it was judged by."""
     square, known = weight * max(estimate.region.numbers[SQUARE], 0.0), estimate.counts[KNOWN]
     spread, n = math.sqrt(1.0 + square), float(max(estimate.counts[LEARNED], 1))
-    limit, most, waits = largest_error(part, estimate, square), 0.0, told and known <= WAIT
+    limit, most = largest_error(part, estimate, square), 0.0
     if told and known <= WARM:
         estimate.first[known - 1] = abs(error) / spread
-    if waits:
-        hold(estimate.held[known - 1], x, math.sqrt(weight), error, spread)
     if 0 < known <= WARM:
         most = LOOSE * select_rank(estimate.first, 0, known, (known - 1) // 2)
         limit = max(limit, most * spread)
-    error = 0.0 if waits else error
     size = learn_error(estimate.region, x, weight, error, limit) / spread
-    if waits and known == WAIT:
-        release(estimate, most)
     if known > WARM:
         estimate.scale[0] += (size * size - estimate.scale[0]) / min(n, part.window)
     elif known > 0:
         estimate.scale[0] = guarded_square(estimate.first, known, most) / n
-    return math.inf if waits else limit
+    return limit
 
 
 class ScaleFreeHuber(NamedTuple):
@@ -174,7 +188,7 @@ class ScaleFreeHuber(NamedTuple):
 
     limit = level s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
     theta += V^-1 x sqrt(m) psi / (1 + w^2);  V += r m x x^T;
-    s^2 = mean of psi^2 / (1 + w^2) over the last `window` rewards;  lambda = penalty ||x_1||^2.
+    s^2 = mean of psi^2 / (1 + w^2) over the last `window` rewards.
 
     So no reward moves the prediction of its arm by more than `level` of its standard errors s w,
     beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n up
@@ -183,10 +197,16 @@ class ScaleFreeHuber(NamedTuple):
     not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
     regression, so that what was learned does not pass for noise.
 
-    The first two rewards wait for each other, and the smaller one says how much of the larger is
-    believed; the first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or
-    one as predicted, tells nothing of the scale then. Eight rewards in a row beyond twice their
-    limits are no noise: another unit, or another world. Then it begins anew. No theorem covers it.
+    The penalty starts at lambda = `penalty` ||x_1||^2 and is weighed anew whenever the rewards
+    have doubled, and every 1024: lambda = k s^2 / ||theta||^2, the evidence's fixed point (MacKay
+    1992), k = d - lambda tr V^-1 being how many directions have been learned. Much noise and small
+    effects, and theta is held back; no noise, and it is let go. It stays above where it started
+    and below the mean eigenvalue of V.
+
+    The first reward is believed as it is, until the second one says how much of it may be; the
+    first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or one as predicted,
+    tells nothing of the scale then. Eight rewards in a row beyond twice their limits are no noise:
+    another unit, or another world. Then it begins anew. No theorem covers it.
 
     >>> from heavybandits.links import Identity
     >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape
@@ -205,11 +225,7 @@ class ScaleFreeHuber(NamedTuple):
 
     def init(self) -> ScaleFreeEstimate:
         return ScaleFreeEstimate(
-            make_region(self.dim, 1.0),
-            zeros(1),
-            zeros(4, dtype=np.int64),
-            zeros(WARM),
-            zeros(WAIT, self.dim + 2),
+            make_region(self.dim, 1.0), zeros(2), zeros(4, dtype=np.int64), zeros(WARM)
         )
 
     def sound(self, estimate: ScaleFreeEstimate) -> bool:
@@ -228,15 +244,24 @@ class ScaleFreeHuber(NamedTuple):
             measure(region, x)
             region.numbers[EXPECTED] = mean(self.link, 0.0)
         weight = min(max(slope(self.link, dot(x, region.centre)), FLATTEST), STEEPEST)
+        told = reward != 0.0 and reward != region.numbers[EXPECTED]
+        second = told and counts[KNOWN] == 1
+        if second:
+            spread = math.sqrt(weight + weight * weight * max(region.numbers[SQUARE], 0.0))
+            doubt_first(estimate, abs(reward - mean(self.link, 0.0)) / spread)
+            region.numbers[EXPECTED] = mean(self.link, dot(x, region.centre))
         error = (reward - region.numbers[EXPECTED]) / math.sqrt(weight)
-        told = reward != 0.0 and error != 0.0
         counts[KNOWN] += 1 if told else 0
         counts[LEARNED] += 1 if fresh or counts[LEARNED] > 0 else 0
         limit = learn_reward(self, estimate, x, weight, error, told)
         if fresh:
             region.numbers[SHRINK] = 0.0  # what was measured with the V before means nothing
+        if second:
+            region.numbers[STRAYED] = 1.0
         counts[STREAK] = counts[STREAK] + 1 if abs(error) > FAR * limit else 0
         if counts[STREAK] >= CHANGED and dot(x, x) > 0.0:
             begin(estimate, self.penalty, x)
             counts[RESTARTS] += 1
             region.numbers[SHRINK], region.numbers[STRAYED] = 0.0, 1.0
+        elif is_due(counts[LEARNED]):
+            weigh_prior(estimate)

@@ -8,6 +8,7 @@ from .adaptive import AdaptiveClip, MeanClip
 from .leverage import LeverageClip, TailClip
 from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
 from .truncation import Clip, Raw, Truncate, TruncateByTime
+from .watching import Watch
 
 __all__ = [
     "AdaptiveClip",
@@ -22,4 +23,5 @@ __all__ = [
     "TrimmedMean",
     "Truncate",
     "TruncateByTime",
+    "Watch",
 ]

@@ -3,18 +3,22 @@
 import math
 from typing import NamedTuple
 
-from ..engine.bounds import Fraction, NonNegative
+from ..engine.bounds import NonNegative
 from ..engine.linalg import LARGEST
-from ..engine.regions import FLOOR, log_volume
-from ..estimators.scale_free import KNOWN, WAIT, ScaleFreeEstimate, prior_radius
+from ..engine.regions import log_volume
+from ..estimators.scale_free import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+
+CAUTION = 2.0  # so that early luck does not settle on an arm for ever
 
 
 class ScaleFreeRegion(NamedTuple):
-    """share s sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + doubt sqrt(lambda) ||theta|| sqrt(d / k).
+    """(share s + doubt sqrt(lambda) ||theta|| / sqrt(k)) sqrt(2 + ln(det V / det V_1) / k).
 
-    The radius of Abbasi-Yadkori et al. (2011) with the noise scale s and the norm of theta
-    estimated: k = d - lambda tr V^-1 is how many directions have been learned, and theta is about
-    sqrt(d / k) times as long as what is known of it. Before a scale is known it has no bound.
+    The width that one arm needs, and not all at once: of d directions each has its share of the
+    volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
+    noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
+    large an effect is: what one that is not learned yet may be. Before the first reward that tells
+    a scale there is no bound.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
@@ -22,18 +26,13 @@ class ScaleFreeRegion(NamedTuple):
     1e+100
     """
 
-    share: NonNegative = 0.15
-    doubt: NonNegative = 0.5
-    delta: Fraction = 0.01
+    share: NonNegative = 0.3
+    doubt: NonNegative = 1.0
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
-        if estimate.counts[KNOWN] < WAIT:
+        if estimate.counts[KNOWN] == 0:
             return LARGEST
-        region, trace = estimate.region, 0.0
-        for i in range(region.centre.size):
-            trace += region.inverse[i, i]
-        dim = float(region.centre.size)
-        learned = max(dim - region.numbers[FLOOR] * trace, 1.0)
-        volume = log_volume(region) - 2.0 * math.log(self.delta)
-        noise = self.share * math.sqrt(estimate.scale[0] * volume)
-        return noise + self.doubt * math.sqrt(dim / learned) * prior_radius(region)
+        region, learned = estimate.region, learned_directions(estimate.region)
+        noise = self.share * math.sqrt(estimate.scale[0])
+        prior = self.doubt * prior_radius(region) / math.sqrt(learned)
+        return (noise + prior) * math.sqrt(CAUTION + log_volume(region) / learned)
