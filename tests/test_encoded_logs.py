@@ -110,6 +110,27 @@ def test_an_offer_whose_columns_change_must_be_told():
         )
 
 
+def test_a_transformer_must_be_told_what_belongs_to_an_offer():
+    preprocessing = pytest.importorskip("sklearn.preprocessing", reason="no scikit-learn here")
+    prices = [[0.0, price] for price in LOG["price"]]
+    scaler = preprocessing.StandardScaler().fit(prices)
+    features = hb.features.wrap(scaler, ["number", "price"], ["a", "b"])
+    log = LOG | {"number": list(range(ROWS))}
+    with pytest.raises(hb.InvalidInput, match="actions must say what belongs to each offer"):
+        hb.evaluate(log, {"mail": 1.0}, features, action="offer")
+    own = {"mail": {"price": 1.0}, "call": {"price": 4.0}}
+    told = hb.evaluate(log, {"mail": 1.0}, features, action="offer", actions=own)
+    plain = hb.evaluate(log, {"mail": 1.0}, action="offer")
+    assert told.value == pytest.approx(plain.value, abs=0.05)
+
+
+def test_the_name_of_an_offer_is_its_own_whatever_the_log_calls_it():
+    """A log that has the column of the encoder and another one with what was shown."""
+    renamed = LOG | {"shown": LOG["offer"], "offer": ["mail"] * ROWS}
+    by_name = hb.evaluate(LOG, {"mail": 1.0}, PER_OFFER, action="offer")
+    assert hb.evaluate(renamed, {"mail": 1.0}, PER_OFFER, action="shown").value == by_name.value
+
+
 def test_a_row_that_cannot_be_encoded_is_named_in_a_replay():
     broken = LOG | {"age": ["old", *LOG["age"][1:]]}
     with pytest.raises(hb.EncodingError, match=r"column 'age' .* got 'old' in row 0"):

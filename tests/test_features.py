@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, cast
 
 import numpy as np
@@ -97,6 +97,36 @@ def test_frames_of_three_libraries_and_dicts_give_the_same_numbers(log, meet):
         other = fit(frame, meet, ignore=True)
         assert other == plain
         assert other.encode_rows(frame).tobytes() == plain.encode_rows(log).tobytes()
+
+
+def test_a_file_gives_the_encoder_of_the_frame_that_it_was_written_from(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
+    start = datetime(2025, 11, 3, 9, 30)
+    log = {
+        "spent": [1.25, None, -3.0, 1e-7, 123456.789],
+        "city": ["Oslo", "Rome", None, "Oslo", "La Paz, Bolivia"],
+        "when": [start + timedelta(hours=31 * hours) for hours in range(5)],
+        "offer": ["mail", "call", "mail", "wait", "call"],
+        "price": [1.0, 2.0, 2.0, 5.0, 9.0],
+    }
+    pandas.DataFrame(log).to_csv(tmp_path / "log.csv.gz", index=False)
+    for meet in MEETINGS:
+        plain, read = fit(log, meet, ignore=True), fit(tmp_path / "log.csv.gz", meet, ignore=True)
+        assert read == plain
+        made = read.encode_rows(tmp_path / "log.csv.gz")
+        assert made.tobytes() == plain.encode_rows(log).tobytes()
+
+
+def test_a_moment_with_a_zone_is_the_same_in_every_library():
+    pandas, polars = (pytest.importorskip(name) for name in ("pandas", "polars"))
+    zone = timezone(timedelta(hours=2))
+    moments = {"when": [datetime(2026, 3, day, 8, tzinfo=zone) for day in range(1, 12)]}
+    plain = hb.Encoder.fit(moments, offer=["when"])
+    utc = {"when": [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments["when"]]}
+    frames = pandas.DataFrame(moments), polars.DataFrame(moments), polars.DataFrame(utc), utc
+    for frame in (*frames, polars.DataFrame(moments).to_arrow()):
+        assert hb.Encoder.fit(frame, offer=["when"]) == plain
+        assert plain.encode_rows(frame).tobytes() == plain.encode_rows(moments).tobytes()
 
 
 # ---- what a column becomes

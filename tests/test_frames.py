@@ -152,6 +152,13 @@ def test_files_that_are_no_frames(tmp_path):
             read_frame(tmp_path / name)
 
 
+def test_an_empty_line_is_no_row_except_of_one_column(tmp_path):
+    found, _ = table(read_frame(write(tmp_path / "a.csv", "y,x\n1,2\n\n3,4\n\n")), ["y"])
+    assert found.ravel().tolist() == [1.0, 3.0]
+    one = numbers(read_frame(write(tmp_path / "b.csv", "y\n1\n\n3\n")), "y")
+    assert np.isnan(one).tolist() == [False, True, False]
+
+
 def test_an_empty_table_has_no_rows(tmp_path):
     with pytest.raises(InvalidInput, match="must have a row"):
         table(read_frame(write(tmp_path / "a.csv", "y,x\n")), ["y"])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..support.errors import InvalidInput
 from . import frames
 from .contract import Features
+from .encoder import Encoder
 from .values import is_missing, plain, read_text
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,8 @@ def encode_offers(
     What belongs to an offer is in `actions`, by name; None finds it in the log, if it never
     changes there. All else is taken from the row.
     """
-    known = _find_offers(frame, features, names, action) if actions is None else actions
+    named = {action, getattr(features, "action", None) or action}  # columns that hold the name
+    known = _find_offers(frame, features, names, action, named) if actions is None else actions
     if not isinstance(known, Mapping):
         raise InvalidInput(f"actions must be a dictionary by name of offer, got {known!r:.80}")
     table = {read_text(name): own for name, own in known.items()}
@@ -36,7 +38,7 @@ def encode_offers(
     for place, name in enumerate(names):
         if read_text(name) not in table:
             raise InvalidInput(f"actions must have all offers of the log, got none for {name!r}")
-        own = {**table[read_text(name)], action: name}
+        own = {**table[read_text(name)], **dict.fromkeys(named, name)}
         rows = {
             column: [own[column]] * count if column in own else frames.values(frame, column)
             for column in features.columns
@@ -46,14 +48,17 @@ def encode_offers(
 
 
 def _find_offers(
-    frame: Any, features: Features, names: Sequence[Any], action: str
+    frame: Any, features: Features, names: Sequence[Any], action: str, named: set[str]
 ) -> dict[str, dict[str, Any]]:
     """The columns of each offer, which must be the same wherever it was taken."""
+    if not isinstance(features, Encoder):
+        raise InvalidInput(
+            "actions must say what belongs to each offer, {name: {column: value}}: a transformer "
+            "does not know which of its columns do"
+        )
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
     taken = [read_text(name) for name in frames.values(frame, action, "action")]
-    for column in (column.name for column in getattr(features, "offer", ())):
-        if column == action:
-            continue
+    for column in (column.name for column in features.offer if column.name not in named):
         for name, value in zip(taken, frames.values(frame, column), strict=True):
             first = found[name].setdefault(column, value)
             if first != value and not (is_missing(first) and is_missing(value)):

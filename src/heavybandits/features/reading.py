@@ -44,13 +44,15 @@ def _read_parquet(data: bytes) -> Any:
 def _read_text(data: bytes) -> Any:
     csv = optional("pyarrow.csv", "lab")
     words = {form for word in MISSING for form in (word, word.upper(), word.title())} | {"NaN"}
-    first = data[: data.find(b"\n")] if b"\n" in data else data
+    first = data.partition(b"\n")[0].decode("utf-8", "replace")
+    mark = max(",;\t", key=first.count)
     table = csv.read_csv(
         optional("pyarrow", "lab").BufferReader(data),
         csv.ReadOptions(use_threads=False, block_size=min(len(data) + 1, BLOCK)),
         csv.ParseOptions(
-            delimiter=max(",;\t", key=lambda mark: first.count(mark.encode())),
+            delimiter=mark,
             newlines_in_values=True,
+            ignore_empty_lines=mark in first,  # of one column they are missing values
         ),
         csv.ConvertOptions(null_values=sorted(words)),
     )
