@@ -3,6 +3,7 @@
 import inspect
 import re
 import struct
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import formulas
 import gallery
 import heavybandits as hb
 import pictures
+import stranger
 import verdicts
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -265,3 +267,17 @@ def test_the_verdicts_of_a_report_become_the_tables_of_the_readme(tmp_path):
     text = verdicts.table(verdicts.verdict_rows(tmp_path), ["one", "two"])
     assert "| (a) A is best | undecided: -21 800 (-2 to 9) | undecided: 1.41 (-2 to 9) †1 |" in text
     assert text.rstrip().endswith("†1 GLOC (flat)")
+
+
+def test_a_stranger_pastes_block_after_block_into_one_session(tmp_path):
+    seconds = list(stranger.paste(Path(sys.executable), ["x = 1", "assert x == 1"], tmp_path))
+    assert len(seconds) == 2
+    with pytest.raises(SystemExit, match="AssertionError"):
+        list(stranger.paste(Path(sys.executable), ["x = 1", "assert x == 2"], tmp_path))
+
+
+def test_a_stranger_finds_code_on_the_pages_and_dirt_in_the_file(tmp_path):
+    assert all(stranger.blocks(DOCS / name) for name in ("index.md", "own_csv.md"))
+    stranger.write_own_file(tmp_path / "calls.csv", rows=200)
+    text = (tmp_path / "calls.csv").read_text(encoding="utf-8")
+    assert all(dirt in text for dirt in (",NA,", ",,", "größer", '"x,y"', ",-"))
