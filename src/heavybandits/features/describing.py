@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..support.container import too_new
 from ..support.errors import InvalidInput
 from ..support.version import __version__
 from .columns import Category, Column, Number
@@ -14,7 +13,7 @@ KINDS: dict[str, type[Column]] = {kind.kind: kind for kind in (Number, Category,
 KIND, FORMAT = "encoder", 1
 MOST_COLUMNS = 10_000
 KEYS = {"context", "offer", "meet", "action", "offers", "intercept", "ignore"}
-STAMP = {"kind", "format", "heavybandits"}
+STAMP = {"kind": KIND, "format": FORMAT}
 
 
 def describe_column(column: Column) -> dict[str, Any]:
@@ -45,10 +44,6 @@ def describe_side(side: str, columns: Iterable[Column]) -> list[dict[str, Any]]:
     ]
 
 
-def stamp() -> dict[str, Any]:
-    return {"kind": KIND, "format": FORMAT, "heavybandits": __version__}
-
-
 def read_description(value: Any) -> dict[str, Any]:
     """The arguments of an encoder, if that is what was described."""
     if not isinstance(value, Mapping) or value.get("kind") != KIND:
@@ -56,9 +51,11 @@ def read_description(value: Any) -> dict[str, Any]:
             f"an encoder must be described by a dictionary of its kind, got {value!r:.80}"
         )
     if value.get("format") != FORMAT:
-        told = too_new(value.get("format"), FORMAT, value.get("heavybandits"))
-        raise InvalidInput(f"the encoder {told}")
-    check_keys("the encoder", value, KEYS | STAMP)
+        raise InvalidInput(
+            f"the encoder has format {value.get('format')!r:.80}; heavybandits {__version__} reads "
+            f"up to format {FORMAT}"
+        )
+    check_keys("the encoder", value, {*KEYS, *STAMP})
     made = {name: value[name] for name in KEYS}
     for side in ("context", "offer"):
         made[side] = [read_column(column) for column in listed(side, made[side])]

@@ -16,7 +16,7 @@ from ..support.tables import to_text
 from ..support.validation import flag, one_of
 from . import fitting, frames
 from .columns import Column, Reader, check_name
-from .describing import describe_column, describe_side, read_description, stamp
+from .describing import STAMP, describe_column, describe_side, read_description
 from .doors import check_columns, check_meeting, check_row, check_sides, read_names
 from .meeting import MEETINGS, make_meeting
 from .values import read_text
@@ -242,7 +242,7 @@ class Encoder:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON; `from_dict` makes the same encoder of them."""
         return {
-            **stamp(),
+            **STAMP,
             "context": [describe_column(column) for column in self.context],
             "offer": [describe_column(column) for column in self.offer],
             "meet": self.meet,
