@@ -362,6 +362,19 @@ def test_a_fit_says_what_it_cannot_use():
         hb.Encoder.fit(frame, offer=["word"], kinds={"word": "number"})
     with pytest.raises(hb.InvalidInput, match="kinds"):
         hb.Encoder.fit(frame, offer=["word"], kinds={"word": "text"})
+    told: Any
+    for told in ({"kinds": {"wrd": "category"}}, {"missing": ["wrd"]}):
+        with pytest.raises(hb.InvalidInput, match="must name columns of context or offer, got 'wr"):
+            hb.Encoder.fit(frame, offer=["word"], **told)
+    with pytest.raises(hb.InvalidInput, match="missing must be a list of columns, got 'word'"):
+        hb.Encoder.fit(frame, offer=["word"], missing="word")
+
+
+def test_gaps_are_allowed_where_they_are_told():
+    frame = {"age": [1.0, 2.0], "word": ["a", "b"]}
+    for missing, wanted in ((False, [False] * 2), (["word"], [False, True]), (True, [True] * 2)):
+        encoder = hb.Encoder.fit(frame, ["age"], ["word"], missing=missing)
+        assert [c.missing for c in (*encoder.context, *encoder.offer)] == wanted
 
 
 # ---- files
@@ -420,6 +433,15 @@ def test_a_bad_description_is_refused(path, wrong):
     assert hb.Encoder.from_dict(value) == small()
     with pytest.raises(hb.InvalidInput):
         hb.Encoder.from_dict(spoil(value, path, wrong))
+
+
+def test_a_description_of_a_monster_is_refused_before_it_is_made():
+    value = json.loads(json.dumps(small().to_dict()))
+    for side in ("context", "offer"):
+        columns = [value[side][0] | {"name": f"{side} {n}"} for n in range(9000)]
+        value[side] = columns
+    with pytest.raises(hb.InvalidInput, match="at most 100000, got 81018001"):
+        hb.Encoder.from_dict(value | {"meet": "hybrid"})
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "null", '{"kind": "encoder"}', "[" * 100_000])

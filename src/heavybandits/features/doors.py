@@ -21,6 +21,19 @@ def read_names(what: str, names: Any) -> tuple[str, ...]:
     return tuple(check_name(f"a name in {what}", name) for name in names)
 
 
+def check_known(columns: Sequence[str], **told: Iterable[str]) -> None:
+    """Whether what is told of columns is told of these.
+
+    >>> check_known(["age"], kinds={"aeg": "number"})
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: kinds must name columns of context or offer, got 'aeg'
+    """
+    for what, names in told.items():
+        for name in names:
+            if name not in columns:
+                raise InvalidInput(f"{what} must name columns of context or offer, got {name!r}")
+
+
 def check_row(row: Any, columns: Any, ignore: Ignored, place: str, name: Any) -> None:
     """Whether this is a dictionary with these columns and no others."""
     where = place if name is None else f"{place} {name!r}"

@@ -17,7 +17,7 @@ from ..support.validation import flag, one_of
 from . import fitting, frames
 from .columns import Column, Reader, check_name
 from .describing import STAMP, describe_column, describe_side, read_description
-from .doors import check_columns, check_meeting, check_row, check_sides, read_names
+from .doors import check_columns, check_known, check_meeting, check_row, check_sides, read_names
 from .meeting import MEETINGS, make_meeting
 from .values import read_text
 
@@ -84,7 +84,7 @@ class Encoder:
         self._read_context, self._read_offer = readers(self.context), readers(self.offer)
         self._named = self.action in {column.name for column in self.offer}
         self._factor = 1.0 / self.bound
-        if self.dim > LARGEST:
+        if self.dim > LARGEST:  # found before the names are made
             raise InvalidInput(f"the features must be at most {LARGEST}, got {self.dim}")
 
     @classmethod
@@ -125,9 +125,11 @@ class Encoder:
         offer    price   number    (value - 2) / 1.11193, within +-3          1  refused
         """
         source = frames.read_frame(frame)
+        given = read_names("context", context), read_names("offer", offer)
+        gaps = sum(given, ()) if missing is True else read_names("missing", missing or ())
+        check_known(sum(given, ()), kinds=kinds or {}, missing=gaps)
         sides = [
-            fitting.fit_columns(source, read_names(what, names), kinds or {}, missing, most_values)
-            for what, names in (("context", context), ("offer", offer))
+            fitting.fit_columns(source, names, kinds or {}, gaps, most_values) for names in given
         ]
         known: Sequence[str] = ()
         if meet == "per-offer" and action is not None:
@@ -138,10 +140,11 @@ class Encoder:
 
     # ---- what it is
 
-    @property
+    @cached_property
     def dim(self) -> int:
         """The number of features d."""
-        return len(self.names)
+        sides = (self.context, self.offer)
+        return self._meeting.size(*(sum(len(column.names) for column in side) for side in sides))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -28,20 +28,19 @@ def fit_columns(
     frame: Any,
     names: Sequence[str],
     kinds: Mapping[str, str],
-    missing: bool | Iterable[str],
+    missing: Sequence[str],
     most_values: int,
 ) -> list[Column]:
     """A column of its kind for each of these names."""
     whole("most_values", most_values)
     for name, kind in kinds.items():
         one_of(f"kinds[{name!r}]", kind, KINDS)
-    allowed = set(names) if missing is True else set(missing or ())
     made = []
     for name in names:
         values = frames.values(frame, name)
         there = present(values)
         kind = kinds.get(name) or infer_kind(there)
-        gaps = len(there) < len(values) or name in allowed
+        gaps = len(there) < len(values) or name in missing
         if len(there) == 0:
             raise InvalidInput(f"column {name!r} must have a value in some row, got none")
         made.append(_fit(kind, name, there, gaps, most_values))

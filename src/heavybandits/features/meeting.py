@@ -21,6 +21,10 @@ class Shared(NamedTuple):
 
     intercept: bool
 
+    def size(self, context: int, offer: int) -> int:
+        """The length of x, from those of c and o."""
+        return self.intercept + context + offer
+
     def names(self, context: Names, offer: Names) -> Names:
         return one(self.intercept) + context + offer
 
@@ -43,6 +47,9 @@ class Hybrid(NamedTuple):
 
     intercept: bool
 
+    def size(self, context: int, offer: int) -> int:
+        return (1 + context) * (1 + offer) - 1 + self.intercept
+
     def names(self, context: Names, offer: Names) -> Names:
         products = [name for o in offer for name in (o, *(f"{o} x {c}" for c in context))]
         return one(self.intercept) + context + products
@@ -62,6 +69,9 @@ class PerOffer(NamedTuple):
     places: dict[str, int]
     action: str
 
+    def size(self, context: int, offer: int) -> int:
+        return (self.intercept + context) * len(self.places) + offer
+
     def names(self, context: Names, offer: Names) -> Names:
         block = one(self.intercept) + context
         return [f"{name}: {part}" for name in self.places for part in block] + offer
@@ -74,16 +84,18 @@ class PerOffer(NamedTuple):
         width = own.shape[1] * len(self.places)
         out = np.zeros((len(offer), width + offer.shape[1] - 1))
         blocks = out[:, :width].reshape(len(offer), len(self.places), -1)
-        blocks[np.arange(len(offer)), [self.place(name) for name in names]] = own
+        rows = [self.place(row, name) for row, name in enumerate(names)]
+        blocks[np.arange(len(offer)), rows] = own
         out[:, width:] = offer[:, 1:]
         return out
 
-    def place(self, name: Any) -> int:
+    def place(self, row: int, name: Any) -> int:
         """The block of an offer; one that is not known has none, and nothing could be learned."""
         place = self.places.get(name if type(name) is str else read_text(name))
         if place is None:
             shown = ", ".join(list(self.places)[:20])
-            raise EncodingError(f"must be an offer with a block ({shown})", self.action, name)
+            reason = f"must be an offer with a block ({shown})"
+            raise EncodingError(reason, self.action, name, f"in row {row}")
         return place
 
 
