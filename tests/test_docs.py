@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,13 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
         exec(compile("\n" * line + code, str(page), "exec"), namespace)  # lines as on the page
 
 
-COMMAND = re.compile(r"(?:^\$ |`)(heavybandits [a-z][^`\n#]*)", re.MULTILINE)
+MADE = ("gallery.md", "command_line.md")  # by the code
+WRITTEN = sorted(page for page in DOCS.rglob("*.md") if page.name not in MADE)
+COMMAND = re.compile(r"(?:^\$ |`|&& )(heavybandits [a-z][^`\n#]*)", re.MULTILINE)
 COMMANDS = sorted(
     {
         command.strip()
-        for page in [README, *DOCS.rglob("*.md")]
-        if page.name not in ("gallery.md", "command_line.md")  # made by the code
+        for page in [README, *WRITTEN]
         for command in COMMAND.findall(page.read_text())
     }
 )
@@ -77,6 +79,39 @@ def test_a_command_of_a_page_is_understood(command, tmp_path, monkeypatch):
         known, rest = known.commands[rest[0]], rest[1:]
     if rest:
         assert known.make_context(name, rest).params
+
+
+FENCE = re.compile(r"^ *```(\S.*)$", re.MULTILINE)
+# Python runs above, a file of Python is written there and used; commands are read as the command
+# line reads them. An image is built by nobody here, but its commands are read as well.
+RUN = ("python", "console", "{code-block} python", "dockerfile")
+SHOWN = ("{toctree}", "{image} ", "{include} ", "{raw} html")
+
+
+@pytest.mark.parametrize("page", [README, *WRITTEN], ids=lambda page: page.stem)
+def test_no_block_of_a_page_is_left_out(page):
+    kinds = [kind for kind in FENCE.findall(page.read_text()) if not kind.startswith(SHOWN)]
+    assert [kind for kind in kinds if kind not in RUN] == []
+    files = FILE.findall(page.read_text())
+    assert len(files) == kinds.count("{code-block} python")
+    told = "".join(code for _, code in [*blocks(page), *files])
+    assert [name for name, _ in files if name not in told and Path(name).stem not in told] == []
+
+
+@pytest.mark.parametrize("page", [README, *WRITTEN], ids=lambda page: page.stem)
+def test_a_shell_is_asked_for_what_there_is(page):
+    """A command of ours, an extra to install or a target of make; the rest is what they say."""
+    targets = re.findall(r"^([a-z-]+):", (DOCS.parent / "Makefile").read_text(), re.MULTILINE)
+    extras = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    known = ["heavybandits", *(f"heavybandits[{name}]" for name in extras["optional-dependencies"])]
+    for line in re.findall(r"^\$ (.*)$", page.read_text(), re.MULTILINE):
+        program, *rest = shlex.split(line, comments=True)
+        if program == "make":
+            assert rest[0] in targets, line
+        elif program == "pip":
+            assert (rest[0], rest[1] in known) == ("install", True), line
+        else:
+            assert program == "heavybandits", line
 
 
 def test_a_table_that_stands_twice_says_the_same_twice():
