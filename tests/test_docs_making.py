@@ -1,6 +1,7 @@
 """What makes the site: formulas, docstrings, API pages, the gallery, and the check of its links."""
 
 import inspect
+import os
 import re
 import struct
 import sys
@@ -204,6 +205,24 @@ def test_the_gallery_shows_the_pictures_there_are(tmp_path):
     assert "images/outlier.png" not in page
     assert "$ heavybandits reproduce tails --full" in page
     assert "**One outlier** (`heavybandits reproduce outlier --full`)" in page
+
+
+def test_the_gallery_takes_the_first_picture_of_every_experiment(tmp_path):
+    run, images = tmp_path / "full", tmp_path / "images"
+    (run / "figures").mkdir(parents=True)
+    images.mkdir()
+    (images / "table1.png").write_text("kept")
+    written = ("figure1_fixed", "figure1_b", "figure1_log_a", "outlier", "evaluation-coverage")
+    for moment, name in enumerate(written):
+        (run / "figures" / f"{name}.png").write_text(name)
+        os.utime(run / "figures" / f"{name}.png", ns=(moment, moment))
+    assert gallery.take_pictures(run, images) == ["figure1", "outlier", "evaluation"]
+    assert (images / "figure1.png").read_text() == "figure1_fixed"
+    assert (images / "table1.png").read_text() == "kept"
+
+
+def test_the_gallery_describes_every_picture_it_may_show():
+    assert set(gallery.ALTERNATIVES) == {*gallery.experiments(), "tail_doctor"}
 
 
 def test_pictures_say_how_large_they_are(tmp_path):

@@ -61,7 +61,7 @@ INTRODUCTIONS = {
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
 OWNERS |= {"data": "data", "coba": "data", "evaluating": "data", "features": "features"}
-CONSTANTS = {"heavybandits.CATALOGUE": "algorithms"}
+CONSTANTS = {"heavybandits.CATALOGUE": "algorithms", "heavybandits.Drift": "agents"}
 APART = tuple(f"heavybandits.{name}" for name in ("features", "sweeping", "data", "gym", "coba"))
 
 

@@ -1,10 +1,15 @@
-"""The gallery: every experiment's picture that the repository keeps, with what came out of it.
+"""The gallery: every experiment's main picture, with what came out of it.
 
-A picture of the last full run lies in docs/images under the name of its experiment; text and title
-are those of the experiment's own README, so that neither is written twice.
+    python docs/making/gallery.py out/full
+
+takes the pictures out of a full run into docs/images, each under the name of its experiment; what
+such a run has no picture of keeps the one it has. Text and title are those of the experiment's own
+README, so that neither is written twice.
 """
 
 import re
+import shutil
+import sys
 from pathlib import Path
 
 from heavybandits import paper
@@ -26,6 +31,15 @@ ALTERNATIVES = {
     "map": "Four maps of tail index by noise level, one square per point in the colour of the "
     "algorithm with the lowest regret, hatched where it is not clearly ahead, grey where nobody "
     "learns",
+    "table1": "CPU time of every algorithm over the number of plays and over the dimension",
+    "table2": "How many times longer than CRTM and CRMM their rivals take, as dots with intervals",
+    "coverage": "How much of each theorem's confidence region its estimate uses, by noise",
+    "tails": "Final regret over the level of truncation at three radii, one panel per noise",
+    "levels": "Final regret of fixed levels of a clip and of one that sets itself, by noise",
+    "realdata": "Share of the oracle's gain that every policy has on real data, with intervals",
+    "evaluation": "How often intervals at 95% hold the truth, by estimator and tail",
+    "beyond": "Regret of every algorithm, tuned, over that of random play, one panel per noise",
+    "noconstants": "Regret against the unit of the rewards: that of auto is flat",
     "tail_doctor": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
     "sides, and quantiles against the normal",
 }
@@ -35,6 +49,21 @@ def experiments() -> dict[str, Path]:
     """The README of every experiment by name."""
     folder = Path(paper.__file__).parent
     return {name: folder / name / "README.md" for name in NAMES}
+
+
+def main_picture(name: str, figures: Path) -> Path | None:
+    """The picture that an experiment wrote first: of its main figure the first view."""
+    found = [path for mark in "._-" for path in figures.glob(f"{name}{mark}*png")]
+    return min(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+
+
+def take_pictures(run: Path, images: Path) -> list[str]:
+    """Copy the main pictures of a run; the names of the experiments that had one."""
+    pictures = {name: main_picture(name, run / "figures") for name in NAMES}
+    for name, picture in pictures.items():
+        if picture is not None:
+            shutil.copyfile(picture, images / f"{name}.png")
+    return [name for name, picture in pictures.items() if picture is not None]
 
 
 def outcome(text: str) -> str:
@@ -87,3 +116,9 @@ def brief(name: str, text: str) -> str:
 
 def title(text: str) -> str:
     return text.split("\n", 1)[0].removeprefix("# ")
+
+
+if __name__ == "__main__":
+    taken = take_pictures(Path(sys.argv[1]), Path(__file__).parents[1] / "images")
+    print(f"pictures of {', '.join(taken)}" if taken else f"{sys.argv[1]} has no pictures")
+    sys.exit(not taken)
