@@ -14,9 +14,12 @@ import pytest
 import heavybandits as hb
 from all_policies import POLICIES
 from gpu_cases import cases
-from heavybandits.cuda.batches import groups, pieces
-from heavybandits.cuda.kernels import BLOCK, make_layout, room
+from heavybandits.cuda.batches import Job, groups, pieces
+from heavybandits.cuda.keys import stream_keys
+from heavybandits.cuda.layouts import BLOCK, make_layout, room
+from heavybandits.engine.streams import NOISE, stream_key
 from heavybandits.parts import Region
+from heavybandits.simulation.problem import check_problem
 
 COMPILER = importlib.util.find_spec("numba_cuda") is not None
 compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
@@ -77,17 +80,36 @@ def test_without_a_device_it_says_so(monkeypatch):
         simulate(CRTM)
 
 
-def test_policies_that_differ_in_real_numbers_are_played_together():
-    grid = {f"{c}": hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=c) for c in (0.1, 0.2)}
-    assert groups({**grid, "other": POLICIES["linucb"]}) == [["0.1", "0.2"], ["other"]]
+def make_job(policy, noise=hb.noises.Gaussian(), runs=(0, 2)):
+    problem = check_problem(hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), noise))
+    return Job(policy, problem, 100, (50, 100), 0, *runs)
+
+
+def test_what_differs_in_real_numbers_alone_is_played_together():
+    grid = [hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=c) for c in (0.1, 0.2)]
+    jobs = [make_job(policy) for policy in (*grid, POLICIES["linucb"])]
+    louder, other = hb.noises.Gaussian(2.0), hb.noises.Laplace()
+    jobs += [make_job(grid[0], louder), make_job(grid[0], other)]
+    assert groups(jobs) == [[0, 1, 3], [2], [4]]
 
 
 def test_runs_that_do_not_fit_together_come_in_pieces():
-    runs = [("a", repetition) for repetition in range(5)]
-    found = list(pieces(runs, room=10, free=25))
-    assert [len(piece) for piece in found] == [2, 2, 1]
-    assert [run for piece in found for run in piece] == runs
-    assert [len(piece) for piece in pieces(runs, room=10, free=1)] == [1] * 5
+    jobs = list(enumerate([make_job(CRTM, runs=(0, 3)), make_job(CRTM, runs=(5, 7))]))
+
+    def cut(free):
+        return [[(p, j.first, j.last) for p, j in piece] for piece in pieces(jobs, 10, free)]
+
+    assert cut(25) == [[(0, 0, 2)], [(0, 2, 3), (1, 5, 6)], [(1, 6, 7)]]
+    assert cut(1000) == [[(0, 0, 3), (1, 5, 7)]]
+    assert [len(piece) for piece in cut(1)] == [1] * 5
+
+
+@pytest.mark.parametrize("seed", [0, 7, 10**6, 2**40 + 3, 2**200])
+def test_the_keys_of_many_runs_are_those_of_each(seed):
+    runs = np.array([0, 1, 2, 1000, 2**31, 2**32 - 1, 2**32, 2**40])
+    for some in (runs, runs[:6]):
+        one_by_one = [stream_key(seed, int(run), NOISE) for run in some]
+        assert stream_keys(seed, some, NOISE).tolist() == [int(key) for key in one_by_one]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -116,10 +138,11 @@ def _no_driver(monkeypatch):
 
 def ptx_of(policy, problem, varies=False):
     from heavybandits.cuda.compiling import compile_ptx
-    from heavybandits.cuda.kernels import numbers_of
+    from heavybandits.cuda.layouts import numbers_of
 
-    varying = [varies and isinstance(number, float) for number in numbers_of(policy)]
-    return compile_ptx(policy, varying, problem, make_layout(policy, problem.arms))
+    parts = (policy, *problem[:3])
+    varying = [varies and isinstance(number, float) for number in numbers_of(parts)]
+    return compile_ptx(parts, varying, make_layout(policy, problem.arms))
 
 
 @compiles

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from ..cuda.door import require_device
 from ..paper.report import all_verdicts, as_json, make_report
 from ..paper.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
 from ..reporting.outputs import Verdict
+from ..simulation.run import DEVICES
 from ..support.tables import shown, to_text
 from ..sweeping.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
@@ -34,6 +36,14 @@ def common_options(command: Any) -> Any:
             "--repetitions",
             type=Number(2, 10**5),
             help="Reported runs of each algorithm.",
+        ),
+        click.option("--points", type=Number(2, 1000), help="Of `map`, along either of its axes."),
+        click.option(
+            "--device",
+            type=click.Choice(DEVICES),
+            default="cpu",
+            show_default=True,
+            help="cuda plays on an NVIDIA GPU what has a form there, and the rest on the CPU.",
         ),
         click.option("--full", "profile", flag_value="full", help=PROFILES["full"].summary),
         click.option("--quick", "profile", flag_value="quick", help=PROFILES["quick"].summary),
@@ -63,9 +73,13 @@ def reproduce(
     heavybandits reproduce --full           all readings and experiments, forty minutes
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
+    heavybandits reproduce map --points 40 --repetitions 100 --device cuda
     """
     where: dict[str, Any] = {"jobs": jobs, "backend": backend, "address": address}
-    conclude(Runner(options["out"], quiet=quiet, **where), not quiet, **options)
+    device = options.pop("device")
+    if device != "cpu":
+        require_device()
+    conclude(Runner(options["out"], quiet=quiet, device=device, **where), not quiet, **options)
 
 
 @click.command()
@@ -76,7 +90,7 @@ def report(**options: Any) -> None:
     \b
     heavybandits report --quick
     """
-    conclude(Stored(options["out"]), False, **options)
+    conclude(Stored(options["out"], device=options.pop("device")), False, **options)
 
 
 def conclude(
@@ -84,10 +98,9 @@ def conclude(
     aloud: bool,
     names: Sequence[str],
     profile: str | None,
-    repetitions: int | None,
-    seed: int | None,
     out: Path,
     machine: bool,
+    **wanted: int | None,
 ) -> None:
     """Run, write the report, print the verdicts, and leave with the right code."""
 
@@ -97,9 +110,7 @@ def conclude(
 
     known = PROFILES[profile or "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
-    runs = run_experiments(
-        chosen, known.name, compute, repetitions=repetitions, seed=seed, announce=announce
-    )
+    runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
     if isinstance(compute, Stored) and all(run.failed for run in runs):
         raise click.ClickException(f"{out} holds no such results: run heavybandits reproduce first")
     path = make_report(runs, known.name, out / known.name)

@@ -9,6 +9,7 @@ import click
 from .. import arms, links, noises
 from ..engine.contracts import KnownNoise
 from ..simulation.problem import Problem, check_problem
+from ..simulation.run import DEVICES
 from ..support.errors import InvalidInput
 from ..support.json import jsonable
 from .parameters import COUNT, REPETITIONS, SEED, WORKERS, NamedPart, Number, OneOf
@@ -81,7 +82,7 @@ def run_options(command: Any) -> Any:
         click.option("--jobs", type=WORKERS, help="Threads; all cores by default."),
         click.option(
             "--device",
-            type=click.Choice(["cpu", "cuda"]),
+            type=click.Choice(DEVICES),
             default="cpu",
             show_default=True,
             help="cuda plays on an NVIDIA GPU.",

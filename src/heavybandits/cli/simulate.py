@@ -183,11 +183,11 @@ def run_tune(names: tuple[str, ...], argument: str | None, options: dict[str, An
             return make_policy(name, known, None)
         return lambda constant: make_policy(name, known, constant, argument=argument)
 
-    named = ("horizon", "repetitions", "tuning_repetitions", "seed", "jobs", "constants", "within")
+    named = ("horizon", "repetitions", "tuning_repetitions", "seed", "jobs", "device", "constants")
     return run_tuning(
         {name: maker(name) for name in names if name != RANDOM}
         | {RANDOM: make_policy(RANDOM, known, None)},
         problem,
         progress=False if options["quiet"] else None,
-        **{key: options[key] for key in named},
+        **{key: options[key] for key in (*named, "within")},
     )

@@ -37,6 +37,13 @@ class DeviceCache:
         key = repr((self._text, self._stamp, versions, device, kinds)).encode()
         return f"cuda-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key
 
+    def stored(self, signature: Any) -> tuple[str, bool] | None:
+        """The name of the file and whether it is there; None if nothing is kept."""
+        if self._stamp is None:
+            return None
+        name, _ = self._place(signature)
+        return name, any((folder / name).is_file() for folder in folders())
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         if self._stamp is None:
             return None

@@ -19,7 +19,8 @@ from ..engine.loop import Episode, Trace, Unobserved, draw_noise, play
 from ..engine.views import View
 from . import arms, projections, regions
 from .cache import DeviceCache
-from .kernels import FAR, Layout, kernel_text
+from .kernels import kernel_text
+from .layouts import FAR, Layout
 from .storage import draw_together, load_common, load_view, store_common, store_view
 from .teams import carve, hold
 
@@ -81,7 +82,7 @@ def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
     return space["kernel"]
 
 
-def signature_of(policy: Any, problem: Any, layout: Layout) -> tuple[Any, ...]:
+def signature_of(parts: Sequence[Any], layout: Layout) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
 
     def table(kind: Any, axes: int) -> Any:
@@ -93,43 +94,46 @@ def signature_of(policy: Any, problem: Any, layout: Layout) -> tuple[Any, ...]:
         for leaf in layout.all(FAR)
     ]
     common = [] if layout.lanes == 1 else [table(f, 2), table(f, 2), table(i, 2), table(f, 4)]
-    run = [typeof(policy), table(f, 2), table(i, 1)]
-    parts = [typeof(part) for part in (problem.arms, problem.link, problem.noise)]
+    run = [*map(typeof, parts), table(f, 2), table(i, 1)]
     keys = [table(f, 1), table(u, 1), table(u, 1), typeof(Unobserved())]
     out = [table(i, 1), table(f, 2), table(i, 2), table(i, 2), table(i, 2)]
-    return (*run, *parts, *keys, i, i, *out, *common, *far)
+    return (*run, *keys, i, i, *out, *common, *far)
 
 
 def compile_ptx(
-    policy: Any,
-    varying: Sequence[bool],
-    problem: Any,
-    layout: Layout,
-    target: tuple[int, int] = (9, 0),
+    parts: Sequence[Any], varying: Sequence[bool], layout: Layout, target: tuple[int, int] = (9, 0)
 ) -> str:
     """The kernel in PTX, which needs no device."""
-    text, classes = kernel_text(policy, varying, problem.arms, layout)
+    text, classes = kernel_text(parts, varying, layout)
     function = make_function(text, classes, layout.lanes)
-    signature = types.void(*signature_of(policy, problem, layout))
+    signature = types.void(*signature_of(parts, layout))
     with as_on_the_cpu():
         ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba")
     return str(ptx)
 
 
 @functools.cache
-def _dispatcher(text: str, names: tuple[str, ...], parts: tuple[Any, ...], lanes: int) -> Any:
+def _dispatcher(text: str, names: tuple[str, ...], kinds: tuple[Any, ...], lanes: int) -> Any:
     limit = {"max_registers": REGISTERS} if lanes > 1 else {}
-    function = make_function(text, dict(zip(names, parts, strict=True)), lanes)
+    function = make_function(text, dict(zip(names, kinds, strict=True)), lanes)
     return cuda.jit(function, **OPTIONS, **limit)
 
 
-def kernel_of(policy: Any, varying: Sequence[bool], problem: Any, layout: Layout) -> Any:
+def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> Any:
     """The kernel, compiled for the device at hand or taken from the disk."""
-    text, classes = kernel_text(policy, varying, problem.arms, layout)
+    text, classes = kernel_text(parts, varying, layout)
     dispatcher = _dispatcher(text, tuple(classes), tuple(classes.values()), layout.lanes)
-    dispatcher._cache = DeviceCache(text, (policy, *problem[:3]))
+    dispatcher._cache = DeviceCache(text, tuple(parts))
     with as_on_the_cpu():
         dispatcher.disable_compile(False)
-        dispatcher.compile(signature_of(policy, problem, layout))
+        dispatcher.compile(signature_of(parts, layout))
         dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
     return dispatcher
+
+
+def is_stored(
+    parts: Sequence[Any], varying: Sequence[bool], layout: Layout
+) -> tuple[str, bool] | None:
+    """The file of a kernel and whether it is there; None for one that cannot be kept."""
+    text, _ = kernel_text(parts, varying, layout)
+    return DeviceCache(text, tuple(parts)).stored(signature_of(parts, layout))

@@ -1,43 +1,50 @@
 """What a device can play, and whether there is one: all that is refused is refused here."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arms import Fixed, Fresh, Frozen, Given
-from ..engine.loop import Trace
 from ..engine.parts import classes_of, is_part
 from ..estimators import ManyRidges, NewtonColumns
 from ..policies import Optimism, Uniform
 from ..support.errors import DeviceError, InvalidInput
-from ..support.progress import Progress
+from .batches import Job
+from .layouts import ALONE
 
 _ARMS = (Fixed, Frozen, Fresh, Given)
 
 
-def play_on_device(
+def play_policies(
     policies: Mapping[str, Any],
     problem: Any,
-    runs: Sequence[tuple[str, int]],
-    horizon: int,
-    checkpoints: Any,
-    seed: int,
-    bar: Progress,
-) -> list[tuple[Trace, float]]:
-    """What `simulate` asks for: the trace of every run (policy, repetition), and its seconds."""
+    sizes: tuple[int, tuple[int, ...], int, int, int],
+    advance: Callable[[float], None],
+) -> list[dict[str, Any]]:
+    """What `simulate` asks for, policy by policy; `sizes` are the numbers of a `Job`."""
     check_supported(policies, problem.arms)
-    require_device()
-    from .run import play_all
+    jobs = [Job(policy, problem, *sizes) for policy in policies.values()]
+    return play_on_device(jobs, advance)
 
-    outcomes = play_all(policies, problem, runs, horizon, checkpoints, seed, bar)
-    return [outcomes[run] for run in runs]
+
+def play_on_device(
+    jobs: Sequence[Job], advance: Callable[[float], None] = lambda plays: None
+) -> list[dict[str, Any]]:
+    """What the runs of every job leave at their checkpoints; see `cuda.run.play_jobs`.
+
+    advance: told how many plays are done.
+    """
+    require_device()
+    from .run import play_jobs
+
+    return play_jobs(jobs, advance)
 
 
 def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
     """Refuse what has no form for a device, with the reason, before anything runs."""
-    if type(arms) not in _ARMS:
+    if type(arms) not in _ARMS and not getattr(arms, "arm_by_arm", False):
         names = ", ".join(kind.__name__ for kind in _ARMS)
         why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
         raise InvalidInput(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
@@ -56,7 +63,8 @@ def _refusal(policy: Any) -> str | None:
     estimator = policy.estimator
     if policy.capacity is not None:
         return f"{type(estimator).__name__} keeps its history, which a device has no room for"
-    if isinstance(estimator, ManyRidges | NewtonColumns):
+    alone = isinstance(estimator, NewtonColumns) and policy.plays > ALONE
+    if isinstance(estimator, ManyRidges | NewtonColumns) and not alone:
         return (
             f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
         )

@@ -8,22 +8,24 @@ import numpy as np
 from numba import cuda
 from numba.cuda.core.errors import NumbaPerformanceWarning
 
-from ..engine.loop import Trace, Unobserved
+from ..engine.loop import Unobserved
 from ..engine.parts import is_part
 from ..engine.regions import FALLBACKS
-from ..engine.streams import ARMS, NOISE, stream_key
+from ..engine.streams import ARMS, NOISE
+from .batches import Job
 from .compiling import kernel_of
-from .kernels import COMMON, FAR, OWN, Layout, make_layout, numbers_of
+from .keys import stream_keys
+from .layouts import COMMON, FAR, OWN, Layout, make_layout, numbers_of, state_leaves
 from .storage import spreader
 
 THREADS = 128  # per block, where the number does not matter
 
 
-def varying(policies: Sequence[Any]) -> list[bool]:
-    """Which constants of policies of one kind are not the same in all of them."""
+def varying(jobs: Sequence[Job]) -> list[bool]:
+    """Which constants of jobs of one kind are not the same in all of them."""
     return [
         isinstance(values[0], float) and any(value != values[0] for value in values)
-        for values in zip(*map(numbers_of, policies), strict=True)
+        for values in zip(*(numbers_of(job.parts) for job in jobs), strict=True)
     ]
 
 
@@ -41,10 +43,12 @@ def on_device(part: Any) -> Any:
     return cuda.to_device(part) if isinstance(part, np.ndarray) else part
 
 
-def first_states(policies: Sequence[Any], problem: Any, layout: Layout) -> dict[str, Any]:
-    """The tables of a state before the first play, one row per policy."""
-    layouts = [make_layout(policy, problem.arms).leaves for policy in policies]
-    rows = [{leaf.name: leaf.array.ravel() for leaf in leaves} for leaves in layouts]
+def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
+    """The tables of a state before the first play, one row per job."""
+    same = {leaf.name: leaf.array.ravel() for leaf in layout.leaves}
+    rows = [
+        same | {leaf.name: leaf.array.ravel() for leaf in state_leaves(job.policy)} for job in jobs
+    ]
 
     def table(names: list[str], kind: Any) -> Any:
         empty = [np.zeros(0, kind)]
@@ -72,45 +76,35 @@ def room_of(policy: Any, arms: Any) -> int:
 
 
 class Launch:
-    """Runs of policies that differ in constants alone, on one problem.
+    """The runs of jobs that differ in real numbers and seeds alone."""
 
-    runs: the policy of each, by its place in `policies`, and its repetition.
-    """
-
-    def __init__(
-        self,
-        policies: Sequence[Any],
-        problem: Any,
-        runs: Sequence[tuple[int, int]],
-        seed: int,
-        checkpoints: Any,
-    ) -> None:
-        self.layout = layout = make_layout(policies[0], problem.arms)
-        self.runs, self.plays = runs, checkpoints
-        differs = varying(policies)
-        self.kernel = kernel_of(policies[0], differs, problem, layout)
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs, self.horizon, plays = jobs, jobs[0].horizon, np.array(jobs[0].checkpoints)
+        policy, problem = jobs[0].policy, jobs[0].problem
+        self.layout = layout = make_layout(policy, problem.arms)
+        differs = varying(jobs)
+        self.kernel = kernel_of(jobs[0].parts, differs, layout)
         self.stream = cuda.stream()
-        which = cuda.to_device(np.array([policy for policy, _ in runs]))
+        sizes = [job.size for job in jobs]
+        self.size, which = sum(sizes), cuda.to_device(np.repeat(np.arange(len(jobs)), sizes))
         self.head = (
-            on_device(policies[0]),
-            cuda.to_device(_constants(policies, differs)),
+            *map(on_device, jobs[0].parts),
+            cuda.to_device(_constants(jobs, differs)),
             which,
-            *map(on_device, (problem.arms, problem.link, problem.noise)),
             cuda.to_device(problem.theta),
-            *(cuda.to_device(_keys(runs, seed, stream)) for stream in (ARMS, NOISE)),
+            *(cuda.to_device(_keys(jobs, stream)) for stream in (ARMS, NOISE)),
             Unobserved(),
         )
-        shape = (len(runs), checkpoints.size)
-        self.out = [
-            cuda.to_device(np.full(shape, np.nan)),
-            *(cuda.to_device(np.zeros(shape, np.int64)) for _ in range(3)),
-        ]
-        self.plays_there = cuda.to_device(checkpoints)
-        self.tables = self._tables(first_states(policies, problem, layout), which)
+        shape = (self.size, plays.size)
+        self.out = {"regret": cuda.to_device(np.full(shape, np.nan))}
+        for name in ("updates", "projections", "truncated"):
+            self.out[name] = cuda.to_device(np.zeros(shape, np.int64))
+        self.plays, self.plays_there = plays, cuda.to_device(plays)
+        self.tables = self._tables(first_states(jobs, layout), which)
         cuda.synchronize()  # all this is on another stream than the runs
 
     def _tables(self, first: dict[str, Any], which: Any) -> dict[str, Any]:
-        size, by_rows = len(self.runs), self.layout.lanes > 1
+        size, by_rows = self.size, self.layout.lanes > 1
         made: dict[str, Any] = {}
         for name, rows in first.items():
             width = rows.shape[1]
@@ -121,7 +115,7 @@ class Launch:
                 fill(table, cuda.to_device(rows), which, by_rows)
             made[name] = table
             if name == "integers":
-                shape = (size, self.head[0].dim + 2, self.layout.own, self.layout.lanes)
+                shape = (size, self.jobs[0].policy.dim + 2, self.layout.own, self.layout.lanes)
                 made["views"] = cuda.device_array(shape)
         for leaf in self.layout.all(FAR):
             shape = leaf.array.shape
@@ -129,22 +123,30 @@ class Launch:
             made[leaf.name] = made[leaf.name].reshape(*whole)
         return made
 
-    def play(self, start: int, stop: int) -> None:
-        """Go on from play `start` to play `stop`, without waiting for the end."""
-        layout = self.layout
-        blocks = -(-len(self.runs) // layout.teams)
+    def play(self, start: int, stop: int) -> int:
+        """Go on from play `start` to play `stop`, without waiting for the end; the plays of all."""
+        layout, stop = self.layout, min(stop, self.horizon)
+        if start >= stop:
+            return 0
+        blocks = -(-self.size // layout.teams)
         launch = configured(self.kernel, blocks, layout.teams * layout.lanes, self.stream)
-        launch(*self.head, start, stop, self.plays_there, *self.out, *self.tables.values())
+        launch(*self.head, start, stop, self.plays_there, *self.out.values(), *self.tables.values())
+        return self.size * (stop - start)
 
-    def traces(self) -> list[Trace]:
-        """What the runs left at their checkpoints."""
-        columns = [array.copy_to_host() for array in self.out]
-        fallbacks = np.repeat(self._fallbacks()[:, None], self.plays.size, axis=1)
-        return [Trace(self.plays, *rows) for rows in zip(*columns, fallbacks, strict=True)]
+    def outcomes(self, seconds: float) -> list[dict[str, Any]]:
+        """What the runs of every job left at their checkpoints, one row per run."""
+        found = {name: array.copy_to_host() for name, array in self.out.items()}
+        found["fallbacks"] = np.repeat(self._fallbacks()[:, None], self.plays.size, axis=1)
+        found["cpu_seconds"] = np.full(self.size, seconds)
+        ends = np.cumsum([job.size for job in self.jobs])
+        return [
+            {"play": self.plays} | {n: a[end - job.size : end] for n, a in found.items()}
+            for job, end in zip(self.jobs, ends.tolist(), strict=True)
+        ]
 
     def _fallbacks(self) -> Any:
         """What `parts.fallbacks_of` says of every state."""
-        total, place = np.zeros(len(self.runs), np.int64), 0
+        total, place = np.zeros(self.size, np.int64), 0
         for name, array, where in self.layout.leaves:
             counts = name.endswith("_region_counts")
             if counts and where == FAR:
@@ -155,15 +157,19 @@ class Launch:
         return total
 
 
-def _constants(policies: Sequence[Any], differs: list[bool]) -> Any:
+def _constants(jobs: Sequence[Job], differs: list[bool]) -> Any:
     rows = [
-        [number for number, mine in zip(numbers_of(policy), differs, strict=True) if mine]
-        for policy in policies
+        [number for number, mine in zip(numbers_of(job.parts), differs, strict=True) if mine]
+        for job in jobs
     ]
-    return np.array(rows, np.float64).reshape(len(policies), sum(differs))
+    return np.array(rows, np.float64).reshape(len(jobs), sum(differs))
 
 
-def _keys(runs: Sequence[tuple[int, int]], seed: int, stream: int) -> Any:
-    repetitions = sorted({repetition for _, repetition in runs})
-    keys = {r: stream_key(seed, r, stream) for r in repetitions}
-    return np.array([keys[repetition] for _, repetition in runs], np.uint64)
+def _keys(jobs: Sequence[Job], stream: int) -> Any:
+    """The keys of all runs; those of jobs with the same seeds are made once."""
+    spans = [(job.seed, job.first, job.last) for job in jobs]
+    made = {
+        (seed, first, last): stream_keys(seed, np.arange(first, last), stream)
+        for seed, first, last in dict.fromkeys(spans)
+    }
+    return np.concatenate([made[span] for span in spans])

@@ -1,19 +1,19 @@
-"""`simulate` on a device: which runs go together, in how many pieces, and how far they are."""
+"""Jobs on a device: which runs go together, in how many pieces, and how far they are."""
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import cuda
 
-from ..engine.loop import Trace
-from ..support.progress import Progress
-from .batches import Run, groups, pieces
+from .batches import Job, Piece, groups, pieces
 from .compiling import NUMBA_ERRORS, kernel_of
 from .door import no_form
-from .kernels import make_layout
 from .launch import Launch, room_of, varying
+from .layouts import make_layout
+from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
@@ -21,72 +21,83 @@ SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a 
 
 
 class Batch(NamedTuple):
-    """Runs that are in device memory together, of policies that one kernel plays."""
+    """Runs that are in device memory together and that one kernel plays."""
 
-    names: list[str]
-    runs: Sequence[Run]
+    jobs: Piece
     room: int  # bytes per run
 
     @property
     def size(self) -> int:
-        return self.room * len(self.runs)
-
-    def launch(self, policies: Mapping[str, Any], problem: Any, seed: int, plays: Any) -> Launch:
-        runs = [(self.names.index(name), repetition) for name, repetition in self.runs]
-        return Launch([policies[name] for name in self.names], problem, runs, seed, plays)
+        return self.room * sum(job.size for _, job in self.jobs)
 
 
-def prepare(policies: Sequence[Any], problem: Any) -> None:
-    """Compile the kernel before anything runs, or say which part stands in the way."""
-    layout = make_layout(policies[0], problem.arms)
+def prepare(jobs: Sequence[Job]) -> int:
+    """Compile the kernel before anything runs, or say which part stands in the way.
+
+    Returns the bytes that a run takes.
+    """
+    policy, problem = jobs[0].policy, jobs[0].problem
     try:
-        kernel_of(policies[0], varying(policies), problem, layout)
+        kernel_of(jobs[0].parts, varying(jobs), make_layout(policy, problem.arms))
     except NUMBA_ERRORS as error:
-        raise no_form(error, policies[0], problem) from error
+        raise no_form(error, policy, problem) from error
+    return room_of(policy, problem.arms) + 40 * len(jobs[0].checkpoints)
 
 
-def play_all(
-    policies: Mapping[str, Any],
-    problem: Any,
-    runs: Sequence[Run],
-    horizon: int,
-    checkpoints: Any,
-    seed: int,
-    bar: Progress,
-) -> dict[Run, tuple[Trace, float]]:
-    """The trace of every run, and its share of the seconds that the device took."""
+def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
+    """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
     waiting: deque[Batch] = deque()
-    for names in groups(policies):
-        together = [policies[name] for name in names]
-        prepare(together, problem)
-        room = room_of(together[0], problem.arms) + 40 * checkpoints.size
-        mine = [run for run in runs if run[0] in names]
-        waiting.extend(Batch(names, piece, room) for piece in pieces(mine, room, free))
-    outcomes: dict[Run, tuple[Trace, float]] = {}
+    together = groups(jobs)
+    compile_all([[jobs[place] for place in places] for places in together])
+    for places in together:
+        mine = [(place, jobs[place]) for place in places]
+        room = prepare([job for _, job in mine])
+        waiting.extend(Batch(piece, room) for piece in pieces(mine, room, free))
+    found: list[list[dict[str, Any]]] = [[] for _ in jobs]
     while waiting:
-        batches = [waiting.popleft()]
-        while waiting and sum(batch.size for batch in (*batches, waiting[0])) <= free:
-            batches.append(waiting.popleft())
-        launches = [batch.launch(policies, problem, seed, checkpoints) for batch in batches]
-        seconds = play_together(launches, horizon, bar) / sum(len(b.runs) for b in batches)
-        for batch, launch in zip(batches, launches, strict=True):
-            for run, trace in zip(batch.runs, launch.traces(), strict=True):
-                outcomes[run] = trace, seconds
-    return outcomes
+        play_some(next_batches(waiting, free), found, advance)
+    return [joined(parts) for parts in found]
 
 
-def play_together(launches: Sequence[Launch], horizon: int, bar: Progress) -> float:
+def next_batches(waiting: deque[Batch], free: int) -> list[Batch]:
+    """As many as fit together; at least one."""
+    batches = [waiting.popleft()]
+    while waiting and sum(batch.size for batch in (*batches, waiting[0])) <= free:
+        batches.append(waiting.popleft())
+    return batches
+
+
+def play_some(
+    batches: Sequence[Batch], found: list[list[dict[str, Any]]], advance: Callable[[float], None]
+) -> None:
+    """Play batches side by side, and add what they leave to what was found."""
+    launches = [Launch([job for _, job in batch.jobs]) for batch in batches]
+    seconds = play_together(launches, advance) / sum(launch.size for launch in launches)
+    for batch, launch in zip(batches, launches, strict=True):
+        for (place, _), outcome in zip(batch.jobs, launch.outcomes(seconds), strict=True):
+            found[place].append(outcome)
+
+
+def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) -> float:
     """Play launches side by side, piece by piece; the seconds it took."""
     started, start, plays = time.perf_counter(), 0, PIECE
-    runs = sum(len(launch.runs) for launch in launches)
+    horizon = max(launch.horizon for launch in launches)
     while start < horizon:
         stop, before = min(start + plays, horizon), time.perf_counter()
-        for launch in launches:
-            launch.play(start, stop)
+        done = sum(launch.play(start, stop) for launch in launches)
         cuda.synchronize()
-        bar.advance(runs * (stop - start))
+        advance(done)
         if time.perf_counter() - before < SECONDS:
             plays *= 2
         start = stop
     return time.perf_counter() - started
+
+
+def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The pieces of one job as a whole."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = [name for name in parts[0] if name != "play"]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in rows}
+    return {"play": parts[0]["play"]} | whole

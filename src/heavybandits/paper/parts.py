@@ -157,6 +157,11 @@ class Offers(NamedTuple):
     def changes(self) -> Changes:
         return "frozen"
 
+    @property
+    def arm_by_arm(self) -> bool:
+        """What is written of an arm depends on no other: so lanes of a GPU may share them out."""
+        return True
+
     def view(self) -> View:
         return make_view(self.dim, self.size)
 

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ from ..reporting.outputs import Findings
 from ..support.errors import InvalidInput
 from ..support.tables import Row
 from ..sweeping import Cell, read_cell, run_cells
-from .rows import Compute, Result
+from ..sweeping.devices import Twins
+from .rows import Result
 
 NAMES = (
     "figure1",
@@ -81,22 +82,17 @@ PROFILES = {
 }
 
 
-def settings_of(
-    experiment: str, profile: str, repetitions: int | None = None, seed: int | None = None
-) -> dict[str, Any]:
+def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str, Any]:
     """The settings of an experiment in a profile, with the user's numbers in place.
 
-    Timing and coverage have `runs` of their own, which `repetitions` leaves alone.
+    Timing and coverage have `runs` of their own, which `repetitions` leaves alone, and only the map
+    has `points`.
 
     >>> settings_of("figure1", "quick", repetitions=20)["repetitions"]
     20
     """
     given = dict(load_experiment(experiment).settings.PROFILES[profile])
-    if repetitions is not None and "repetitions" in given:
-        given["repetitions"] = repetitions
-    if seed is not None:
-        given["seed"] = seed
-    return given
+    return given | {n: value for n, value in wanted.items() if value is not None and n in given}
 
 
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
@@ -113,28 +109,38 @@ class CellsFailed(RuntimeError):
 
 
 class Runner:
-    """Computes cells in a folder, reusing those that are there."""
+    """Computes cells in a folder, reusing those that are there.
 
-    def __init__(self, folder: str | Path, *, quiet: bool = False, **where: Any) -> None:
+    On a device it plays what has a form there, and the rest on the CPU: `refusals` says which, and
+    why.
+    """
+
+    def __init__(
+        self, folder: str | Path, *, quiet: bool = False, device: str = "cpu", **where: Any
+    ) -> None:
         """where: `jobs`, `backend` and `address` of `run_cells`."""
-        self.folder, self.quiet, self.where = Path(folder), quiet, where
+        self.folder, self.quiet, self.device, self.where = Path(folder), quiet, device, where
+        self.twins = Twins()
+
+    def placed(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Every cell, or the one that the device plays in its place."""
+        return [self.twins.find(cell) or cell for cell in cells]
 
     def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
         """The results in the order of the cells. `alone`: one after the other, for timing."""
         where = {"jobs": 1, "backend": "sequential"} if alone else self.where
+        cells = self.placed(cells) if self.device != "cpu" and not alone else cells
         outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
         if outcome.failed:
             raise CellsFailed(outcome.failed)
         return [outcome.results[cell.key] for cell in cells]
 
 
-class Stored:
+class Stored(Runner):
     """Reads cells that were computed before, and computes nothing."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-
     def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        cells = self.placed(cells) if self.device != "cpu" and not alone else cells
         found = {cell.key: read_cell(self.folder, cell) for cell in cells}
         missing = [
             (cell, "not stored by this version of the code: run reproduce")
@@ -162,37 +168,61 @@ class Run:
 def run_experiments(
     names: Sequence[str],
     profile: str,
-    compute: Compute,
+    compute: Runner,
     *,
-    repetitions: int | None = None,
-    seed: int | None = None,
     announce: Callable[[str], None] = lambda text: None,
+    **wanted: int | None,
 ) -> list[Run]:
-    """Collect and analyse experiments; one with failed cells is named, and the others go on."""
+    """Collect and analyse experiments; one with failed cells is named, and the others go on.
+
+    wanted: numbers of the user's in place of those of the profile (see `settings_of`).
+    """
     runs = []
     for name in names:
         experiment = load_experiment(name)
         title = experiment.settings.TITLE
         announce(title)
-        run = Run(name, title, settings_of(name, profile, repetitions, seed))
+        run = Run(name, title, settings_of(name, profile, **wanted))
+        compute.twins.refusals.clear()
         try:
-            run.rows = experiment.collect(run.settings, metered(compute, run))
+            run.rows = experiment.collect(run.settings, Metered(compute, run))
             run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
+            run.findings = replace(
+                run.findings, notes=[*run.findings.notes, *device_notes(compute)]
+            )
         except CellsFailed as error:
             run.failed = [(cell.label or cell.key, text) for cell, text in error.failures]
         runs.append(run)
     return runs
 
 
-def metered(compute: Compute, run: Run) -> Compute:
+class Metered:
     """The same `compute`, adding up the CPU time of the cells, of each of them once."""
-    seen: set[str] = set()
 
-    def metered_compute(cells: Sequence[Any], alone: bool = False) -> list[Result]:
-        results = compute(cells, alone=alone)
-        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in seen}
-        run.cpu_seconds += sum(float(np.sum(result["cpu_seconds"])) for result in new.values())
-        seen.update(new)
+    def __init__(self, compute: Runner, run: Run) -> None:
+        self.compute, self.run, self.device = compute, run, compute.device
+        self.seen: set[str] = set()
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        results = self.compute(cells, alone=alone)
+        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in self.seen}
+        self.run.cpu_seconds += sum(float(np.sum(r["cpu_seconds"])) for r in new.values())
+        self.seen.update(new)
         return results
 
-    return metered_compute
+
+def device_notes(compute: Runner) -> list[str]:
+    """What was played where, if there was a choice."""
+    if compute.device == "cpu":
+        return []
+    left: dict[str, list[str]] = {}
+    for name, why in compute.twins.refusals.items():
+        left.setdefault(why, []).append(name)
+    there = "Played on a GPU; seconds are its own, shared among the runs that it played at once."
+    return [
+        there,
+        *(
+            f"On the CPU ({why}): {'; '.join(names[:3])}, {len(names)} kinds of cells in all."
+            for why, names in left.items()
+        ),
+    ]

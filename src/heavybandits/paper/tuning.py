@@ -34,7 +34,12 @@ def tune_rows(
         rows.extend(row for mine in found for row in mine)
         return [np.array([row["regret"] for row in mine]) for mine in found]
 
-    curves = search(evaluate, members, start, within)
+    def ahead(points: Sequence[tuple[Any, str, float]]) -> None:
+        groups = [make(*place, member, constant) for place, member, constant in points]
+        compute([cell for _, cells in groups for cell in cells])
+
+    device = getattr(compute, "device", "cpu")
+    curves = search(evaluate, members, start, within, None if device == "cpu" else ahead)
     return rows, {(*p, member): choose(curve).constant for (p, member), curve in curves.items()}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.contracts import Tally
 from ..engine.loop import Trace
 from ..support.drawing import check_picture, write_picture
 from ..support.optional import optional
@@ -59,6 +60,27 @@ class Result(Records):
         shares = {"truncated_share": counted["truncated"] / counted["play"]}
         columns = dict(named) | {name: counted[name] for name in ordered} | shares
         return cls(columns | {"fallbacks": counted["fallbacks"], "cpu_seconds": seconds})
+
+    @classmethod
+    def from_played(
+        cls, named: Mapping[str, Sequence[str]], groups: Sequence[Sequence[Mapping[str, Any]]]
+    ) -> "Result":
+        """Rows from groups of runs, each in pieces with one row per run and column per checkpoint.
+
+        named: what names the rows of each group.
+        """
+        pieces, plays = [piece for group in groups for piece in group], groups[0][0]["play"]
+        counted = {
+            name: np.concatenate([piece[name].ravel() for piece in pieces])
+            for name in ("regret", *Tally._fields, "fallbacks")
+        }
+        runs = [sum(len(piece["regret"]) for piece in group) for group in groups]
+        rows = np.array(runs) * plays.size
+        columns = {name: np.repeat(list(values), rows) for name, values in named.items()}
+        columns["repetition"] = np.repeat(np.concatenate([*map(np.arange, runs)]), plays.size)
+        counted["play"] = np.tile(plays, sum(runs))
+        seconds = np.concatenate([piece["cpu_seconds"] for piece in pieces])
+        return cls.from_columns(columns, counted, np.repeat(seconds, plays.size))
 
     @property
     def problems(self) -> list[str]:

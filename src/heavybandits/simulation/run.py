@@ -22,6 +22,7 @@ from ..support.validation import whole
 from .problem import Problem, check_problem
 from .results import Result
 
+DEVICES = ("cpu", "cuda")
 CHUNK = 16_384  # plays between two looks at the progress bar; small enough for the cache
 
 
@@ -73,14 +74,14 @@ def simulate(
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
-    if device not in ("cpu", "cuda"):
-        raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")
+    check_device(device)
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
-            from ..cuda.door import play_on_device
+            from ..cuda.door import play_policies
 
-            done = play_on_device(named, problem, runs, horizon, plays, seed, bar)
-            return Result.from_runs(runs, done)
+            sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
+            done = play_policies(named, problem, sizes, bar.advance)
+            return Result.from_played({"policy": list(named)}, [[one] for one in done])
 
         def run(which: tuple[str, int]) -> tuple[Trace, float]:
             name, repetition = which
@@ -88,6 +89,17 @@ def simulate(
 
         outcomes = run_all(run, runs, workers)
     return Result.from_runs(runs, outcomes)
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that there is not.
+
+    >>> check_device("tpu")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: device must be 'cpu' or 'cuda', got 'tpu'
+    """
+    if device not in DEVICES:
+        raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")
 
 
 def run_once(

@@ -14,6 +14,7 @@ from ..support.progress import Progress
 from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
 from .cells import Cell, schedule
+from .devices import is_on_device, play_portion, portions
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure
 from .worker import CRASHED, DONE, HALTED, RAISED, Report, compute
 
@@ -79,10 +80,14 @@ def run_cells(
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
             if not missing and outcome.reused:
                 display.text = f"{outcome.reused} cells, all of them reused"
-            if missing:
+            there = [cell for cell in missing if is_on_device(cell)]
+            here = [cell for cell in missing if not is_on_device(cell)]
+            if there:
+                _play(there, Path(folder), outcome, display, progress)
+            if here:
                 with _started(backend, jobs, address) as workers:
                     sweep = Sweep(workers, Path(folder), retries, outcome, display, progress)
-                    sweep.run(schedule(missing))
+                    sweep.run(schedule(here))
         outcome.failed.sort(key=lambda failure: failure[0].key)
     return outcome
 
@@ -99,6 +104,31 @@ def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
     outcome.results[cell.key] = result
     outcome.reused += 1
     return True
+
+
+def _play(
+    cells: list[Cell],
+    folder: Path,
+    outcome: Outcome,
+    display: Progress,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Compute cells on a GPU, portion by portion; what fails there fails the sweep."""
+    total = len(outcome.results) + len(cells)
+    for portion in portions(cells):
+        weight = sum(cell.weight for cell, _ in portion)
+
+        def advance(share: float, weight: float = weight) -> None:
+            display.advance(share * weight)
+
+        for cell, report in play_portion(portion, str(folder), advance):
+            result = load_cell(folder, cell, same_versions=True) if report.status == DONE else None
+            if result is None:
+                raise SweepError(f"{cell.name}: {report.text}")
+            outcome.results[cell.key] = result
+            outcome.computed += 1
+            if progress is not None:
+                progress(len(outcome.results), total)
 
 
 @contextlib.contextmanager

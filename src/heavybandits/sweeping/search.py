@@ -99,11 +99,14 @@ def search(
     members: Mapping[Group, Sequence[Member]],
     start: Sequence[float],
     within: tuple[float, float],
+    ahead: Callable[[Sequence[tuple[Group, Member, float]]], Any] | None = None,
 ) -> dict[tuple[Group, Member], dict[float, Array]]:
     """The curve of every member; those of one group are compared, and have one grid.
 
     evaluate: the losses at points (group, member, constant), one per repetition.
     within: the range in which a grid may grow; with the ends of `start` it stays as it is.
+    ahead: told first of all points that might be asked for, one after the other: a GPU has room for
+        all of them at once, and takes no longer than for the first.
 
     >>> def evaluate(points):
     ...     return [np.array([abs(np.log10(c) - best)]) for _, best, c in points]
@@ -118,6 +121,8 @@ def search(
     }
     ratio = (start[-1] / start[0]) ** (1.0 / (len(start) - 1))
     wanted: dict[Group, Sequence[float]] = dict.fromkeys(members, start)
+    if ahead is not None:
+        ahead([(*pair, constant) for pair in curves for constant in widest(start, ratio, within)])
     while any(wanted.values()):
         points = [(group, member, c) for group, member in curves for c in wanted[group]]
         for (group, member, c), losses in zip(points, evaluate(points), strict=True):
@@ -127,6 +132,20 @@ def search(
             for group, mine in members.items()
         }
     return curves
+
+
+def widest(start: Sequence[float], ratio: float, within: tuple[float, float]) -> list[float]:
+    """All constants that a grid may come to hold.
+
+    >>> widest([0.1, 1.0], 10.0, (0.01, 200.0))
+    [0.01, 0.1, 1.0, 10.0, 100.0]
+    """
+    found = list(start)
+    while (below := rounded(found[0] / ratio)) >= within[0]:
+        found.insert(0, below)
+    while (above := rounded(found[-1] * ratio)) <= within[1]:
+        found.append(above)
+    return found
 
 
 def grown(curves: Sequence[Curve], ratio: float, within: tuple[float, float]) -> list[float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cuda.batches import Job
 from ..engine.contracts import Tally
 from ..engine.identity import build, describe, known_parts
 from ..engine.parts import classes_of
@@ -14,6 +15,7 @@ from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_once
 from ..support.validation import whole
 from .cells import Cell
+from .devices import on_device
 from .stamps import own_parts, resolve
 
 SIMULATE = f"{__name__}:simulate_cell"
@@ -96,6 +98,33 @@ def simulate_cell(
         for name in ("regret", *Tally._fields, "fallbacks")
     }
     return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
+
+
+def simulation_jobs(
+    policy: dict[str, Any],
+    problem: dict[str, Any],
+    horizon: int,
+    repetitions_from: int,
+    repetitions_to: int,
+    seed: int,
+    checkpoints: int | list[int],
+    parts: list[str] | None = None,
+) -> list[Job]:
+    """What a GPU plays in place of `simulate_cell`."""
+    ours = check_problem(build_parts(problem, parts))
+    (player,) = check_policies(build_parts(policy, parts)).values()
+    check_match("policy", player, ours.arms)
+    plays = tuple(make_checkpoints(whole("horizon", horizon), checkpoints).tolist())
+    return [Job(player, ours, horizon, plays, seed, repetitions_from, repetitions_to)]
+
+
+def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The result of a cell that is one job."""
+    (one,) = found
+    return one
+
+
+simulate_cell_on_device = on_device(simulation_jobs, only_job)
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:

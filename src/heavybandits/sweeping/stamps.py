@@ -24,6 +24,7 @@ from ..support.errors import InvalidInput
 # What every simulation goes through, whatever its parts.
 _ALWAYS = {play_kernel.__module__, run_once.__module__}
 _HOME = Path(__file__).parent.parent
+ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on a GPU
 
 
 def resolve(name: str, what: str = "function") -> Callable[..., Any]:
@@ -87,6 +88,7 @@ def _stamp(function: str, described: frozenset[str], listed: frozenset[str]) -> 
     if home.partition(".")[0] == PACKAGE:
         modules |= _ALWAYS
         rest = hashlib.sha256(Path(str(sys.modules[home].__file__)).read_bytes()).hexdigest()
+        rest += library("cuda") if function.endswith(ON_DEVICE) else ""
     else:
         modules |= {home}
         rest = library() if source_file(home) else ""
@@ -96,10 +98,13 @@ def _stamp(function: str, described: frozenset[str], listed: frozenset[str]) -> 
 
 
 @functools.cache
-def library() -> str:
-    """A hash of all our sources: there is no telling which of them a function of yours calls."""
+def library(folder: str = "") -> str:
+    """A hash of all our sources: there is no telling which of them a function of yours calls.
+
+    Or of those in one folder, such as the kernels of a GPU, of which a call loads what it needs.
+    """
     total = hashlib.sha256()
-    for path in sorted(_HOME.rglob("*.py")):
+    for path in sorted((_HOME / folder).rglob("*.py")):
         total.update(str(path.relative_to(_HOME)).encode() + path.read_bytes())
     return total.hexdigest()
 

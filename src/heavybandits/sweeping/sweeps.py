@@ -3,23 +3,22 @@
 import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..engine.contracts import Policy, Tally
+from ..engine.contracts import Policy
 from ..engine.parts import is_part
 from ..policies.checks import check_match, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
 from ..simulation.results import Result
-from ..simulation.run import make_checkpoints
+from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput, SweepError
 from ..support.validation import whole
 from .backends import check_backend
 from .calls import Compute, call_all
 from .cells import Cell
+from .devices import Twins
 from .run import run_cells
 from .simulation import simulation_cells
 
@@ -42,6 +41,7 @@ def sweep(
     address: str | None = None,
     retries: int = 3,
     progress: bool | None = None,
+    device: str = "cpu",
 ) -> Result:
     """Let policies play problems, or call any function with many settings, and keep what is done.
 
@@ -65,6 +65,8 @@ def sweep(
     address : of a Dask or Ray cluster that is already there.
     retries : how often a cell may fail before the sweep ends without it, and with an error.
     progress : a bar on stderr, and lines where there is no terminal; None for the bar alone.
+    device : "cpu", or "cuda" for a GPU, which plays all policies and problems together; then jobs
+        and backend do not matter.
 
     >>> import heavybandits as hb
     >>> problems = {
@@ -76,11 +78,13 @@ def sweep(
     >>> len(result), result.problems, result.policies
     (16, ['light', 'heavy'], ['CRTM'])
     """
-    run = Workplace(folder, jobs, backend, address, retries, progress)
+    run = Workplace(folder, jobs, backend, address, retries, progress, device)
     check_backend(backend, jobs, address)
+    check_device(device)
     if callable(what) and not is_part(what):
-        given = {"horizon": horizon, "repetitions": repetitions, "seed": seed}
-        for name, value in (given | {"checkpoints": checkpoints}).items():
+        given: dict[str, Any] = {"horizon": horizon, "repetitions": repetitions, "seed": seed}
+        given |= {"checkpoints": checkpoints, "device": None if device == "cpu" else device}
+        for name, value in given.items():
             if value is not None:
                 raise InvalidInput(f"{name} is for policies: put it into the settings, got {value}")
         return call_all(what, where, run)
@@ -107,13 +111,20 @@ class Workplace:
     address: str | None = None
     retries: int = 3
     progress: bool | None = None
+    device: str = "cpu"
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)  # what the device has played
+
+    def place(self, cells: Sequence[Cell]) -> Sequence[Cell]:
+        """The cells that are computed in their place; InvalidInput if the device has none."""
+        return cells if self.device == "cpu" else Twins().require(cells)
 
     def __call__(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+        cells = self.place(cells)
         if self.backend not in HERE:
             check_findable(cells)
         with _kept(self.folder) as folder:
             outcome = run_cells(
-                cells,
+                [cell for cell in cells if cell.key not in self.known],
                 folder,
                 jobs=self.jobs,
                 backend=self.backend,
@@ -123,7 +134,10 @@ class Workplace:
             )
         if outcome.failed:
             raise SweepError(failures(outcome.failed, len(cells), self.folder is not None))
-        return [outcome.results[cell.key] for cell in cells]
+        results = self.known | outcome.results
+        if self.device != "cpu":
+            self.known.update(outcome.results)
+        return [results[cell.key] for cell in cells]
 
 
 @contextlib.contextmanager
@@ -214,7 +228,9 @@ def play_all(
     """Simulate every point; the column `problem` is there if problems have names."""
     groups = [point_cells(point, size, checkpoints) for point in points]
     results = iter(compute([cell for cells in groups for cell in cells]))
-    return Result.from_columns(*stack(points, [[next(results) for _ in g] for g in groups], named))
+    names = {"problem": [point.problem_name for point in points]} if named else {}
+    names["policy"] = [point.policy_name for point in points]
+    return Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
 
 
 def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
@@ -230,22 +246,3 @@ def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
         checkpoints=checkpoints,
         label=f"{point.policy_name}, {point.problem_name}",
     )
-
-
-def stack(
-    points: Sequence[Point], groups: Sequence[Sequence[dict[str, Any]]], named: bool
-) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """The results of cells as columns: what names a row, what was counted, and the seconds."""
-    plays = groups[0][0]["play"]
-    counted = {
-        name: np.concatenate([cell[name].ravel() for cells in groups for cell in cells])
-        for name in ("regret", *Tally._fields, "fallbacks")
-    }
-    runs = [sum(len(cell["regret"]) for cell in cells) for cells in groups]
-    rows = np.array(runs) * plays.size
-    columns = {"problem": np.repeat([p.problem_name for p in points], rows)} if named else {}
-    columns["policy"] = np.repeat([p.policy_name for p in points], rows)
-    columns["repetition"] = np.repeat(np.concatenate([np.arange(n) for n in runs]), plays.size)
-    counted["play"] = np.tile(plays, sum(runs))
-    seconds = np.concatenate([cell["cpu_seconds"] for cells in groups for cell in cells])
-    return columns, counted, np.repeat(seconds, plays.size)

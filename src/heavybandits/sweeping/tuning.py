@@ -11,12 +11,11 @@ from ..engine.contracts import Policy
 from ..engine.parts import is_part
 from ..policies.checks import check_match, check_policies
 from ..simulation.problem import Problem, check_problem
-from ..simulation.run import make_checkpoints
+from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput
 from ..support.statistics import Array
 from ..support.validation import whole
 from .backends import check_backend
-from .calls import Compute
 from .search import TUNING_SEEDS, check_grid, choose, search
 from .sweeps import Point, Size, Workplace, check_names, play_all, point_cells
 from .tuned import Key, Tuning
@@ -40,6 +39,7 @@ def tune(
     address: str | None = None,
     retries: int = 3,
     progress: bool | None = None,
+    device: str = "cpu",
 ) -> Tuning:
     """Search a constant of every policy on tuning seeds, and report it at the best one on others.
 
@@ -59,7 +59,7 @@ def tune(
     seed : of the reported runs; the tuning runs have seed + 1 000 000.
     constants : how many log-spaced constants in [1e-4, 1] to begin with, or which.
     within : the range in which the grid may grow.
-    folder, jobs, backend, address, retries, progress : as in `sweep`.
+    folder, jobs, backend, address, retries, progress, device : as in `sweep`.
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
@@ -73,10 +73,12 @@ def tune(
     start, seed = check_grid(constants, within), whole("seed", seed, least=0)
     horizon = whole("horizon", horizon)
     check_backend(backend, jobs, address)
+    check_device(device)
     places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
     makers = check_names("policies", policies, "policy")
-    compute = Workplace(folder, jobs, backend, address, retries, progress)
+    compute = Workplace(folder, jobs, backend, address, retries, progress, device)
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
+    check_played(places, makers, size, start[0], compute)
     plays = make_checkpoints(horizon, checkpoints).tolist()
     curves = search_points(places, makers, size, start, within, compute)
     best = {key: choose(curve).constant for key, curve in curves.items()}
@@ -97,7 +99,7 @@ def search_points(
     size: Size,
     start: Sequence[float],
     within: tuple[float, float],
-    compute: Compute,
+    compute: Workplace,
 ) -> dict[Key, dict[float, Array]]:
     """The final regrets of all tuning runs, by problem and policy."""
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
@@ -110,7 +112,23 @@ def search_points(
         results = iter(compute([cell for cells in groups for cell in cells]))
         return [np.concatenate([next(results)["regret"][:, -1] for _ in g]) for g in groups]
 
-    return search(evaluate, dict.fromkeys(places, tuned), start, within)
+    ahead = None if compute.device == "cpu" else evaluate
+    return search(evaluate, dict.fromkeys(places, tuned), start, within, ahead)
+
+
+def check_played(
+    places: Mapping[str, Problem],
+    makers: Mapping[str, Any],
+    size: Size,
+    constant: float,
+    compute: Workplace,
+) -> None:
+    """Refuse what the device cannot play, before anything runs."""
+    for place, problem in places.items() if compute.device != "cpu" else ():
+        for name, maker in makers.items():
+            given = None if is_part(maker) else constant
+            point = make_point(place, name, problem, maker, given)
+            compute.place(point_cells(point, size, [size.horizon]))
 
 
 def make_point(

@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass
+from typing import Any
 
 from ..support.errors import InvalidInput, PartError
 from ..support.files import refusal
@@ -31,6 +32,10 @@ class Report:
     status: str
     text: str = ""
 
+    @classmethod
+    def halted(cls, text: str) -> "Report":
+        return cls(HALTED, text)
+
 
 def compute(cell: Cell, folder: str) -> Report:
     """Compute a cell and store it. Nothing but the death of the process escapes from here."""
@@ -44,7 +49,11 @@ def compute(cell: Cell, folder: str) -> Report:
         return Report(RAISED, f"{error.details}\n{error.headline}")
     except (Exception, SystemExit):
         return Report(RAISED, traceback.format_exc())
-    seconds = time.thread_time() - started
+    return store(cell, folder, result, time.thread_time() - started)
+
+
+def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Report:
+    """Store the result of a cell."""
     try:
         write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
     except OSError as error:

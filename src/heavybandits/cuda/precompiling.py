@@ -1,0 +1,52 @@
+"""Kernels compiled side by side, by processes of their own that leave them on the disk.
+
+Compiling one takes seconds, and a comparison of policies needs many.
+"""
+
+import importlib.util
+import os
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+from ..support.progress import tell_compiling
+from .batches import Job
+from .compiling import NUMBA_ERRORS, is_stored, kernel_of
+from .door import require_device
+from .launch import varying
+from .layouts import make_layout
+
+FEW = 2  # kernels that are not worth a process each
+
+
+def compile_all(groups: Sequence[Sequence[Job]]) -> None:
+    """Leave on the disk the kernels that these groups of jobs need and that are not there yet.
+
+    Without joblib, or where a part cannot be sent to another process, nothing is done: whoever
+    needs a kernel compiles it.
+    """
+    missing: dict[Any, tuple[Any, list[bool]]] = {}
+    for jobs in groups:
+        parts, differs = jobs[0].parts, varying(jobs)
+        stored = is_stored(parts, differs, make_layout(*parts[:2]))
+        if stored is not None and not stored[1]:
+            missing[stored[0]] = parts, differs
+    if not missing:
+        return
+    tell_compiling()
+    if len(missing) <= FEW or importlib.util.find_spec("joblib") is None:
+        return
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(min(len(missing), os.cpu_count() or 1)) as pool:
+        for done in [pool.submit(compile_one, *given) for given in missing.values()]:
+            try:
+                done.result()
+            except (pickle.PicklingError, *NUMBA_ERRORS):
+                pass  # said when this process compiles it
+
+
+def compile_one(parts: tuple[Any, ...], differs: list[bool]) -> None:
+    """Compile one kernel, in a process of its own."""
+    require_device()
+    kernel_of(parts, differs, make_layout(*parts[:2]))
