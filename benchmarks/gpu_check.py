@@ -17,13 +17,18 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import heavybandits as hb
 from gpu_cases import cases
+from heavybandits.cuda.batches import Job
 from heavybandits.cuda.door import require_device
+from heavybandits.cuda.layouts import make_layout
+from heavybandits.paper.run import Metered, Run, Runner, load_experiment, settings_of
+from heavybandits.policies.checks import check_policies
 from heavybandits.simulation.problem import Problem, check_problem
 from heavybandits.support.errors import DeviceError
 
@@ -32,6 +37,7 @@ SHORT, LONG, RUNS = 60, 600, 64  # plays of the two comparisons, and runs of eac
 CLOSE = 1e-9  # relative error of a regret that agrees
 MOST = 5.0  # standard errors between two means that agree
 DIM, ARMS = 10, 20
+PARTS = ("comparisons", "speed", "figure1")
 
 
 def simulate(policy: Any, problem: Problem, horizon: int, runs: int, device: str) -> Any:
@@ -79,7 +85,7 @@ def problem_of(kind: Any, dim: int = DIM, arms: int = ARMS) -> Problem:
 def timed(policy: Any, problem: Problem, horizon: int, runs: int, device: str) -> dict[str, float]:
     """Seconds of a first short call, which compiles, and plays per second of the whole one."""
     before = time.perf_counter()
-    simulate(policy, problem, 64, 64, device)
+    simulate(policy, problem, 64, runs, device)
     first, before = time.perf_counter() - before, time.perf_counter()
     simulate(policy, problem, horizon, runs, device)
     rate = horizon * runs / (time.perf_counter() - before)
@@ -99,9 +105,21 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
             yield name, crtm(dim, plays), problem_of(kind, dim, arms), plays, 4_224
 
 
+def precompile(pairs: list[tuple[Any, Problem]]) -> None:
+    """Compile the kernels that play so many runs of these policies on these problems."""
+    from heavybandits.cuda.precompiling import compile_all
+
+    jobs = [Job(check_policies(p)["policy"], q, 64, (64,), 0, 0, 1) for p, q in pairs]
+    compile_all([([job], make_layout(job.policy, job.problem.arms)) for job in jobs])
+
+
 def speeds(quick: bool) -> list[dict[str, Any]]:
-    """CRTM and CRMM at the sizes of the paper, and CRTM as d and K grow, beside all CPU cores."""
+    """CRTM and CRMM at the sizes of the paper, and CRTM as d and K grow, beside all CPU cores.
+
+    The kernels of the latter are compiled side by side first.
+    """
     rows = []
+    precompile([(policy, problem) for _, policy, problem, *_ in workload(1)][3:])
     for what, policy, problem, horizon, runs in workload(10 if quick else 1):
         gpu = timed(policy, problem, horizon, runs, "cuda")
         cpu = timed(policy, problem, horizon, 4 * (os.cpu_count() or 1), "cpu")
@@ -112,6 +130,20 @@ def speeds(quick: bool) -> list[dict[str, Any]]:
         row["times the CPU"] = gpu["plays per second"] / cpu["plays per second"]
         rows.append(row)
         print(json.dumps(row), flush=True)
+    return rows
+
+
+def figure1() -> list[dict[str, Any]]:
+    """Figure 1 of the paper, tuned on its grid and on the grown one, twice: the first compiles."""
+    given = settings_of("figure1", "default", repetitions=50) | {"tuning_repetitions": 10}
+    rows = []
+    for what in ("with compiling", "kernels on disk"):
+        with TemporaryDirectory() as folder:
+            run, before = Run("figure1", "", given), time.perf_counter()
+            compute = Metered(Runner(folder, quiet=True, device="cuda"), run)
+            load_experiment("figure1").collect(given, compute)
+            rows.append({"Figure 1": what, "seconds": time.perf_counter() - before})
+        print(json.dumps(rows[-1]), flush=True)
     return rows
 
 
@@ -161,7 +193,7 @@ def write(report: dict[str, Any], folder: Path) -> None:
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     lines = ["# The GPU beside the CPU", "", "Made by `make gpu-check`.", ""]
     lines += [f"- {key}: {value}" for key, value in report["machine"].items()]
-    for title in ("comparisons", "speed"):
+    for title in PARTS:
         if report[title]:
             lines += ["", f"## {title.capitalize()}", "", *table(report[title])]
     (folder / "report.md").write_text("\n".join(lines) + "\n")
@@ -170,7 +202,7 @@ def write(report: dict[str, Any], folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the plays for speed")
-    parser.add_argument("--only", choices=["comparisons", "speed"])
+    parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--commit", help="of the sources, where they are no clone")
     parser.add_argument("--out", type=Path, default=HERE / "gpu")
     given = parser.parse_args()
@@ -179,11 +211,10 @@ def main() -> int:
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    report: dict[str, Any] = {"machine": machine(given.commit), "comparisons": [], "speed": []}
-    if given.only != "speed":
-        report["comparisons"] = comparisons()
-    if given.only != "comparisons":
-        report["speed"] = speeds(given.quick)
+    parts = (comparisons, lambda: speeds(given.quick), figure1)
+    report: dict[str, Any] = {"machine": machine(given.commit)}
+    for title, make in zip(PARTS, parts, strict=True):
+        report[title] = make() if given.only in (None, title) else []
     write(report, given.out)
     return 0 if all(row["agrees"] for row in report["comparisons"]) else 1
 

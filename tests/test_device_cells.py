@@ -4,6 +4,8 @@ Device and CPU are both played by a formula here, so that nothing is compiled. W
 computes is compared with the CPU by `make gpu-check`, on a machine that has one.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,10 +21,11 @@ from heavybandits.sweeping import devices, simulation
 
 DEVICES = ("cuda", "cpu")
 COUNTED = ("regret", "updates", "projections", "truncated", "fallbacks")
-SIZE = {"horizon": 60, "repetitions": 3, "checkpoints": 2}
+SIZE: dict[str, Any] = {"horizon": 60, "repetitions": 3, "checkpoints": 2}
+NOISES: dict[str, Any] = {"light": hb.noises.Gaussian(), "heavy": hb.noises.StudentT(2.0)}
 PROBLEMS = {
     name: hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), noise)
-    for name, noise in {"light": hb.noises.Gaussian(), "heavy": hb.noises.StudentT(2.0)}.items()
+    for name, noise in NOISES.items()
 }
 
 
@@ -33,7 +36,9 @@ def crtm(constant):
 def play_run(policy, problem, horizon, plays, seed, repetition):
     """Regrets that differ with all they depend on; with their constant as if 0.3 were the best."""
     known = [*numbers_of(policy), *numbers_of(problem[:3]), horizon, seed, repetition]
-    distance = sum(abs(np.log(max(number, 1e-9) / 0.3)) for number in known if isinstance(number, float))
+    distance = sum(
+        abs(np.log(max(number, 1e-9) / 0.3)) for number in known if isinstance(number, float)
+    )
     trace = make_trace(plays)
     trace.regret[:] = distance + np.sin(seed + repetition) + plays / horizon
     return trace._replace(updates=plays + repetition), float(repetition)
@@ -83,7 +88,11 @@ def test_cells_of_a_device_are_kept_and_are_not_those_of_the_cpu(launches, tmp_p
 
 
 def test_tuning_on_a_device_plays_all_that_its_grid_may_hold_at_once(launches):
-    given = {"tuning_repetitions": 2, "constants": [0.1, 1.0], "within": (1e-3, 10.0)}
+    given: dict[str, Any] = {
+        "tuning_repetitions": 2,
+        "constants": [0.1, 1.0],
+        "within": (1e-3, 10.0),
+    }
     there = hb.tune({"CRTM": crtm}, PROBLEMS, **SIZE, **given, device="cuda")
     assert launches == [2 * 5, 2]  # two problems at five constants; then both at the best
     here = hb.tune({"CRTM": crtm}, PROBLEMS, **SIZE, **given)

@@ -16,7 +16,7 @@ from all_policies import POLICIES
 from gpu_cases import cases
 from heavybandits.cuda.batches import Job, groups, pieces
 from heavybandits.cuda.keys import stream_keys
-from heavybandits.cuda.layouts import BLOCK, make_layout, room
+from heavybandits.cuda.layouts import CORE, make_layout
 from heavybandits.engine.streams import NOISE, stream_key
 from heavybandits.parts import Region
 from heavybandits.simulation.problem import check_problem
@@ -116,14 +116,22 @@ def test_the_keys_of_many_runs_are_those_of_each(seed):
 def test_what_a_team_holds_in_common_fits_into_its_block(name):
     policy, problem = CASES[name]
     layout = make_layout(policy, problem.arms)
-    assert layout.lanes == 1 or layout.teams * room(layout.leaves) <= BLOCK
+    assert 8 * layout.pool <= CORE + 8 * policy.dim
     assert layout.lanes * layout.own >= problem.arms.size
 
 
 def test_a_lane_plays_alone_where_a_decision_lasts_long():
-    policy = hb.crmm(dim=3, horizon=1000, moment=3.5, plays=30)
-    assert make_layout(policy, hb.arms.Fixed(5, 3)).lanes == 1
-    assert make_layout(CRTM, hb.arms.Fixed(5, 3)).lanes > 1
+    arms = hb.arms.Fixed(5, 3)
+    for plays, alone in ((30, False), (30_000, True)):
+        policy = hb.crmm(dim=3, horizon=100_000, moment=3.5, plays=plays)
+        assert (make_layout(policy, arms).lanes == 1) == alone
+    trimmed = CRTM._replace(filter=hb.filters.TrimmedMean(plays=30, trim=0.1))
+    assert make_layout(trimmed, arms).lanes == 1  # moves the rewards it has, every lane at once
+
+
+def test_few_runs_are_played_by_many_lanes_each():
+    arms = hb.arms.Fixed(20, 3)
+    assert make_layout(CRTM, arms, runs=90).lanes > make_layout(CRTM, arms, runs=90_000).lanes
 
 
 @pytest.fixture

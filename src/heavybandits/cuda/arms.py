@@ -1,6 +1,7 @@
 """Arms of a team: lane l owns the arms l, l + lanes, l + 2 lanes, ...
 
-A view has columns for a lane's own arms alone, and `chosen` in common. Sums run in the CPU's order.
+A view has columns for a lane's own arms alone, and `chosen` in common; `synced`, of which only the
+first number counts, is as long as the CPU's view is wide. Sums run in the CPU's order.
 """
 
 import math
@@ -13,14 +14,13 @@ from ..engine.blocked import combine, squares
 from ..engine.jitable import jitable
 from ..engine.streams import uniform
 from ..engine.views import best_score, entries, load_rows, measure_all, measure_anew, pick, take
+from .streams import further
 from .teams import Shared, first_lane, lane, maximum, members, sync, twin, writable
-
-COLUMNS = 1  # place in View.synced: the columns of the CPU's view
 
 
 @twin(entries)
 def _(lanes, view):
-    return lambda view: view.features.shape[0] * view.synced[COLUMNS]
+    return lambda view: view.features.shape[0] * view.synced.size
 
 
 @twin(draw_features, alone=True)
@@ -30,12 +30,12 @@ def _(lanes, view, key, start, low):
 
     def draw_own(view, key, start, low):
         dim, own = view.features.shape
-        columns = view.synced[COLUMNS]
+        columns = view.synced.size
+        first = further(key, start + lane(lanes))
         for k in range(own):
             square = 0.0
             for i in range(dim):
-                place = start + i * columns + k * lanes + lane(lanes)
-                value = low + (1.0 - low) * uniform(key, place)
+                value = low + (1.0 - low) * uniform(first, i * columns + k * lanes)
                 view.features[i, k] = value
                 square += value * value
             scale = 1.0 / math.sqrt(square)

@@ -13,11 +13,12 @@ from numba.core.errors import NumbaError
 from numba.cuda import types
 from numba.cuda.core.errors import NumbaError as CudaError
 from numba.cuda.cudadrv import nvvm
+from numba.cuda.cudadrv.driver import binding, driver
 from numba.cuda.typing.typeof import typeof
 
 from ..engine.loop import Episode, Trace, Unobserved, draw_noise, play
 from ..engine.views import View
-from . import arms, projections, regions
+from . import arms, medians, playing, projections, regions, streams
 from .cache import DeviceCache
 from .kernels import kernel_text
 from .layouts import FAR, Layout
@@ -25,7 +26,14 @@ from .storage import draw_together, load_common, load_view, store_common, store_
 from .teams import carve, hold
 
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
-TWINS = (arms, projections, regions)  # registered where they are imported
+TWINS = (
+    arms,
+    medians,
+    playing,
+    projections,
+    regions,
+    streams,
+)  # registered where they are imported
 _NAMES = {
     "Episode": Episode,
     "Trace": Trace,
@@ -75,9 +83,9 @@ def as_on_the_cpu() -> Iterator[None]:
 def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
     """The kernel of this text, uncompiled."""
     space = {**_NAMES, **classes, "hold": hold(lanes)}
-    for name in set(re.findall(r"carve_[0-9_]+", text)):
-        shape = tuple(int(size) for size in name.split("_")[1:])
-        space[name] = carve(shape, lanes)
+    for name in set(re.findall(r"(?:carve|alike)_[0-9_]+", text)):
+        kind, *sizes = name.split("_")
+        space[name] = carve(tuple(map(int, sizes)), lanes, kind == "alike")
     exec(compile(text, "<kernel>", "exec"), space)
     return space["kernel"]
 
@@ -128,7 +136,16 @@ def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> 
         dispatcher.disable_compile(False)
         dispatcher.compile(signature_of(parts, layout))
         dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
+    allow_room(dispatcher, 8 * layout.pool)
     return dispatcher
+
+
+def allow_room(dispatcher: Any, size: int) -> None:
+    """Let a block of this kernel have so many bytes of shared memory; 48 kB are free to take."""
+    for kernel in dispatcher.overloads.values():
+        found = kernel._codelibrary.get_cufunc()
+        most = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.cuKernelSetAttribute(most, size, found.handle, found.device.id)
 
 
 def is_stored(

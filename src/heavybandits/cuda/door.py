@@ -12,7 +12,7 @@ from ..estimators import ManyRidges, NewtonColumns
 from ..policies import Optimism, Uniform
 from ..support.errors import DeviceError, InvalidInput
 from .batches import Job
-from .layouts import ALONE
+from .layouts import ALONE, Layout
 
 _ARMS = (Fixed, Frozen, Fresh, Given)
 
@@ -40,6 +40,14 @@ def play_on_device(
     from .run import play_jobs
 
     return play_jobs(jobs, advance)
+
+
+def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> None:
+    """Compile one kernel in a process of its own, which so finds numba-cuda as this one did."""
+    require_device()
+    from .compiling import kernel_of
+
+    kernel_of(parts, differs, layout)
 
 
 def check_supported(policies: Mapping[str, Any], arms: Any) -> None:

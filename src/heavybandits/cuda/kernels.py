@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.parts import is_part
-from .layouts import COMMON, FAR, NOISES, OWN, Layout, numbers_of
+from .layouts import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
 
 def part_text(
@@ -59,7 +59,7 @@ _TEAM = """
     run = cuda.blockIdx.x * {teams} + team
     if run >= which.size:
         return
-    pool = cuda.shared.array({pool}, float64)
+    pool = cuda.shared.array(0, float64)
     at = team * {size}
     theta = carve_{dim}(pool, {theta})
     drawn = carve_{noises}(pool, at + {drawn})
@@ -68,6 +68,7 @@ _TEAM = """
     squares = cuda.local.array({own}, float64)
     widths = cuda.local.array({own}, float64)
     penalty = cuda.local.array({own}, float64)
+    view_synced = cuda.local.array({columns}, int64)
     {arrays}
     view = View(features, scores, squares, widths, penalty, view_chosen, view_synced)
     {parts}
@@ -79,12 +80,14 @@ _TEAM = """
     load_common(pool, at, common[run], {kept}, {lanes})
     load_view(view, views[run], {arms}, {lanes})
     {load}
+    view_synced[0] = view_kept[0]
     for t in range(start, stop, {noises}):
         draw_together(noise, noise_keys[run], t, drawn, {lanes})
         play(policy, state, arms, link, theta, view, arm_keys[run],
              drawn[:min({noises}, stop - t)], episode, trace, observer)
     store_common(pool, at, common[run], {kept}, {lanes})
     store_view(view, views[run], {lanes})
+    view_kept[0] = view_synced[0]
     {store}
 """
 
@@ -117,16 +120,16 @@ def kernel_text(
     far = [f"{leaf.name}_all" for leaf in layout.all(FAR)]
     tables = far if layout.lanes == 1 else ["common", "floats", "integers", "views", *far]
     loads, stores = moves(layout)
-    common = sum(leaf.array.size for leaf in layout.all(COMMON))
+    common = sum(leaf.array.size for leaf in layout.all(*POOLED))
     fields = {
         "lanes": layout.lanes,
         "teams": layout.teams,
         "size": layout.size,
-        "pool": layout.teams * layout.size + policy.dim,
+        "columns": layout.columns,
         "theta": layout.teams * layout.size,
         "kept": common,
         "drawn": common + common % 2,
-        "noises": NOISES,
+        "noises": layout.noises,
         "dim": policy.dim,
         "own": layout.own,
         "arms": arms.size,
@@ -147,8 +150,9 @@ def declare(layout: Layout) -> Iterator[str]:
         kind = "float64" if array.dtype == np.float64 else "int64"
         if layout.lanes == 1:
             yield f"{name} = {name}_all[{':, ' * array.ndim}run]"
-        elif place == COMMON:
-            yield f"{name} = carve_{'_'.join(map(str, array.shape))}(pool, at + {start})"
+        elif place in POOLED:
+            made = "alike" if place == ALIKE else "carve"
+            yield f"{name} = {made}_{'_'.join(map(str, array.shape))}(pool, at + {start})"
             start += array.size
         elif place == FAR:
             yield f"{name} = hold({name}_all[run])"

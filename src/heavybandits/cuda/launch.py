@@ -15,7 +15,7 @@ from ..engine.streams import ARMS, NOISE
 from .batches import Job
 from .compiling import kernel_of
 from .keys import stream_keys
-from .layouts import COMMON, FAR, OWN, Layout, make_layout, numbers_of, state_leaves
+from .layouts import FAR, OWN, POOLED, Layout, numbers_of, state_leaves
 from .storage import spreader
 
 THREADS = 128  # per block, where the number does not matter
@@ -61,28 +61,25 @@ def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
     floats = [leaf.name for leaf in own if leaf.array.dtype == np.float64]
     integers = [leaf.name for leaf in own if leaf.array.dtype == np.int64]
     return {
-        "common": table([leaf.name for leaf in layout.all(COMMON)], np.float64),
+        "common": table([leaf.name for leaf in layout.all(*POOLED)], np.float64),
         "floats": table(floats, np.float64),
         "integers": table(integers, np.int64),
         **far,
     }
 
 
-def room_of(policy: Any, arms: Any) -> int:
-    """Bytes of device memory that a run takes, its checkpoints left out."""
-    layout = make_layout(policy, arms)
-    view = 8 * layout.own * layout.lanes * (policy.dim + 2)
-    return view + sum(leaf.array.nbytes for leaf in layout.leaves)
+def room_of(job: Job, layout: Layout) -> int:
+    """Bytes of device memory that a run takes."""
+    view = 8 * layout.own * layout.lanes * (job.policy.dim + 2)
+    return view + sum(leaf.array.nbytes for leaf in layout.leaves) + 40 * len(job.checkpoints)
 
 
 class Launch:
     """The runs of jobs that differ in real numbers and seeds alone."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.jobs, self.horizon, plays = jobs, jobs[0].horizon, np.array(jobs[0].checkpoints)
-        policy, problem = jobs[0].policy, jobs[0].problem
-        self.layout = layout = make_layout(policy, problem.arms)
-        differs = varying(jobs)
+    def __init__(self, jobs: Sequence[Job], layout: Layout) -> None:
+        self.jobs, self.layout, self.horizon = jobs, layout, jobs[0].horizon
+        plays, problem, differs = np.array(jobs[0].checkpoints), jobs[0].problem, varying(jobs)
         self.kernel = kernel_of(jobs[0].parts, differs, layout)
         self.stream = cuda.stream()
         sizes = [job.size for job in jobs]
@@ -128,8 +125,8 @@ class Launch:
         layout, stop = self.layout, min(stop, self.horizon)
         if start >= stop:
             return 0
-        blocks = -(-self.size // layout.teams)
-        launch = configured(self.kernel, blocks, layout.teams * layout.lanes, self.stream)
+        blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes
+        launch = configured(self.kernel, blocks, threads, self.stream, 8 * layout.pool)
         launch(*self.head, start, stop, self.plays_there, *self.out.values(), *self.tables.values())
         return self.size * (stop - start)
 

@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.loop import make_episode
+from ..estimators import NewtonColumns
+from ..filters import MeanOfMedians, Median, MedianOfMeans
 from ..policies import Optimism
 
-COMMON, OWN, FAR = "common", "own", "far"  # shared by a team; a lane's own; in device memory
-BLOCK = 40 * 1024  # bytes that the teams of a block hold in common, at most
-CORE = 220 * 1024  # the same for all blocks of a multiprocessor
+# Shared by a team; shared, and written by all lanes alike; a lane's own; in device memory.
+COMMON, ALIKE, OWN, FAR = "common", "alike", "own", "far"
+POOLED = (COMMON, ALIKE)
+NOISES = 64  # of a team, drawn at once, at most
+CORE = 226 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
+THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
 WARPS = 10  # per multiprocessor, at least, if there is room
 REGISTERS = 40  # features that a lane keeps in registers, at most
-NOISES = 16  # of a team, drawn at once
-ALONE = 8  # plays per decision from which on a lane plays alone
+FEW, MANY = 1000, 4000  # runs that leave a device nearly idle, and that fill it
+ALONE = 8  # plays per decision that every lane keeps by itself, at most
+
+MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
 
 # Of all that states hold, what the twins of this folder divide among the lanes.
 _DIVIDED = {
@@ -25,6 +32,7 @@ _DIVIDED = {
     "OnlineToConfidenceEstimate": ("iterate",),
     "View": ("chosen",),
 }
+_PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
 _SELDOM = ("scratch", "recent", "inverse")  # what goes to device memory first where room is scarce
 
 
@@ -46,11 +54,14 @@ class Layout(NamedTuple):
     lanes: int  # per run
     teams: int  # per block
     size: int  # numbers that a team holds in common
+    pool: int  # the same of all teams of a block, and theta*
     own: int  # arms of a lane
+    columns: int  # of the CPU's view
+    noises: int  # drawn at once
     leaves: list[Leaf]
 
-    def all(self, place: str) -> list[Leaf]:
-        return [leaf for leaf in self.leaves if leaf.place == place]
+    def all(self, *places: str) -> list[Leaf]:
+        return [leaf for leaf in self.leaves if leaf.place in places]
 
 
 def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
@@ -58,9 +69,9 @@ def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
     if isinstance(state, np.ndarray):
         yield Leaf(name, state, place)
         return
-    divided = _DIVIDED.get(type(state).__name__, ())
+    kind = type(state).__name__
     for field, value in zip(state._fields, state, strict=True):
-        where = (FAR if field == "design" else COMMON) if field in divided else OWN
+        where = FAR if field == "design" else COMMON if field in _DIVIDED.get(kind, ()) else OWN
         yield from leaves_of(value, f"{name}_{field}", where)
 
 
@@ -69,38 +80,66 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
     return leaves_of(policy.init(), "state")
 
 
-def room(leaves: Sequence[Leaf]) -> int:
-    """Bytes that a team needs in common."""
-    return 8 * (NOISES + 16 + sum(leaf.array.size for leaf in leaves if leaf.place == COMMON))
+def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
+    """Numbers that a team holds in common; its size is such that the teams of a warp meet different
+    banks of the memory."""
+    size = noises + 1 + sum(leaf.array.size for leaf in leaves if leaf.place in POOLED)
+    return size + (8 - size) % 16
+
+
+def resident(teams: int, lanes: int, size: int) -> int:
+    """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`."""
+    blocks = min(CORE // (8 * teams * size), THREADS // (teams * lanes))
+    return teams * blocks
+
+
+def largest_block(lanes: int, size: int, threads: int) -> int:
+    """The teams of a block, so that as many as possible are at work: of equals the largest."""
+    sizes = [1 << power for power in range(10) if 32 <= lanes << power <= threads]
+    return max(sizes, key=lambda teams: (resident(teams, lanes, size), teams))
 
 
 def _far(leaf: Leaf) -> Leaf:
     return leaf._replace(place=FAR)
 
 
-def make_layout(policy: Any, arms: Any) -> Layout:
-    """The layout for runs of a policy on an arm set."""
+def make_layout(policy: Any, arms: Any, runs: int = MANY) -> Layout:
+    """The layout for runs of a policy on an arm set, so many of them at once.
+
+    Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
+    many end the sooner the fewer lanes have nothing to do.
+    """
     view = arms.view()
     leaves = [*state_leaves(policy), *leaves_of(make_episode(policy.plays), "episode")]
-    if policy.plays > ALONE or not isinstance(policy, Optimism):
+    if policy.plays > ALONE:
+        leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
+    if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
         leaves += leaves_of(view, "view")
-        return Layout(1, 128, 0, view.penalty.size, list(map(_far, leaves)))
+        threads = 128 if runs >= MANY else 32
+        columns = view.penalty.size
+        return Layout(1, threads, 0, 0, columns, columns, 16, list(map(_far, leaves)))
     leaves.append(Leaf("view_chosen", view.chosen, COMMON))
+    noises = NOISES if policy.plays > ALONE else 16
     for field in _SELDOM:
-        if CORE // room(leaves) < WARPS:
+        if resident(1, 32, room(leaves, noises)) < WARPS:
             leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
-    lanes = 8
+    lanes, size = 8 if runs >= MANY else 16 if runs >= FEW else 32, room(leaves, noises)
     while lanes < 32 and not (
         -(-arms.size // lanes) * arms.dim <= REGISTERS
-        and CORE // room(leaves) * lanes >= 32 * WARPS
+        and resident(1, lanes, size) * lanes >= 32 * WARPS
     ):
         lanes *= 2
-    teams = max(64 // lanes, 1)
-    while teams > 1 and teams * room(leaves) > BLOCK:
-        teams //= 2
-    size, own = room(leaves) // 8, -(-arms.size // lanes)
-    leaves.append(Leaf("view_synced", np.array([-1, view.penalty.size]), OWN))
-    return Layout(lanes, teams, size + (2 - size) % 16, own, leaves)
+    teams = largest_block(lanes, size, THREADS if runs >= MANY else THREADS // 2)
+    own, columns = -(-arms.size // lanes), view.penalty.size
+    leaves.append(Leaf("view_kept", np.array([-1]), OWN))
+    return Layout(lanes, teams, size, teams * size + arms.dim, own, columns, noises, leaves)
+
+
+def is_for_teams(policy: Any) -> bool:
+    """Whether a team has a form for a policy, if there is room; if not, a lane plays it alone."""
+    if not isinstance(policy, Optimism) or isinstance(policy.estimator, NewtonColumns):
+        return False
+    return policy.plays <= ALONE or isinstance(policy.filter, MEDIANS)
 
 
 def numbers_of(part: Any) -> list[Any]:

@@ -11,26 +11,26 @@ from typing import Any
 
 from ..support.progress import tell_compiling
 from .batches import Job
-from .compiling import NUMBA_ERRORS, is_stored, kernel_of
-from .door import require_device
+from .compiling import NUMBA_ERRORS, is_stored
+from .door import compile_one
 from .launch import varying
-from .layouts import make_layout
+from .layouts import Layout
 
 FEW = 2  # kernels that are not worth a process each
 
 
-def compile_all(groups: Sequence[Sequence[Job]]) -> None:
+def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
     """Leave on the disk the kernels that these groups of jobs need and that are not there yet.
 
     Without joblib, or where a part cannot be sent to another process, nothing is done: whoever
     needs a kernel compiles it.
     """
-    missing: dict[Any, tuple[Any, list[bool]]] = {}
-    for jobs in groups:
-        parts, differs = jobs[0].parts, varying(jobs)
-        stored = is_stored(parts, differs, make_layout(*parts[:2]))
+    missing: dict[Any, tuple[Any, list[bool], Layout]] = {}
+    for jobs, layout in groups:
+        kernel = jobs[0].parts, varying(jobs), layout
+        stored = is_stored(*kernel)
         if stored is not None and not stored[1]:
-            missing[stored[0]] = parts, differs
+            missing[stored[0]] = kernel
     if not missing:
         return
     tell_compiling()
@@ -44,9 +44,3 @@ def compile_all(groups: Sequence[Sequence[Job]]) -> None:
                 done.result()
             except (pickle.PicklingError, *NUMBA_ERRORS):
                 pass  # said when this process compiles it
-
-
-def compile_one(parts: tuple[Any, ...], differs: list[bool]) -> None:
-    """Compile one kernel, in a process of its own."""
-    require_device()
-    kernel_of(parts, differs, make_layout(*parts[:2]))

@@ -12,7 +12,7 @@ from .batches import Job, Piece, groups, pieces
 from .compiling import NUMBA_ERRORS, kernel_of
 from .door import no_form
 from .launch import Launch, room_of, varying
-from .layouts import make_layout
+from .layouts import Layout, make_layout
 from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
@@ -24,6 +24,7 @@ class Batch(NamedTuple):
     """Runs that are in device memory together and that one kernel plays."""
 
     jobs: Piece
+    layout: Layout
     room: int  # bytes per run
 
     @property
@@ -31,29 +32,27 @@ class Batch(NamedTuple):
         return self.room * sum(job.size for _, job in self.jobs)
 
 
-def prepare(jobs: Sequence[Job]) -> int:
-    """Compile the kernel before anything runs, or say which part stands in the way.
-
-    Returns the bytes that a run takes.
-    """
-    policy, problem = jobs[0].policy, jobs[0].problem
+def prepare(jobs: Sequence[Job], layout: Layout) -> None:
+    """Compile the kernel before anything runs, or say which part stands in the way."""
     try:
-        kernel_of(jobs[0].parts, varying(jobs), make_layout(policy, problem.arms))
+        kernel_of(jobs[0].parts, varying(jobs), layout)
     except NUMBA_ERRORS as error:
-        raise no_form(error, policy, problem) from error
-    return room_of(policy, problem.arms) + 40 * len(jobs[0].checkpoints)
+        raise no_form(error, jobs[0].policy, jobs[0].problem) from error
 
 
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
     """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
+    runs = sum(job.size for job in jobs)
+    together = [([jobs[place] for place in places], places) for places in groups(jobs)]
+    layouts = [make_layout(alike[0].policy, alike[0].problem.arms, runs) for alike, _ in together]
+    compile_all([(alike, layout) for (alike, _), layout in zip(together, layouts, strict=True)])
     waiting: deque[Batch] = deque()
-    together = groups(jobs)
-    compile_all([[jobs[place] for place in places] for places in together])
-    for places in together:
-        mine = [(place, jobs[place]) for place in places]
-        room = prepare([job for _, job in mine])
-        waiting.extend(Batch(piece, room) for piece in pieces(mine, room, free))
+    for (alike, places), layout in zip(together, layouts, strict=True):
+        prepare(alike, layout)
+        room = room_of(alike[0], layout)
+        parts = pieces(list(zip(places, alike, strict=True)), room, free)
+        waiting.extend(Batch(part, layout, room) for part in parts)
     found: list[list[dict[str, Any]]] = [[] for _ in jobs]
     while waiting:
         play_some(next_batches(waiting, free), found, advance)
@@ -72,7 +71,7 @@ def play_some(
     batches: Sequence[Batch], found: list[list[dict[str, Any]]], advance: Callable[[float], None]
 ) -> None:
     """Play batches side by side, and add what they leave to what was found."""
-    launches = [Launch([job for _, job in batch.jobs]) for batch in batches]
+    launches = [Launch([job for _, job in batch.jobs], batch.layout) for batch in batches]
     seconds = play_together(launches, advance) / sum(launch.size for launch in launches)
     for batch, launch in zip(batches, launches, strict=True):
         for (place, _), outcome in zip(batch.jobs, launch.outcomes(seconds), strict=True):

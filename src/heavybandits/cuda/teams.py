@@ -27,12 +27,15 @@ F = Callable[..., Any]
 
 
 class Shared(types.Array):
-    """An array that the lanes of a team hold in common."""
+    """An array that the lanes of a team hold in common.
 
-    def __init__(self, dtype: Any, ndim: int, lanes: int) -> None:
-        self.lanes = lanes
-        name = f"shared({dtype}, {ndim}d, {lanes} lanes)"
-        super().__init__(dtype, ndim, "C", readonly=True, name=name)
+    alike: whether it may be written to, because all lanes write the same.
+    """
+
+    def __init__(self, dtype: Any, ndim: int, lanes: int, alike: bool = False) -> None:
+        self.lanes, self.alike = lanes, alike
+        name = f"shared({dtype}, {ndim}d, {lanes} lanes{', alike' if alike else ''})"
+        super().__init__(dtype, ndim, "C", readonly=not alike, name=name)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -40,12 +43,13 @@ class Shared(types.Array):
 
     @property
     def mangling_args(self) -> tuple[str, list[Any]]:
-        return "Shared", [self.dtype, self.ndim, self.lanes]
+        return "Shared", [self.dtype, self.ndim, self.lanes, int(self.alike)]
 
     def copy(
         self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None
     ) -> "Shared":
-        return Shared(dtype or self.dtype, self.ndim if ndim is None else ndim, self.lanes)
+        axes = self.ndim if ndim is None else ndim
+        return Shared(dtype or self.dtype, axes, self.lanes, self.alike)
 
 
 register_model(Shared)(ArrayModel)
@@ -82,13 +86,13 @@ def twin(function: F, alone: bool = False) -> Callable[[Callable[..., Any]], Non
 
 
 @functools.cache
-def carve(shape: tuple[int, ...], lanes: int) -> Any:
+def carve(shape: tuple[int, ...], lanes: int, alike: bool = False) -> Any:
     """For kernels: the array of this shape that begins at an index of a pool, as a team's own."""
     strides = [8 * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
     @intrinsic
     def carved(context: Any, pool: Any, start: Any) -> Any:
-        kind = Shared(pool.dtype, len(shape), lanes)
+        kind = Shared(pool.dtype, len(shape), lanes, alike)
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             def constants(numbers: Any) -> list[Any]:
@@ -160,6 +164,16 @@ def maximum(value: float, lanes: int) -> float:
     offset = lanes // 2
     while offset > 0:
         value = max(value, cuda.shfl_xor_sync(members(lanes), value, offset))
+        offset //= 2
+    return value
+
+
+@jitable
+def total(value: Any, lanes: int) -> Any:
+    """The sum over all lanes, of whole numbers: its order does not matter."""
+    offset = lanes // 2
+    while offset > 0:
+        value += cuda.shfl_xor_sync(members(lanes), value, offset)
         offset //= 2
     return value
 

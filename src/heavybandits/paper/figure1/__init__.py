@@ -34,10 +34,10 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     pairs = list(product(given["readings"], given["noises"]))
     tuning: list[Row] = []
     best: dict[tuple[str, ...], float] = {}
-    for within, wanted in ((PAPER, False), (settings.WIDER, True)):
+    for within, wanted in ((settings.WIDER, True), (PAPER, False)):  # the wider grid holds both
         members = {pair: given["algorithms"] for pair in pairs if is_grown(pair[0]) == wanted}
         rows, found = tune_rows(make, members, start, within, compute)
-        tuning, best = tuning + rows, best | found
+        tuning, best = rows + tuning, found | best
     chosen: list[Any] = [(*point, constant) for point, constant in best.items()]
     chosen += [(*pair, RANDOM, math.nan) for pair in pairs]
     report = collect_rows([make_group(given, "report", *point) for point in chosen], compute)
