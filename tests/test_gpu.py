@@ -38,6 +38,7 @@ def simulate(policy, arms=None, device="cuda"):
         ("tofu", "keeps its history"),
         ("menu", "one estimate per play"),
         ("crcm", "one estimate per play"),
+        ("auto", "ScaleFreeHuber writes to its region itself"),
         ("supbtc", "Elimination has no cooperative form"),
         ("btc", "BaseUCB has no cooperative form"),
     ],

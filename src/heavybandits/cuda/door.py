@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arms import Fixed, Fresh, Frozen, Given
 from ..engine.parts import classes_of, is_part
-from ..estimators import ManyRidges, NewtonColumns
+from ..estimators import Forgetting, ManyRidges, NewtonColumns, ScaleFreeHuber
 from ..policies import Optimism, Uniform
 from ..support.errors import DeviceError, InvalidInput
 from .batches import Job
@@ -76,6 +76,8 @@ def _refusal(policy: Any) -> str | None:
         return (
             f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
         )
+    if classes_of(policy) & {Forgetting, ScaleFreeHuber}:
+        return f"{type(estimator).__name__} writes to its region itself: it has no cooperative form"
     kinds = {str(array.dtype) for array in flatten(policy.init())}
     if not kinds <= {"float64", "int64"}:
         return f"its state has arrays of {', '.join(sorted(kinds))}, and may have float64 and int64"

@@ -126,7 +126,7 @@ def make_layout(policy: Any, arms: Any, runs: int = MANY) -> Layout:
     lanes, size = 8 if runs >= MANY else 16 if runs >= FEW else 32, room(leaves, noises)
     while lanes < 32 and not (
         -(-arms.size // lanes) * arms.dim <= REGISTERS
-        and resident(1, lanes, size) * lanes >= 32 * WARPS
+        and (policy.plays > ALONE or resident(1, lanes, size) * lanes >= 32 * WARPS)
     ):
         lanes *= 2
     teams = largest_block(lanes, size, THREADS if runs >= MANY else THREADS // 2)
