@@ -15,6 +15,7 @@ from typing import Any
 
 import heavybandits as hb
 import ledger_victim as victim
+from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 
 PER_LEDGER = 20  # kills, forks or errors before a ledger is judged and the next one begun
@@ -56,7 +57,7 @@ def _settled(agent: hb.Agent) -> bytes:
     """The state without the counts of refused calls, which are kept with snapshots only."""
     state = agent.clone().state
     state.book.counts |= dict.fromkeys(("late", "duplicate", "unknown"), 0)
-    return pack(state)
+    return pack(anonymous(state))
 
 
 # ---- kills

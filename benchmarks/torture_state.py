@@ -9,6 +9,7 @@ from typing import Any
 import heavybandits as hb
 import ledger_victim as victim
 import state_fuzz
+from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 
 ARMS = victim.arms_of(0, 1)
@@ -78,7 +79,7 @@ class Pair:
         return self.agent.state.book.issued, tuple(self.agent.pending)
 
     def same(self) -> bool:
-        return pack(self.agent.state) == pack(self.twin.state)
+        return pack(anonymous(self.agent.state)) == pack(anonymous(self.twin.state))
 
 
 def interleave_signals(attempts: int, seed: int) -> Counter[str]:

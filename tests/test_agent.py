@@ -149,7 +149,7 @@ def test_unknown_tickets_are_refused_and_counted(digest):
     assert agent.counters["unknown"] == 3
     nonsense: Any
     for nonsense in ("0", None, 0.0, True, (0,)):
-        with pytest.raises(hb.InvalidInput, match="ticket must be a Ticket or its id"):
+        with pytest.raises(hb.InvalidInput, match="ticket must be a Ticket, its key or its id"):
             agent.update(nonsense, 1.0)
     assert picture(agent, digest) == before
 

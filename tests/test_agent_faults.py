@@ -17,6 +17,7 @@ import heavybandits as hb
 from heavybandits.agents import book as book_module
 from heavybandits.agents import state_file
 from heavybandits.agents.kernels import MOST_BYTES, Offers
+from heavybandits.agents.state import anonymous
 from heavybandits.support.container import read_container, write_container
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -26,7 +27,7 @@ CRMM = hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)
 
 
 def packed(agent: hb.Agent) -> bytes:
-    return state_file.pack(agent.state)
+    return state_file.pack(anonymous(agent.state))
 
 
 # ---- D3: sizes are known before anything is made

@@ -19,7 +19,8 @@ import pytest
 import heavybandits as hb
 import ledger_victim as victim
 from heavybandits.agents.database import End, Head
-from heavybandits.agents.log import COLUMNS, chain
+from heavybandits.agents.log import COLUMNS, SEALED, chain
+from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 from test_agent_faults import CALLS, Interrupted, interrupted_after
 
@@ -43,7 +44,7 @@ def play(agent: hb.Agent, rounds: int) -> hb.Agent:
 
 
 def packed(agent: hb.Agent) -> bytes:
-    return pack(agent.state)
+    return pack(anonymous(agent.state))
 
 
 def crash(agent: hb.Agent) -> None:
@@ -289,7 +290,7 @@ def forge(path: Path, change: Callable[[dict[str, Any]], None], row: int = 7) ->
     database = sqlite3.connect(path)
     about = dict(database.execute("SELECT name, value FROM about"))
     names = [*COLUMNS.split(", "), "link"]
-    link = chain(b"", about["name"], about["policy"])
+    link = chain(b"", *(about[name] for name in SEALED))
     found = database.execute(f"SELECT {', '.join(names)} FROM events ORDER BY event").fetchall()
     database.execute("DELETE FROM events")
     database.execute("DELETE FROM states WHERE event > 0")

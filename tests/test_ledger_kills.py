@@ -14,6 +14,7 @@ import pytest
 
 import heavybandits as hb
 import ledger_victim as victim
+from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 from heavybandits.support.errors import LedgerError
 
@@ -76,7 +77,7 @@ def settled(agent: hb.Agent) -> bytes:
     """Refused calls are counted with each snapshot only: not part of the comparison."""
     state = agent.clone().state
     state.book.counts["duplicate"] = 0
-    return pack(state)
+    return pack(anonymous(state))
 
 
 @pytest.mark.parametrize("plays", [1, victim.PLAYS])

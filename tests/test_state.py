@@ -17,6 +17,7 @@ import pytest
 import heavybandits as hb
 import state_fuzz
 from heavybandits.agents import state_file
+from heavybandits.agents.state import anonymous
 from heavybandits.engine.regions import GROWTH, LOGDET
 from heavybandits.support.container import Format, read_container, write_container
 
@@ -52,7 +53,7 @@ def rewrite(agent, change):
 
 
 def pack(agent):
-    return state_file.pack(agent.state)
+    return state_file.pack(anonymous(agent.state))
 
 
 def unpack(data, parts=()):

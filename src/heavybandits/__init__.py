@@ -17,8 +17,8 @@ from . import (
     theory,
 )
 from .agents.agent import Agent, load
-from .agents.book import Ticket
 from .agents.checks import check_policy, list_checks
+from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE
 from .features import Encoder
@@ -29,6 +29,7 @@ from .simulation.run import simulate
 from .support.errors import (
     DeviceError,
     EncodingError,
+    ForeignTicket,
     InvalidInput,
     LedgerError,
     PartError,
@@ -39,6 +40,9 @@ from .support.errors import (
 from .support.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .agents.explaining import Explanation
+    from .agents.rebuilding import rebuild
+    from .agents.reports import Monitor
     from .diagnosis.diagnose import Diagnosis, diagnose
     from .evaluating.evaluate import evaluate
     from .evaluating.results import Evaluation
@@ -57,8 +61,11 @@ __all__ = [
     "Encoder",
     "EncodingError",
     "Evaluation",
+    "Explanation",
+    "ForeignTicket",
     "InvalidInput",
     "LedgerError",
+    "Monitor",
     "PartError",
     "PolicyError",
     "Problem",
@@ -83,6 +90,7 @@ __all__ = [
     "parts",
     "policies",
     "radii",
+    "rebuild",
     "replay",
     "simulate",
     "sweep",
@@ -95,10 +103,13 @@ __all__ += algorithms.__all__
 _LATER = {
     "Diagnosis": "diagnosis.diagnose",
     "Evaluation": "evaluating.results",
+    "Explanation": "agents.explaining",
+    "Monitor": "agents.reports",
     "ReplayResult": "replaying.results",
     "Tuning": "sweeping.tuned",
     "diagnose": "diagnosis.diagnose",
     "evaluate": "evaluating.evaluate",
+    "rebuild": "agents.rebuilding",
     "replay": "replaying.replay",
     "sweep": "sweeping.sweeps",
     "tune": "sweeping.tuning",

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from .agents.agent import Agent
-from .agents.book import Ticket
 from .agents.state_file import pack, unpack
+from .agents.tickets import Ticket
 from .engine.arrays import Floats
 from .engine.contracts import Policy
 from .replaying.protocols import Offer, fit_oracle

@@ -1,39 +1,31 @@
 """The agent: a policy behind a product. `select`, and later, in any order, `update`."""
 
-import math
-import threading
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
+from ..engine.bounds import bounded_array
 from ..policies.checks import check_policies
-from ..support.errors import InvalidInput, LedgerError
+from ..support.errors import ForeignTicket, InvalidInput
 from ..support.files import replace_atomically
-from ..support.validation import finite_number, whole
-from .book import (
-    Book,
-    Decision,
-    Event,
-    Given,
-    Kind,
-    Ticket,
-    check_given,
-    check_rewards,
-    make_limits,
-    ticket_number,
-)
-from .database import hold_at_fork
-from .kernels import Allowed, Kernels, repeat
+from ..support.validation import finite_array, finite_number, flag, whole
+from .book import REWARD, Book, Event, Kind, Lesson, Revision, make_limits
+from .deciding import Deciding
+from .encoders import check_encoder, to_json
 from .ledger import Ledger
-from .readings import Readings
-from .state import AgentState, StateDiff, Step, carry_out, own_generator, plan
+from .revising import check_revisable
+from .state import AgentState, own_generator
 from .state_file import pack, read_state, unpack
+from .tickets import Given, Ticket, check_given, check_rewards, new_owner, ticket_number
+
+MOST_ROWS = 1 << 16  # of one lesson in a ledger
 
 
-class Agent(Readings):
+class Agent(Deciding):
     """A policy with its state: it decides, takes rewards late and in any order, and can be saved.
 
     Parameters
@@ -51,6 +43,12 @@ class Agent(Readings):
         made. None assumes nothing: it is as if the ticket were cancelled, so that a decision of
         several plays asks for that play anew. A reward that comes later is counted and dropped.
     clock : seconds since any fixed moment; it must go on through restarts.
+    encoder : an `Encoder`, or any other `features.Features`, that makes features of what is offered
+        by name, `select(context=..., offers=...)`. It is kept in the agent's file and ledger; one
+        that cannot be written down, such as a wrapped transformer, is yours to keep and to give
+        again.
+    keep_raw : whether a ledger keeps, beside the features, what was offered by name, as JSON: only
+        then can `rebuild` read it with another encoder.
 
     An agent may be called from several threads. A reward that is refused changes nothing, and
     whatever signal interrupts a call, its rewards are taken whole or not at all.
@@ -74,77 +72,41 @@ class Agent(Readings):
         expire_after: float | None = None,
         missing: float | None = None,
         clock: Callable[[], float] = time.time,
+        encoder: Any = None,
+        keep_raw: bool = True,
     ) -> None:
-        checked = check_policies(policy)["policy"]
+        checked: Any = check_policies(policy)["policy"]
         limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
-        every = whole("snapshot_every", snapshot_every)
-        self._begin(AgentState(checked, checked.init(), Book(), generator, limits), clock)
+        every, encoder = (
+            whole("snapshot_every", snapshot_every),
+            check_encoder(encoder, checked),
+        )
+        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), encoder)
+        self._keep_raw = flag("keep_raw", keep_raw)
+        self._begin(AgentState(*start), clock)
         if ledger is not None:
             self._ledger = Ledger(ledger, every)
-            self._state = self._ledger.resume(self._state, self._kernels.learn)
+            self._state = self._ledger.resume(self._state, self._kernels)
 
     @classmethod
-    def from_state(cls, state: AgentState, clock: Callable[[], float] = time.time) -> "Agent":
-        """An agent in memory that goes on from a state, which must be nobody else's."""
+    def from_state(
+        cls,
+        state: AgentState,
+        clock: Callable[[], float] = time.time,
+        ledger: Ledger | None = None,
+    ) -> "Agent":
+        """An agent that goes on from a state, which must be nobody else's, in memory or with a
+        ledger that ends there."""
         agent = cls.__new__(cls)
         agent._begin(state, clock)
+        agent._ledger = ledger
         return agent
-
-    def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
-        self._lock = threading.RLock()
-        hold_at_fork(self._lock)
-
-    _state: AgentState
-    _unfinished: Callable[[], None] | None = None
-
-    # ---- deciding
-
-    def select(self, arms: Any, mask: Any = None) -> Ticket:
-        """Choose an arm. While a decision asks for more plays of its arm, that arm comes back.
-
-        Parameters
-        ----------
-        arms : (K, d) features, a row an arm; or an arm set such as `UnitBall(d)`.
-        mask : K booleans, False for an arm that is not on offer now.
-        """
-        with self._lock:
-            offered, allowed = self._kernels.offers.check(arms, mask)
-            now = self._give_up(room=1)
-            state = self._state
-            number, decision = state.book.issued, repeat(state.book, offered, allowed)
-            left = state.policy.plays if decision is None else decision.left
-            if decision is None:
-                decision = self._decide(offered, allowed, now)
-            else:
-                self._commit(
-                    [Event(Kind.SELECT, number, now, None, decision, self._again(decision))]
-                )
-            x, chance = decision.features.copy(), decision.propensity
-            return Ticket(number, decision.arm, x, decision.estimate, decision.width, left, chance)
-
-    def _again(self, decision: Decision) -> str | None:
-        """What a further play of a decision that was drawn leaves in the ledger: its propensity."""
-        if decision.propensity == 1.0 or self._ledger is None:
-            return None
-        return StateDiff(self._state).changes(decision.propensity)
-
-    def _decide(self, arms: Any, allowed: Allowed, now: float) -> Decision:
-        """A new decision. If it cannot be written down, it was never made."""
-        state, kernels, changes = self._state, self._kernels, None
-        kernels.check_room(state, arms)
-        before = StateDiff(state) if kernels.leaves_traces(state) else None
-        self._unfinished = undo = None if before is None else before.undo
-        decision = kernels.choose(state, arms, allowed)
-        if before is not None and self._ledger is not None:
-            changes = before.changes(decision.propensity)
-        event = Event(Kind.SELECT, state.book.issued, now, None, decision, changes)
-        self._commit([event], undo)
-        return decision
 
     # ---- learning
 
-    def update(self, ticket: Ticket | int, reward: float, spread: float | None = None) -> None:
+    def update(
+        self, ticket: Ticket | int | str, reward: float, spread: float | None = None
+    ) -> None:
         """The reward of a play: any finite number, once.
 
         With a ledger the reward is on the disk when this returns, and the same reward again is
@@ -158,7 +120,8 @@ class Agent(Readings):
         """
         with self._lock:
             given = check_given(self._kernels.takes_spread, reward, spread)
-            self._take([(ticket_number(ticket), given)])
+            number = ticket if type(ticket) is int else self._number(ticket)
+            self._take([(number, given)])
 
     def update_many(self, rewards: Iterable[tuple[Any, ...]]) -> None:
         """Several rewards at once, in this order: pairs (ticket, reward), or triples with a spread.
@@ -166,7 +129,15 @@ class Agent(Readings):
         If one of them is refused, none is taken.
         """
         with self._lock:
-            self._take(check_rewards(rewards, self._kernels.takes_spread))
+            owners = self._state.owners
+            self._take(check_rewards(rewards, owners, self._kernels.takes_spread))
+
+    def _number(self, ticket: Ticket | int | str) -> int:
+        try:
+            return ticket_number(ticket, self._state.owners)
+        except ForeignTicket:
+            self._state.book.counts["unknown"] += 1
+            raise
 
     def _take(self, told: list[tuple[int, Given]]) -> None:
         now, pending = self._give_up(), self._state.book.pending
@@ -177,16 +148,86 @@ class Agent(Readings):
             else:
                 self._repeated(number, given, fresh.get(number))
         if fresh:
-            kind = Kind.REWARD
-            self._commit([Event(kind, n, now, y, spread=nu) for n, (y, nu) in fresh.items()])
+            self._commit([Event(REWARD, n, now, y, None, None, nu) for n, (y, nu) in fresh.items()])
 
-    def cancel(self, ticket: Ticket | int) -> None:
+    def cancel(self, ticket: Ticket | int | str) -> None:
         """The reward of this play will never come. A decision of several plays asks for it anew."""
         with self._lock:
-            number, now, book = ticket_number(ticket), self._give_up(), self._state.book
+            number, now, book = self._number(ticket), self._give_up(), self._state.book
             if number not in book.pending:
                 book.refuse(number)
             self._commit([Event(Kind.CANCEL, number, now)])
+
+    def revise(self, ticket: Ticket | int | str, reward: float) -> None:
+        """Put another reward in the place of one that was learned: a refund, a late correction.
+
+        For ridge regression without a filter that is exact: the estimate becomes what it would be
+        if `reward` had come in the first place. `auto` and the Newton step with local curvature
+        take one step more from where they are now, which comes near (the page on refunds says how
+        near); what a filter makes of either reward is what it would make of it today. Others
+        refuse, and `rebuild` with `corrections` is exact for all. A ticket that expired with an
+        assumed reward can be revised too. It needs a ledger, which knows what was learned; there
+        the revision is an event of its own, and the same one again is counted as a duplicate and
+        otherwise ignored.
+        """
+        with self._lock:
+            number, told = self._number(ticket), finite_number("reward", reward) + 0.0
+            if self._ledger is None:
+                raise InvalidInput("revise needs an agent with a ledger, this one has none")
+            now, state = self._give_up(), self._state
+            check_revisable(state.policy, state.learned)
+            state.book.check_issued(number)
+            if number in state.book.pending:
+                raise InvalidInput(f"ticket {number} still waits for its reward: update it")
+            x, before = self._ledger.learned_from(number)
+            if before == told:
+                state.book.counts["duplicate"] += 1
+                return
+            self._commit([Event(Kind.REVISE, number, now, told, lesson=Revision(x, before))])
+
+    def learn(self, rows: Any, rewards: Any) -> None:
+        """Learn from the past before there are decisions of its own: a warm start.
+
+        In one compiled call, and to the same bits as so many decisions with these features and
+        rewards, taken one by one. All of it is learned, or none.
+
+        Parameters
+        ----------
+        rows : (n, d) features of what was played; or, for an agent with an encoder, whatever its
+            `encode_rows` takes: rows by name, each of a context and its offer.
+        rewards : n of them, or (n, plays) for a policy that plays an arm several times.
+        """
+        with self._lock:
+            lesson, raw = self._read_lesson(rows, rewards)
+            now, state, size = self._give_up(), self._state, len(lesson.rows)
+            self._kernels.check_room(state, None, size)
+            pieces = range(0, size, MOST_ROWS)
+            self._commit(
+                [
+                    Event(
+                        Kind.LEARN,
+                        state.book.issued,
+                        now,
+                        lesson=Lesson(
+                            lesson.rows[i : i + MOST_ROWS], lesson.rewards[i : i + MOST_ROWS]
+                        ),
+                        raw=None if raw is None else to_json(raw[i : i + MOST_ROWS]),
+                    )
+                    for i in pieces
+                ]
+            )
+
+    def _read_lesson(self, rows: Any, rewards: Any) -> tuple[Lesson, list[Any] | None]:
+        """What is to be learned, and the rows as they were given, if they are to be kept."""
+        policy, encoder, raw = self._state.policy, self._state.encoder, None
+        if encoder is not None and not isinstance(rows, np.ndarray):
+            keeps = self._ledger is not None and self._keep_raw
+            raw = list(rows) if keeps and isinstance(rows, list | tuple) else None
+            rows = encoder.encode_rows(rows)
+        x = bounded_array("rows", rows, (None, policy.dim))
+        shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
+        told = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
+        return Lesson(x, told + 0.0), raw
 
     def abandon(self) -> None:
         """Give up every decision that waits: its tickets are cancelled, nothing is learned."""
@@ -223,77 +264,17 @@ class Agent(Readings):
             return Kind.EXPIRE, None
         return (None, None) if self._ledger is None else self._ledger.outcome(number)
 
-    # ---- events: written first, then done; whatever an interrupt leaves half done is done later
-
-    def _now(self) -> float:
-        now = self._clock()
-        if type(now) is float and math.isfinite(now):
-            return now + 0.0
-        return finite_number("clock()", now) + 0.0
-
-    def _give_up(self, room: int = 0) -> float:
-        """Let tickets expire, those past their time and those too many; the time it is."""
-        self._finish()
-        now, state = self._now(), self._state
-        due = state.book.due(state.limits, now, room)
-        if due:
-            self._commit(due)
-        return now
-
-    def _happen(self, kind: Kind) -> None:
-        with self._lock:
-            self._finish()
-            self._commit([Event(kind, self._state.book.issued, self._now())])
-
-    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
-        step = plan(self._state, events)
-        if self._ledger is None:
-            self._unfinished = partial(self._do, step)
-        else:
-            self._unfinished = partial(self._recover, step, self._ledger.length, undo)
-            try:
-                self._ledger.write(events)
-            except LedgerError:  # nothing is on the disk
-                self._unfinished = undo
-                self._finish()
-                raise
-        self._do(step)
-        self._unfinished = None
-        if self._ledger is not None:
-            self._ledger.snapshot_if_due(self._state)
-
-    def _do(self, step: Step) -> None:
-        self._state = carry_out(self._state, step, self._kernels.learn)
-
-    def _recover(self, step: Step, length: int, undo: Callable[[], None] | None) -> None:
-        """After an interrupt: was it written? Then it happened."""
-        if self._ledger is not None and self._ledger.wrote_since(length):
-            self._do(step)
-        elif undo is not None:
-            undo()
-
-    def _finish(self) -> None:
-        """Finish, or undo, what an interrupt has left half done."""
-        if self._unfinished is not None:
-            self._unfinished()
-            self._unfinished = None
-
-    # ---- looking
-
-    @property
-    def state(self) -> AgentState:
-        """All that makes this agent what it is, as a value: to be read, not to be changed."""
-        with self._lock:
-            self._finish()
-            return self._state
-
     # ---- keeping
 
     def clone(self, clock: Callable[[], float] | None = None) -> "Agent":
-        """An independent copy in memory, with this agent's clock or another."""
+        """An independent copy in memory, with this agent's clock or another.
+
+        It is another agent, with an `identity` of its own: it takes the tickets that were issued
+        before, as this one does, and from now on each takes its own alone.
+        """
         with self._lock:
-            state = unpack(pack(self.state), policy=self.policy)
-            return Agent.from_state(state, self._clock if clock is None else clock)
+            state = unpack(pack(self.state), policy=self.policy, encoder=self.encoder)
+            return Agent.from_state(renamed(state), self._clock if clock is None else clock)
 
     def save(self, path: str | Path) -> None:
         """Write policy, state, pending tickets and generator to one file, at once or not at all."""
@@ -319,15 +300,28 @@ class Agent(Readings):
         self.close()
 
 
+def renamed(state: AgentState) -> AgentState:
+    """The state of another agent that goes on from here."""
+    return state._replace(owners=new_owner(state.owners, state.book.issued))
+
+
 def load(
-    path: str | Path, parts: Iterable[type] = (), clock: Callable[[], float] = time.time
+    path: str | Path,
+    parts: Iterable[type] = (),
+    clock: Callable[[], float] = time.time,
+    encoder: Any = None,
 ) -> Agent:
     """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
+
+    It takes the tickets that were issued before the file was written. Those that it issues itself
+    it issues under an `identity` of its own: of two agents loaded from one file, or one loaded and
+    one that went on, neither takes the tickets of the other.
 
     Parameters
     ----------
     parts : classes of your own parts that the policy uses. Never taken from the file.
     clock : what the saved agent had: seconds since the same moment.
+    encoder : what the agent had, if it could not be written down.
 
     >>> import heavybandits as hb, tempfile
     >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
@@ -336,4 +330,5 @@ def load(
     ...     hb.load(f"{folder}/bandit.state").policy == agent.policy
     True
     """
-    return Agent.from_state(unpack(read_state(Path(path)), parts), clock)
+    state = unpack(read_state(Path(path)), parts, encoder=encoder)
+    return Agent.from_state(renamed(state), clock)

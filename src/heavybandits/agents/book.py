@@ -1,11 +1,11 @@
-"""Tickets, the decisions behind them, the events of an agent, and the book that follows these.
+"""Decisions, the events of an agent, and the book of its tickets that follows these.
 
 Every change of the book can be made a second time and is then no change, so that whatever an
 interrupt left half done is simply done again.
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
@@ -27,24 +27,11 @@ class Kind(StrEnum):
     EXPIRE = "expire"
     ABANDON = "abandon"
     RESET = "reset"
+    LEARN = "learn"
+    REVISE = "revise"
 
 
-class Ticket(NamedTuple):
-    """One play that was asked for. Give it, or its `id`, back with the reward.
-
-    `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
-    `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
-    plays of this arm the decision still asks for, this one included. `propensity` is how likely
-    the choice was: 1 unless the policy draws its arms, as `policies.Mixed` does.
-    """
-
-    id: int
-    arm: int
-    features: Floats
-    estimate: float
-    width: float
-    plays: int
-    propensity: float = 1.0
+SELECT, REWARD = Kind.SELECT, Kind.REWARD  # to look them up costs as much as to compare them
 
 
 class Decision:
@@ -55,7 +42,7 @@ class Decision:
     """
 
     __slots__ = (
-        *("arm", "estimate", "features", "lessons", "plays", "propensity"),
+        *("arm", "estimate", "features", "lessons", "offer", "plays", "propensity"),
         *("rewards", "spread", "times", "width"),
     )
 
@@ -66,10 +53,11 @@ class Decision:
         estimate: float,
         width: float,
         plays: int,
-        propensity: float = 1.0,
+        propensity: float | None = 1.0,
+        offer: str | None = None,
     ) -> None:
         self.arm, self.features, self.plays = arm, features, plays
-        self.propensity = propensity
+        self.propensity, self.offer = propensity, offer
         self.estimate, self.width = estimate, width
         self.rewards: dict[int, float | None] = {}
         self.times: dict[int, float] = {}
@@ -86,11 +74,39 @@ class Decision:
         return len(self.rewards) == self.plays and None not in self.rewards.values()
 
 
+class Lesson:
+    """Rows and their rewards, (n, d) and (n, plays), that are learned without a decision.
+
+    `lessons` is as for a `Decision`.
+    """
+
+    __slots__ = ("lessons", "rewards", "rows")
+
+    def __init__(self, rows: Floats, rewards: Floats) -> None:
+        self.rows, self.rewards = rows, rewards
+        self.lessons: int | None = None
+
+
+class Revision:
+    """A reward that turned out otherwise: of which features, and what it was before.
+
+    `after` holds the arrays of the policy once they are known, so that it is done once.
+    """
+
+    __slots__ = ("after", "before", "features")
+
+    def __init__(self, features: Floats, before: float) -> None:
+        self.features, self.before = features, before
+        self.after: dict[str, Any] | None = None
+
+
 class Event(NamedTuple):
     """One thing that happened to an agent; `reward` of an expiry is what was assumed, if anything.
 
     `ticket` is the next to be issued where the event is about none in particular; `changes` holds
-    what a choice changed in the policy's state and in the generator.
+    what a choice changed in the policy's state and in the generator. `lesson` is what was learned
+    without a ticket, or of one that was settled before; `raw` what was offered, in JSON. Decisions
+    made together that no ledger writes down are one event, `many` of them.
     """
 
     kind: Kind
@@ -100,6 +116,9 @@ class Event(NamedTuple):
     decision: Decision | None = None
     changes: str | None = None
     spread: float | None = None
+    lesson: Lesson | Revision | None = None
+    raw: str | None = None
+    many: Sequence[Decision] = ()
 
 
 class Limits(NamedTuple):
@@ -123,76 +142,31 @@ def make_limits(max_pending: Any, expire_after: Any, missing: Any) -> Limits:
     )
 
 
-def ticket_number(ticket: Ticket | int) -> int:
-    """The number of a ticket, or of its id.
-
-    >>> ticket_number(7)
-    7
-    """
-    number = ticket.id if isinstance(ticket, Ticket) else ticket
-    if type(number) is int:
-        return number
-    if not isinstance(number, np.integer) or isinstance(number, np.timedelta64):
-        raise InvalidInput(f"ticket must be a Ticket or its id, got {ticket!r}")
-    return int(number)
-
-
-class Given(NamedTuple):
-    """A reward as it was given: with its own spread, or None for the policy's."""
-
-    reward: float
-    spread: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.reward}" + ("" if self.spread is None else f" with spread {self.spread}")
-
-
-def check_rewards(rewards: Any, spreads: bool) -> list[tuple[int, Given]]:
-    """Tickets and what was given for them, with `spreads` also those of a reward.
-
-    >>> check_rewards([(3, 1), (4, 0.5, 2)], spreads=True)
-    [(3, Given(reward=1.0, spread=None)), (4, Given(reward=0.5, spread=2.0))]
-    """
-    try:
-        rows = [(ticket, reward, *rest) for ticket, reward, *rest in rewards]
-        shaped = all(len(row) <= 3 for row in rows)
-    except (TypeError, ValueError):
-        shaped = False
-    if not shaped:
-        raise InvalidInput(
-            f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
-        )
-    return [(ticket_number(ticket), check_given(spreads, *given)) for ticket, *given in rows]
-
-
-def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
-    """What is given for a ticket; with `spreads` it may have one of its own.
-
-    >>> check_given(False, 3)
-    Given(reward=3.0, spread=None)
-    """
-    number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
-    if spread is None:
-        return Given(number)
-    if not spreads:
-        raise InvalidInput("spread must be left out: this policy knows one for all, or none")
-    return Given(number, positive("spread", spread))
-
-
 # ---- the book
 
 MOST_EXPIRED = 100_000  # tickets that are still known to have expired, to tell late from twice
 COUNTED = {Kind.REWARD: "applied", Kind.CANCEL: "cancelled", Kind.EXPIRE: "expired"}
-COUNTS = ("applied", "late", "duplicate", "unknown", "expired", "cancelled")
+COUNTS = (
+    *("applied", "late", "duplicate", "unknown", "expired", "cancelled"),
+    *("revised", "taught"),
+)
 
 Learn = Callable[[Any, Decision], None]
+
+
+class Tally(NamedTuple):
+    """How often an offer was chosen, and how many rewards it has had so far."""
+
+    plays: int = 0
+    rewards: int = 0
 
 
 class Book:
     """The tickets of an agent.
 
     `pending` are those that wait, by number and so by age; `open` the decisions that still ask for
-    plays, the first of them next; `expired` the last that expired; `counts` how many of each kind.
+    plays, the first of them next; `expired` the last that expired; `counts` how many of each kind;
+    `tallies` those of the offers that have names.
     """
 
     def __init__(self, issued: int = 0, expired: Iterable[int] = ()) -> None:
@@ -201,6 +175,7 @@ class Book:
         self.expired: dict[int, None] = dict.fromkeys(expired)
         self.issued = issued
         self.counts = dict.fromkeys(COUNTS, 0)
+        self.tallies: dict[str, Tally] = {}
         self._ages: list[tuple[float, int]] | None = None  # a heap of pending tickets by time
 
     # ---- changes
@@ -209,13 +184,33 @@ class Book:
         """What the counts will be after these events."""
         counts = self.counts.copy()
         for event in events:
-            if event.kind in COUNTED:
-                counts[COUNTED[event.kind]] += 1
-            elif event.kind == Kind.ABANDON:
+            kind = event.kind
+            if kind is SELECT:
+                continue
+            if kind in COUNTED:
+                counts[COUNTED[kind]] += 1
+            elif kind is Kind.ABANDON:
                 counts["cancelled"] += len(self.pending)
-            elif event.kind == Kind.RESET:
+            elif kind is Kind.RESET:
                 counts = dict.fromkeys(COUNTS, 0)
+            elif kind is Kind.REVISE:
+                counts["revised"] += 1
+            elif isinstance(event.lesson, Lesson):
+                counts["taught"] += len(event.lesson.rows)
         return counts
+
+    def tallied(self, events: Iterable[Event]) -> Mapping[str, Tally]:
+        """What the tallies will be, of the offers that these events are about."""
+        found: dict[str, Tally] = {}
+        for event in events:
+            decision = event.decision or self.pending.get(event.ticket)
+            chosen = event.kind is SELECT
+            told = event.kind in COUNTED and event.reward is not None
+            for one in event.many or (decision,):
+                if one is not None and one.offer is not None:
+                    plays, rewards = found.get(one.offer) or self.tallies.get(one.offer, Tally())
+                    found[one.offer] = Tally(plays + chosen, rewards + told)
+        return found
 
     def issue(self, event: Event) -> None:
         """The next ticket: of the decision that still asks for plays, else of the event's."""
@@ -233,6 +228,17 @@ class Book:
         if self._ages is not None:
             heapq.heappush(self._ages, (event.time, number))
         self.issued = number + 1
+
+    def issue_many(self, first: int, time: float, decisions: Sequence[Decision]) -> None:
+        """The next tickets, for decisions of a single play each, made together."""
+        numbers = range(first, first + len(decisions))
+        for number, decision in zip(numbers, decisions, strict=True):
+            decision.rewards, decision.times = {number: None}, {number: time}
+        self.pending.update(zip(numbers, decisions, strict=True))
+        if self._ages is not None:
+            for number in numbers:
+                heapq.heappush(self._ages, (time, number))
+        self.issued = numbers.stop
 
     def settle(self, event: Event, learned: Any, learn: Learn) -> None:
         """Settle a pending ticket, and learn from its decision if all its rewards are in now."""

@@ -11,7 +11,7 @@ from ..engine.parts import cast, classes_of, is_part
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require
-from .state import flatten, kept
+from .state import anonymous, flatten, kept
 from .state_file import pack
 
 Floats = NDArray[np.float64]
@@ -51,8 +51,8 @@ def trained(policy: Any, rng: Any = None) -> Agent:
 
 
 def packed(agent: Agent) -> bytes:
-    """All that an agent is, to the last bit."""
-    return pack(agent.state)
+    """All that an agent is but for its name, to the last bit."""
+    return pack(anonymous(agent.state))
 
 
 def bits(agent: Agent) -> bytes:

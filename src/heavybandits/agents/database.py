@@ -16,7 +16,7 @@ import struct
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ..support.errors import LedgerError
 
@@ -31,6 +31,19 @@ STATE_FILE = b"PK"  # how a state file begins
 DATABASE = b"SQLite format 3\0"
 FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
 FORKED = "was opened before a fork: open it in the child instead"
+
+
+class Source(Protocol):
+    """A database that can be asked."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that a statement finds."""
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first column of the first of them."""
 
 
 class Database:

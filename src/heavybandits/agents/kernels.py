@@ -1,6 +1,7 @@
 """The compiled verbs of one policy, and what is offered to it: checked, then put in its place."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ from ..arms import Fresh
 from ..engine.bounds import bounded_array
 from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
-from ..engine.kernels import choose_kernel, learn_kernel, play_kernel, predict_kernel
+from ..engine.kernels import (
+    choose_kernel,
+    choose_many_kernel,
+    draw_many_kernel,
+    learn_kernel,
+    play_kernel,
+    predict_kernel,
+    teach_kernel,
+)
 from ..engine.loop import Unobserved, make_episode, make_trace
 from ..engine.parts import check_part, is_part, walk
 from ..engine.rehearsing import first_plays, own_classes
@@ -21,8 +30,10 @@ from ..policies.checks import check_finite, check_room
 from ..policies.fading import NOW, FadingState
 from ..support.errors import InvalidInput
 from ..support.warning import warn_caller
-from .book import Book, Decision
-from .state import AgentState
+from .batches import Batch, row_orders
+from .book import Book, Decision, Lesson, Revision
+from .revising import revised_arrays
+from .state import AgentState, kept
 
 Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
@@ -53,6 +64,19 @@ class Offers:
         if part.dim != self._dim:
             raise InvalidInput(f"arms must have dim {self._dim}, got {part.dim}")
         return part, None
+
+    def check_rows(self, arms: Any, mask: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """The same for what must be rows; the mask is a copy."""
+        offered, allowed = self.check(arms, mask)
+        if is_part(offered):
+            raise InvalidInput("arms must be rows of features, (K, d), to choose several of them")
+        return offered, np.ones(len(offered), np.bool_) if allowed is None else allowed.copy()
+
+    def show_many(self, batch: Batch) -> tuple[Any, View]:
+        """The arm set and the view that the decisions of a batch are made in, one after another."""
+        self._warn_norm(batch.rows.reshape(-1, self._dim))
+        part, view = self._rows(batch.rows.shape[1])
+        return part, view
 
     def show(self, arms: Any, allowed: Allowed, order: Any) -> tuple[Any, View]:
         """The arm set, and its view filled; rows in this order, if one is given."""
@@ -106,7 +130,7 @@ def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:
     return allowed
 
 
-def repeat(book: Book, arms: Any, allowed: Allowed) -> Decision | None:
+def repeat(book: Book, arms: Any, allowed: Allowed, names: Sequence[str] | None) -> Decision | None:
     """The decision that still asks for plays, if its arm is on offer."""
     if not book.open:
         return None
@@ -114,10 +138,12 @@ def repeat(book: Book, arms: Any, allowed: Allowed) -> Decision | None:
     if is_part(arms):
         return decision
     arm = decision.arm
+    if names is not None:
+        arm = names.index(decision.offer) if decision.offer in names else -1
     here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
     if not here or (allowed is not None and not allowed[arm]):
         raise InvalidInput(
-            f"arms must still offer arm {arm}: this policy plays it "
+            f"arms must still offer {decision.offer or f'arm {arm}'}: this policy plays it "
             f"{decision.left} more times before it decides anew. "
             "Keep the arms as they are for a decision, or call abandon()"
         )
@@ -149,14 +175,14 @@ class Kernels:
         self._own = bool(own_classes(policy))
         self._fades = clock_of(learned) is not None
 
-    def check_room(self, state: AgentState, arms: Any) -> None:
+    def check_room(self, state: AgentState, arms: Any, more: int = 1) -> None:
         """Refuse what this policy cannot play: a set without end, or more than it has room for."""
         if is_part(arms):
             check_finite("policy", self._policy, arms)
         if self._bounded:
             waiting = len({id(decision) for decision in state.book.pending.values()})
             learned = int(tally(self._policy, state.learned)[0])
-            check_room("policy", self._policy, learned + waiting + 1)
+            check_room("policy", self._policy, learned + waiting + more)
 
     def leaves_traces(self, state: AgentState) -> bool:
         """Whether a choice changes anything that matters later."""
@@ -181,6 +207,26 @@ class Kernels:
             self._policy.plays,
             self._policy.propensity(state.learned) if self._draws else 1.0,
         )
+
+    def choose_many(self, state: AgentState, batch: Batch) -> list[Decision]:
+        """What the policy chooses in every decision of a batch, in one compiled call."""
+        part, view = self.offers.show_many(batch)
+        if self._own:
+            self._try_out(state.learned, part, view)
+        order = row_orders(batch, state.generator)
+        chosen, numbers = np.zeros(batch.size, np.int64), np.ones((batch.size, 3))
+        kernel = draw_many_kernel if self._draws else choose_many_kernel
+        told = (part, view, batch.rows, batch.hidden, order, chosen, numbers)
+        self._call(kernel, state.learned, *told)
+        view.penalty[: order.shape[1]] = 0.0
+        features = batch.rows[np.arange(batch.size), chosen]
+        numbers += 0.0  # a database does not tell -0.0 from 0.0
+        return [
+            Decision(arm, x, estimate, width, 1, chance)
+            for arm, x, (estimate, width, chance) in zip(
+                chosen.tolist(), features, numbers.tolist(), strict=True
+            )
+        ]
 
     def _try_out(self, learned: Any, arms: Any, view: View) -> None:
         """Before the first event: a part of your own that cannot learn must not have decided.
@@ -212,6 +258,23 @@ class Kernels:
             clock_of(learned)[NOW] = max(decision.times.values())
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
         self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
+
+    def teach(self, learned: Any, lesson: Lesson) -> None:
+        """Learn rows one after another in one compiled call: once, as `learn` does."""
+        if lesson.lessons is None:
+            lesson.lessons = self._lessons.item()
+        elif lesson.lessons != self._lessons.item():
+            return
+        if self.takes_spread:
+            learned.estimate.spread[0] = self._policy.estimator.spread
+        self._call(teach_kernel, learned, lesson.rows, lesson.rewards.copy(), self._lessons)
+
+    def revise(self, learned: Any, revision: Revision, reward: float) -> None:
+        """Put another reward in the place of one that was learned: once, however often called."""
+        if revision.after is None:
+            revision.after = revised_arrays(self._policy, learned, revision, reward)
+        for name, array in kept(learned).items():
+            array[...] = revision.after[name]
 
     def predict(self, learned: Any, rows: Floats) -> Floats:
         """The mean rewards expected of the rows, and below them the widths."""

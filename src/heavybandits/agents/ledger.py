@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.arrays import Floats
 from ..engine.identity import describe
 from ..support.container import canonical
-from ..support.errors import LedgerError, StateError
+from ..support.errors import InvalidInput, LedgerError, StateError
 from ..support.files import sync_folder
-from .book import Event, Given, Kind, Learn
+from .book import Event, Kind
 from .database import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
+from .encoders import restore_encoder
 from .log import (
     COLUMNS,
     INSERT,
@@ -35,18 +37,19 @@ from .log import (
     differences,
     follow_chain,
     migrate,
-    propensity_of,
     spread_of,
     to_event,
     to_row,
 )
-from .state import AgentState, carry_out, check_state, install, plan
+from .reports import Reports
+from .state import AgentState, Teacher, carry_out, check_state, install, plan
 from .state_file import pack, unpack
+from .tickets import Given
 
 MARK = "UPDATE about SET value = ? WHERE name = 'open'"
 
 
-class Ledger:
+class Ledger(Reports):
     """A ledger in a file, for one agent in one process.
 
     Parameters
@@ -65,7 +68,7 @@ class Ledger:
             self._head = Head(self.path)
             try:
                 check_file(self.path)
-                self.database = Database(self.path)
+                self.database: Database = Database(self.path)
             except BaseException:
                 self._head.discard()
                 raise
@@ -77,13 +80,13 @@ class Ledger:
 
     # ---- opening
 
-    def resume(self, state: AgentState, learn: Learn) -> AgentState:
+    def resume(self, state: AgentState, teacher: Teacher) -> AgentState:
         """The state where the ledger ends; a new ledger begins with the one given."""
         try:
             if self.database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                 check_format(self.database)
                 self.database.prepare()
-                state = self._continue(state, learn)
+                state = self._continue(state, teacher)
                 self.database.write([(MARK, ("1",))])
             else:
                 self.database.prepare()
@@ -99,21 +102,22 @@ class Ledger:
         return state
 
     def _begin(self, state: AgentState) -> None:
-        statements, self._end = begin(state.policy)
+        statements, self._end = begin(state.policy, state.encoder)
         self.database.write([*statements, self._snapshot(state)])
         sync_folder(self.path.parent)
 
-    def _continue(self, state: AgentState, learn: Learn) -> AgentState:
+    def _continue(self, state: AgentState, teacher: Teacher) -> AgentState:
         migrate(self.database)
         check_pages(self.database)
         self._check_policy(state.policy)
+        state = state._replace(encoder=self._check_encoder(state.encoder))
         seals = dict(self.database.rows("SELECT event, seal FROM states ORDER BY event DESC"))
         self._end, links = follow_chain(self.database, self._head.read(), seals)
         start, state = self._restore(state, seals, links)
         tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
         rows = self.database.rows(tail, start)
         self._since = len(rows)
-        return self._repeat(state, rows, learn)
+        return self._repeat(state, rows, teacher)
 
     def _check_policy(self, policy: Any) -> None:
         stored = json.loads(about(self.database, "policy"))
@@ -123,6 +127,13 @@ class Ledger:
                 f"{self.path} belongs to another policy: {'; '.join(different)}. "
                 "Open it with that policy, or begin a ledger with another name"
             )
+
+    def _check_encoder(self, given: Any) -> Any:
+        """The encoder of this ledger."""
+        try:
+            return restore_encoder(json.loads(about(self.database, "encoder")), given)
+        except StateError as error:
+            raise LedgerError(f"{self.path}: {error}") from error
 
     def _restore(
         self, state: AgentState, seals: dict[int, Any], links: dict[int, bytes]
@@ -134,12 +145,13 @@ class Ledger:
             try:
                 if seal != chain(links.get(event, b""), data):
                     raise StateError("the snapshot is not the one that was taken here")
-                return event, unpack(data, policy=state.policy)._replace(limits=state.limits)
+                whole = unpack(data, policy=state.policy, encoder=state.encoder)
+                return event, whole._replace(limits=state.limits)
             except StateError as error:
                 trouble = error
         raise damaged(self.database, "it holds no state that is whole") from trouble
 
-    def _repeat(self, state: AgentState, rows: list[Row], learn: Learn) -> AgentState:
+    def _repeat(self, state: AgentState, rows: list[Row], teacher: Teacher) -> AgentState:
         """The state after these events, if each of them can have happened."""
         number = 0
         try:
@@ -148,7 +160,7 @@ class Ledger:
                 event = to_event(row, state)
                 if event.changes is not None:
                     state = install(state, event.changes)
-                state = carry_out(state, plan(state, [event]), learn)
+                state = carry_out(state, plan(state, [event]), teacher)
             check_state(state.policy, state.learned)
         except (KeyError, TypeError, ValueError, LedgerError) as error:
             raise damaged(self.database, f"event {number} does not fit: {error}") from error
@@ -216,31 +228,36 @@ class Ledger:
         kind, reward, changes = found[0]
         return Kind(kind), None if reward is None else Given(reward, spread_of(changes))
 
-    def history(self) -> list[dict[str, Any]]:
-        """One row per play: when, which arm, what was expected of it, and what became of it."""
-        names = ("ticket", "time", "arm", "estimate", "width", "outcome", "reward", "settled")
-        rows = self.database.rows(f"SELECT {', '.join(names)}, changes FROM plays ORDER BY ticket")
-        return [
-            dict(zip(names, row, strict=False)) | {"propensity": propensity_of(row[-1])}
-            for row in rows
-        ]
-
-    def feedback(self) -> dict[str, Any]:
-        """The plays that have a reward, by Open Bandit Pipeline's names."""
-        rows = self.database.rows(
-            "SELECT arm, reward, features, changes FROM plays "
-            "WHERE outcome = 'reward' ORDER BY ticket"
+    def learned_from(self, ticket: int) -> tuple[Floats, float]:
+        """The features of a settled ticket, and the reward in force, from which was learned."""
+        end = self.database.rows(
+            "SELECT event, reward FROM events "
+            "WHERE ticket = ? AND kind IN ('reward', 'cancel', 'expire')",
+            ticket,
         )
-        arms = [arm for arm, _, _, _ in rows]
-        return {
-            "n_rounds": len(rows),
-            "n_actions": max(arms, default=-1) + 1,
-            "context": np.array([np.frombuffer(x, np.float64) for _, _, x, _ in rows]),
-            "action": np.array(arms, np.int64),
-            "reward": np.array([reward for _, reward, _, _ in rows], np.float64),
-            "pscore": np.array([propensity_of(changes) for _, _, _, changes in rows]),
-            "position": None,
-        }
+        if not end or end[0][1] is None:
+            raise InvalidInput(f"ticket {ticket} has no reward that could be revised")
+        reset = self.database.one("SELECT max(event) FROM events WHERE kind = 'reset'")
+        if reset is not None and reset > end[0][0]:
+            raise InvalidInput(f"ticket {ticket} had its reward before a reset: it is forgotten")
+        last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
+        revised = self.database.one(f"{last} LIMIT 1", ticket)
+        row = f"SELECT features FROM events WHERE event = {self._asked(ticket)}"
+        x = np.frombuffer(self.database.one(row), np.float64)
+        return x, end[0][1] if revised is None else revised
+
+    def _asked(self, ticket: int) -> int:
+        """The event that issued a ticket, by bisection: tickets are issued in order."""
+        low, high = 1, self.length
+        first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
+        while low < high:
+            middle = (low + high) // 2
+            found = self.database.rows(first, middle)
+            if found and found[0][1] < ticket:
+                low = int(found[0][0]) + 1
+            else:
+                high = middle
+        return int(self.database.rows(first, low)[0][0])
 
     # ---- letting go
 

@@ -13,19 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.arrays import Floats
+from ..engine.bounds import bounded_array
 from ..engine.identity import describe
 from ..support.container import canonical, too_new
 from ..support.errors import LedgerError
-from ..support.validation import finite_number, positive, whole
+from ..support.validation import finite_array, finite_number, positive, whole
 from ..support.version import __version__
-from .book import COUNTED, Event, Kind
-from .database import Database, End, Statement
+from .book import COUNTED, Event, Kind, Lesson, Revision
+from .database import Database, End, Source, Statement
+from .encoders import describe_encoder
 from .kernels import takes_spread
 from .state import LARGEST_NUMBER, AgentState
 from .state_file import make_decision
 
-COLUMNS = "event, kind, ticket, time, reward, arm, estimate, width, features, changes"
-INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = "event, kind, ticket, time, reward, arm, estimate, width, features, changes, offer, raw"
+INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SNAPSHOT = "INSERT OR REPLACE INTO states VALUES (?, ?, ?)"
 Row = tuple[Any, ...]
 
@@ -42,34 +45,67 @@ def chain(previous: bytes, *contents: Any) -> bytes:
 
 def to_row(number: int, event: Event) -> Row:
     """An event as a row, numbered."""
-    kind, ticket, time, reward, chosen, changes, spread = event
-    if chosen is None:
+    kind, ticket, time, reward, chosen, changes, spread, lesson, raw, _ = event
+    row = (number, kind.value, ticket, time, reward)
+    if chosen is not None:
+        x, arm, offer = chosen.features.tobytes(), chosen.arm, chosen.offer
+        return (*row, arm, chosen.estimate, chosen.width, x, changes, offer, raw)
+    if lesson is None:
         told = None if spread is None else canonical({"spread": spread})
-        return (number, kind.value, ticket, time, reward, None, None, None, None, told)
-    x, estimate, width = chosen.features.tobytes(), chosen.estimate, chosen.width
-    return (number, kind.value, ticket, time, reward, chosen.arm, estimate, width, x, changes)
+        return (*row, None, None, None, None, told, None, None)
+    if isinstance(lesson, Revision):
+        told = canonical({"before": lesson.before})
+        return (*row, None, None, None, lesson.features.tobytes(), told, None, None)
+    rows = np.hstack([lesson.rows, lesson.rewards])
+    return (*row, None, None, None, rows.tobytes(), None, None, raw)
 
 
 def to_event(row: Row, state: AgentState) -> Event:
     """The event in a row, if it can happen to this state. Nothing in a row is believed."""
-    _, kind, ticket, time, reward, arm, estimate, width, features, changes = row
-    if changes is not None and not isinstance(changes, str):
-        raise LedgerError("the changes are not text")
-    decision = None
+    _, kind, ticket, time, reward, arm, estimate, width, features, changes, offer, raw = row
+    if not all(text is None or isinstance(text, str) for text in (changes, offer, raw)):
+        raise LedgerError("the changes, the offer or what was offered is not text")
+    dim, decision = state.policy.dim, None
+    lesson: Lesson | Revision | None = None
     if kind == Kind.SELECT:
-        if not isinstance(features, bytes) or len(features) != 8 * state.policy.dim:
-            raise LedgerError("the features are not those of one arm")
-        x = np.frombuffer(features, np.float64)
-        decision = make_decision(state.policy, arm, x, estimate, width, propensity_of(changes))
-    elif (arm, estimate, width, features) != (None,) * 4:
+        x, likely = _read_arm(features, dim), propensity_of(changes)
+        decision = make_decision(state.policy, arm, x, estimate, width, likely, offer)
+    elif (arm, estimate, width, offer) != (None,) * 4:
         raise LedgerError(f"a {kind} has no decision")
+    elif kind == Kind.LEARN:
+        lesson = _read_lesson(_read_floats(features, dim + state.policy.plays), dim)
+    elif kind == Kind.REVISE:
+        before = finite_number("before", json.loads(changes or "{}")["before"])
+        lesson = Revision(bounded_array("features", _read_arm(features, dim), (dim,)), before)
+    elif features is not None:
+        raise LedgerError(f"a {kind} has no features")
     reward = None if reward is None else finite_number("reward", reward)
     number, moment = whole("ticket", ticket, least=0), finite_number("time", time)
-    event = Event(Kind(kind), number, moment, reward, decision)
+    event = Event(Kind(kind), number, moment, reward, decision, lesson=lesson, raw=raw)
     _check_fits(event, state)
-    if kind == Kind.SELECT:
-        return event._replace(changes=changes)
+    if kind in (Kind.SELECT, Kind.LEARN, Kind.REVISE):
+        return event._replace(changes=changes if kind == Kind.SELECT else None)
     return event._replace(spread=_check_spread(kind, changes, state))
+
+
+def _read_floats(blob: Any, width: int) -> Floats:
+    """The rows of so many numbers that are in a row of the table."""
+    if not isinstance(blob, bytes) or not blob or len(blob) % (8 * width):
+        raise LedgerError("the features are not those of arms")
+    return np.frombuffer(blob, np.float64).reshape(-1, width)
+
+
+def _read_arm(blob: Any, dim: int) -> Floats:
+    rows = _read_floats(blob, dim)
+    if len(rows) != 1:
+        raise LedgerError("the features are not those of one arm")
+    return rows[0]
+
+
+def _read_lesson(rows: Floats, dim: int) -> Lesson:
+    x = bounded_array("features", rows[:, :dim].copy(), (None, dim))
+    rewards = finite_array("rewards", rows[:, dim:].copy(), (None, rows.shape[1] - dim))
+    return Lesson(x, rewards)
 
 
 def propensity_of(changes: str | None) -> Any:
@@ -96,15 +132,20 @@ def _check_spread(kind: str, changes: str | None, state: AgentState) -> float | 
     return spread_of(changes)
 
 
+ALLOWED_REWARDS = {Kind.REWARD: (True,), Kind.REVISE: (True,), Kind.EXPIRE: (True, False)}
+
+
 def _check_fits(event: Event, state: AgentState) -> None:
     kind, ticket, book = event.kind, event.ticket, state.book
     if ticket >= LARGEST_NUMBER:
         raise LedgerError(f"ticket {ticket} cannot be")
     if kind in COUNTED and ticket not in book.pending:
         raise LedgerError(f"ticket {ticket} does not wait for a reward")
-    if kind not in COUNTED and ticket != book.issued:
+    if kind == Kind.REVISE and (ticket >= book.issued or ticket in book.pending):
+        raise LedgerError(f"ticket {ticket} has no reward that could be revised")
+    if kind not in COUNTED and kind != Kind.REVISE and ticket != book.issued:
         raise LedgerError(f"ticket {ticket} comes after ticket {book.issued - 1}")
-    allowed = {Kind.REWARD: (True,), Kind.EXPIRE: (True, False)}.get(kind, (False,))
+    allowed = ALLOWED_REWARDS.get(kind, (False,))
     if (event.reward is not None) not in allowed:
         raise LedgerError(f"a {kind} cannot have the reward {event.reward}")
 
@@ -121,29 +162,39 @@ SCHEMA = (
     """CREATE TABLE events (
     event INTEGER PRIMARY KEY, kind TEXT NOT NULL, ticket INTEGER NOT NULL, time REAL NOT NULL,
     reward REAL, arm INTEGER, estimate REAL, width REAL, features BLOB, changes TEXT,
-    link BLOB NOT NULL
+    offer TEXT, raw TEXT, link BLOB NOT NULL
 )""",
     """CREATE UNIQUE INDEX settled ON events (ticket)
     WHERE kind IN ('reward', 'cancel', 'expire')""",
+    "CREATE INDEX revised ON events (ticket) WHERE kind = 'revise'",
     """CREATE VIEW plays AS
-    SELECT ask.ticket, ask.time, ask.arm, ask.estimate, ask.width,
-           end.kind AS outcome, end.reward, end.time AS settled, ask.features, ask.changes
-    FROM events ask LEFT JOIN events end
+    SELECT ask.ticket, ask.time, ask.arm, ask.offer, ask.estimate, ask.width,
+           end.kind AS outcome,
+           CASE WHEN last.event > end.event THEN last.reward ELSE end.reward END AS reward,
+           end.time AS settled, end.reward AS first_reward, ask.features, ask.changes, ask.raw
+    FROM events ask
+    LEFT JOIN events end
       ON end.ticket = ask.ticket AND end.kind IN ('reward', 'cancel', 'expire')
+    LEFT JOIN events last ON last.event =
+      (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
     WHERE ask.kind = 'select'""",
 )
 
 
-def begin(policy: Any) -> tuple[list[Statement], End]:
+SEALED = ("name", "policy", "encoder")  # of what a ledger says about itself
+
+
+def begin(policy: Any, encoder: Any) -> tuple[list[Statement], End]:
     """The statements that make an empty ledger of this policy, and the start of its chain."""
     about = {
         "policy": canonical(describe(policy)),
+        "encoder": canonical(describe_encoder(encoder)),
         "name": secrets.token_hex(16),  # two ledgers of one policy have different chains
         "heavybandits": __version__,
         "failures": "0",
         "open": "1",
     }
-    return make_tables(about), End(0, chain(b"", about["name"], about["policy"]))
+    return make_tables(about), End(0, chain(b"", *(about[name] for name in SEALED)))
 
 
 def make_tables(about: dict[str, str]) -> list[Statement]:
@@ -157,12 +208,12 @@ def make_tables(about: dict[str, str]) -> list[Statement]:
     return statements
 
 
-def about(database: Database, name: str) -> str:
+def about(database: Source, name: str) -> str:
     """What a ledger says about itself."""
     return str(database.one("SELECT value FROM about WHERE name = ?", name))
 
 
-def check_format(database: Database) -> None:
+def check_format(database: Source) -> None:
     """Whether this is a ledger, of a format that this version knows."""
     if database.one("PRAGMA application_id") != APPLICATION:
         raise LedgerError(f"{database.path} is a database, but not a ledger: choose another name")
@@ -191,7 +242,7 @@ def check_pages(database: Database) -> None:
 
 def first_end(database: Database) -> End:
     """Where the log of a ledger ends before any event."""
-    return End(0, chain(b"", about(database, "name"), about(database, "policy")))
+    return End(0, chain(b"", *(about(database, name) for name in SEALED)))
 
 
 def linked_rows(database: Database) -> Iterator[tuple[Row, End]]:

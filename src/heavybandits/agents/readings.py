@@ -1,5 +1,6 @@
 """What can be read off an agent."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,9 +14,13 @@ from ..estimators.scale_free import RESTARTS, ScaleFreeEstimate
 from ..filters.watching import Drift, Watch, WatchMemory
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
+from .book import Tally
+from .encoders import encode
+from .explaining import Explanation, explain_rows, innermost
 from .kernels import Kernels
 from .ledger import Ledger
 from .state import AgentState
+from .tickets import Ticket, ticket_number
 
 Floats = NDArray[np.float64]
 
@@ -55,11 +60,10 @@ class Readings:
             return self._region().inverse.copy()
 
     def _region(self) -> Region:
-        learned = self.state.learned
-        while hasattr(learned, "inner"):  # of a policy inside a policy
-            learned = learned.inner
+        state = self.state
         try:
-            return learned.estimate.region
+            region: Region = innermost(state.policy, state.learned)[1].estimate.region
+            return region
         except AttributeError:
             name = type(self.policy).__name__
             raise AttributeError(f"{name} keeps no single confidence region") from None
@@ -81,7 +85,71 @@ class Readings:
         state = self.state
         counts, cut = state.book.counts, int(tally(state.policy, state.learned)[2])
         assumed = 0 if state.limits.missing is None else counts["expired"]
-        return cut / max(counts["applied"] + assumed, 1)
+        taught = counts["taught"] * state.policy.plays
+        return cut / max(counts["applied"] + taught + assumed, 1)
+
+    @property
+    def level(self) -> float | None:
+        """The level by which the next reward is judged: that of the filter or, if it has none, of
+        the estimator; None where nothing is cut at a level. What it is a level of, and whether it
+        opens as an arm becomes known, the part itself says."""
+        state = self.state
+        policy, learned = innermost(state.policy, state.learned)
+        for part, memory in (("filter", "memory"), ("estimator", "estimate")):
+            asked = getattr(getattr(policy, part, None), "level_in_force", None)
+            if asked is not None:
+                return float(asked(getattr(learned, memory)))
+        return None
+
+    def explain(
+        self,
+        arms: Any = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        offers: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Explanation:
+        """Why an arm scores what it does: what each feature adds to the estimate and to the doubt.
+
+        Parameters
+        ----------
+        arms : a ticket, or (K, d) features. Everything is told by what the agent knows now; what it
+            knew when it chose is on the ticket, as `estimate` and `width`.
+        context, offers : instead of arms, for an agent with an encoder.
+        """
+        with self._lock:
+            state = self.state
+            if isinstance(arms, Ticket):
+                ticket_number(arms, state.owners)
+                rows, labels = arms.features[None], [arms.offer or f"arm {arms.arm}"]
+            elif arms is None:
+                rows, names = encode(state.encoder, context, offers)
+                labels = list(names)
+            else:
+                rows = finite_array("arms", arms, (None, state.policy.dim))
+                labels = [f"arm {k}" for k in range(len(rows))]
+            features = [f"x{i}" for i in range(state.policy.dim)]
+            features = features if state.encoder is None else list(state.encoder.names)
+            means = self._kernels.predict(state.learned, rows)[0]
+            return explain_rows(state.policy, state.learned, rows, means, features, labels)
+
+    @property
+    def identity(self) -> str:
+        """The name under which this agent issues tickets: 16 hexadecimal digits drawn at random."""
+        return self.state.owners[-1].agent
+
+    @property
+    def encoder(self) -> Any:
+        """What makes features of what is offered by name; None for an agent that takes features."""
+        return self.state.encoder
+
+    @property
+    def offers(self) -> dict[str, Tally]:
+        """How often each offer was chosen, and how many rewards it has had, for those with names.
+
+        An offer that is no longer made stays in the list; `reset` empties it.
+        """
+        with self._lock:
+            return dict(self.state.book.tallies)
 
     def predict(self, arms: Any, return_width: bool = False) -> Any:
         """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
@@ -147,7 +215,8 @@ class Readings:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Tickets pending, applied, late, duplicate, unknown, expired and cancelled.
+        """Tickets pending, applied, late, duplicate, unknown, expired, cancelled and revised; and
+        the rows taught by `learn`.
 
         With a ledger the refused ones (late, duplicate, unknown) are kept with each snapshot, the
         others with each event.

@@ -24,6 +24,7 @@ from .database import Database, End, Head, Statement, check_file, read_end
 from .log import (
     FORMAT,
     INSERT,
+    SEALED,
     SNAPSHOT,
     Row,
     about,
@@ -70,7 +71,7 @@ def examine(path: str | Path) -> Findings:
     >>> found.whole, found.events, found.kinds
     (True, 2, {'select': 1, 'reward': 1})
     """
-    with _copied(Path(path)) as (database, end):
+    with copied(Path(path)) as (database, end):
         return _examine(Path(path), database, end)
 
 
@@ -135,7 +136,7 @@ def repair(path: str | Path, output: str | Path) -> Findings:
     for taken in (output, Path(f"{output}-wal"), Path(f"{output}-head")):
         if os.path.lexists(taken):
             raise InvalidInput(f"output must be a new file, and {taken} is there already")
-    with _copied(path) as (source, _), tempfile.TemporaryDirectory(dir=output.parent) as folder:
+    with copied(path) as (source, _), tempfile.TemporaryDirectory(dir=output.parent) as folder:
         made = Path(folder) / output.name
         end = _rewrite(source, made, path)
         with made.open("rb+") as file:
@@ -156,7 +157,7 @@ def _rewrite(source: Database, made: Path, path: Path) -> End:
         raise LedgerError(
             f"{path} holds no state that is whole: its events can be exported, not repaired"
         )
-    told = {name: about(source, name) for name in ("policy", "name", "heavybandits")}
+    told = {name: about(source, name) for name in (*SEALED, "heavybandits")}
     statements: list[Statement] = make_tables(told | {"failures": "0", "open": "0"})
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
     statements += [(INSERT, row) for row in rows]
@@ -175,7 +176,7 @@ def export(path: str | Path, output: str | Path) -> Findings:
     x1, ...
     """
     path, output = Path(path), Path(output)
-    with _copied(path) as (database, head):
+    with copied(path) as (database, head):
         found = _examine(path, database, head)
         columns = _columns(_true_rows(database)[0])
     if output.suffix == ".csv":
@@ -191,11 +192,13 @@ def export(path: str | Path, output: str | Path) -> Findings:
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
     names = ("event", "kind", "ticket", "time", "reward", "arm", "estimate", "width")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    columns["offer"] = [row[10] for row in rows]
     columns["spread"] = [spread_of(row[9]) if row[1] == Kind.REWARD else None for row in rows]
     columns["propensity"] = [
         propensity_of(row[9]) if row[1] == Kind.SELECT else None for row in rows
     ]
-    arms = [None if row[8] is None else np.frombuffer(row[8]).tolist() for row in rows]
+    chosen = [row[8] if row[1] in (Kind.SELECT, Kind.REVISE) else None for row in rows]
+    arms = [None if x is None else np.frombuffer(x).tolist() for x in chosen]
     dim = max((len(arm) for arm in arms if arm is not None), default=0)
     for i in range(dim):
         columns[f"x{i}"] = [None if arm is None else arm[i] for arm in arms]
@@ -206,7 +209,7 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def _copied(path: Path) -> Iterator[tuple[Database, End | None]]:
+def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
     """A copy of a ledger, and what its head says; a LedgerError if that is not possible."""
     if not path.is_file():
         raise InvalidInput(f"{path} is not a file")

@@ -7,7 +7,7 @@ Arrays that come from elsewhere are checked before they are believed.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from ..engine.parts import regions_of
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import InvalidInput, StateError
 from ..support.validation import whole
-from .book import Book, Event, Kind, Learn, Limits
+from .book import COUNTED, SELECT, Book, Decision, Event, Kind, Lesson, Limits, Revision, Tally
+from .tickets import Owner, Owners
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
 MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond what is in its file
@@ -27,6 +28,8 @@ class AgentState(NamedTuple):
     """All that makes an agent what it is.
 
     `learned` is the state of the policy: its arrays are changed in place, and so is the book.
+    `owners` says which agent issued which tickets, the last one being this; `encoder` makes the
+    features of what has names.
     """
 
     policy: Any
@@ -34,41 +37,72 @@ class AgentState(NamedTuple):
     book: Book
     generator: np.random.Generator | None
     limits: Limits
+    owners: Owners
+    encoder: Any = None
+
+
+ANYONE: Owners = (Owner("", 0),)
+
+
+def anonymous(state: AgentState) -> AgentState:
+    """The state without the names of its agents: all in which two agents can be equal."""
+    return state._replace(owners=ANYONE)
 
 
 class Step(NamedTuple):
-    """Events that are to happen together, and the counts after them."""
+    """Events that are to happen together, and the counts and tallies after them."""
 
     events: Sequence[Event]
     counts: dict[str, int]
+    tallies: Mapping[str, Tally] | None
+
+
+class Teacher(Protocol):
+    """What lets a policy learn: once, however often it is told."""
+
+    def learn(self, learned: Any, decision: Decision) -> None:
+        """From a decision whose rewards are all in."""
+
+    def teach(self, learned: Any, lesson: Lesson) -> None:
+        """From rows without a decision."""
+
+    def revise(self, learned: Any, revision: Revision, reward: float) -> None:
+        """That a reward has turned out otherwise."""
 
 
 def plan(state: AgentState, events: Sequence[Event]) -> Step:
-    return Step(events, state.book.counted(events))
+    tallies = None if state.encoder is None else state.book.tallied(events)
+    return Step(events, state.book.counted(events), tallies)
 
 
-def carry_out(state: AgentState, step: Step, learn: Learn) -> AgentState:
-    """The state after a step. Done twice it is done once, so an interrupted one is just repeated.
-
-    `learn(learned, decision)` teaches the policy a decision whose rewards are all in.
-    """
+def carry_out(state: AgentState, step: Step, teacher: Teacher) -> AgentState:
+    """The state after a step. Done twice it is done once: an interrupted one is just repeated."""
     for event in step.events:
-        state = _apply(state, event, learn)
+        state = _apply(state, event, teacher)
     state.book.counts = step.counts
+    if step.tallies is not None:
+        state.book.tallies.update(step.tallies)
     return state
 
 
-def _apply(state: AgentState, event: Event, learn: Learn) -> AgentState:
-    book = state.book
-    if event.kind == Kind.SELECT:
-        book.issue(event)
-    elif event.kind == Kind.ABANDON:
+def _apply(state: AgentState, event: Event, teacher: Teacher) -> AgentState:
+    book, kind = state.book, event.kind
+    if kind is SELECT:
+        if event.many:
+            book.issue_many(event.ticket, event.time, event.many)
+        else:
+            book.issue(event)
+    elif kind in COUNTED:
+        book.settle(event, state.learned, teacher.learn)
+    elif isinstance(event.lesson, Lesson):
+        teacher.teach(state.learned, event.lesson)
+    elif isinstance(event.lesson, Revision):
+        teacher.revise(state.learned, event.lesson, event.reward or 0.0)
+    elif kind is Kind.ABANDON:
         book.abandon()
-    elif event.kind == Kind.RESET:
+    elif kind is Kind.RESET:
         book = Book(event.ticket, book.expired)
         return state._replace(learned=state.policy.init(), book=book)
-    else:
-        book.settle(event, state.learned, learn)
     return state
 
 
@@ -224,7 +258,7 @@ class StateDiff:
         self._generator = state.generator
         self._position = position_of(state.generator)
 
-    def changes(self, propensity: float = 1.0) -> str | None:
+    def changes(self, propensity: float | None = 1.0) -> str | None:
         """What differs from before, as JSON; None if nothing does. With how likely the choice was,
         if it was drawn."""
         arrays = {
@@ -236,6 +270,16 @@ class StateDiff:
             return None
         told = {} if propensity == 1.0 else {"propensity": propensity}
         return json.dumps({"arrays": arrays, "generator": position_of(self._generator), **told})
+
+    def changes_of_many(self, propensities: Sequence[float | None]) -> list[str | None]:
+        """The same for choices that are written together: the first one tells what all changed."""
+        after = {"arrays": {}, "generator": position_of(self._generator)}
+        certain = self._generator is None
+        rest = [
+            None if certain and chance == 1.0 else json.dumps(after | {"propensity": chance})
+            for chance in propensities[1:]
+        ]
+        return [self.changes(propensities[0]), *rest]
 
     def undo(self) -> None:
         for name, array in self._arrays.items():

@@ -7,7 +7,7 @@ the classes of the library and those that the caller names; a file cannot add to
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..engine.bounds import bounded_array
 from ..engine.identity import build, describe, known_parts
@@ -23,7 +23,8 @@ from ..support.container import (
 )
 from ..support.errors import StateError
 from ..support.validation import finite_number, fraction, whole
-from .book import MOST_EXPIRED, Book, Decision, make_limits
+from .book import MOST_EXPIRED, Book, Decision, Limits, Tally, make_limits
+from .encoders import describe_encoder, restore_encoder
 from .state import (
     LARGEST_NUMBER,
     AgentState,
@@ -35,6 +36,7 @@ from .state import (
     position_of,
     shapes_of,
 )
+from .tickets import Owner, Owners
 
 FORMAT = Format("state file")
 DATABASE = b"SQLite format 3\0"  # how a ledger begins
@@ -53,6 +55,8 @@ def pack(state: AgentState) -> bytes:
         "book": _describe_book(state.book),
         "limits": state.limits._asdict(),
         "generator": position_of(state.generator),
+        "owners": [list(owner) for owner in state.owners],
+        "encoder": describe_encoder(state.encoder),
     }
     try:
         return write_container(FORMAT, body, blobs)
@@ -67,6 +71,7 @@ def _describe_book(book: Book) -> dict[str, Any]:
         "counts": book.counts,
         "expired": list(book.expired),
         "decisions": [_describe_decision(d, d in book.open) for d in decisions],
+        "offers": {name: list(tally) for name, tally in book.tallies.items()},
     }
 
 
@@ -79,6 +84,7 @@ def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
         "rewards": [[n, reward, decision.times[n]] for n, reward in decision.rewards.items()],
         "open": is_open,
         **({} if decision.propensity == 1.0 else {"propensity": decision.propensity}),
+        **({} if decision.offer is None else {"offer": decision.offer}),
     }
 
 
@@ -95,10 +101,12 @@ def read_state(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> AgentState:
+def unpack(
+    data: bytes, parts: Iterable[type] = (), policy: Any = None, encoder: Any = None
+) -> AgentState:
     """The state in the bytes of a state file, or a StateError that says what is wrong.
 
-    With a policy, the file must be of that policy, and no part is built.
+    With a policy, the file must be of that policy, and no part is built; the same for an encoder.
     """
     known = {} if policy is not None else known_parts(library_parts().values(), parts)
     if data.startswith(DATABASE):
@@ -110,7 +118,9 @@ def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> Agent
             check_size(policy, sum(map(len, blobs.values())))
         elif canonical(body["policy"]) != canonical(describe(policy)):
             raise StateError("the state is that of another policy")
-        return _restore(policy, body, blobs)
+        return _restore(policy, body, blobs)._replace(
+            encoder=restore_encoder(body["encoder"], encoder)
+        )
     except StateError:
         raise
     except ContainerError as error:
@@ -121,13 +131,43 @@ def unpack(data: bytes, parts: Iterable[type] = (), policy: Any = None) -> Agent
         raise StateError(f"the state file is not well formed: {error}") from error
 
 
+class Start(NamedTuple):
+    """How an agent began: all but what its policy learned. Policy and encoder are described."""
+
+    policy: Any
+    encoder: Any
+    limits: Limits
+    generator: Any
+    owners: Owners
+
+
+def read_start(data: bytes) -> Start:
+    """How an agent began, from the first state in its ledger. Nothing is built."""
+    try:
+        body, _ = read_container(FORMAT, data)
+        limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
+        owners = _restore_owners(body["owners"])
+        return Start(body["policy"], body["encoder"], limits, generator, owners)
+    except (ContainerError, KeyError, TypeError, ValueError) as error:
+        raise StateError(f"the first state in the ledger is not well formed: {error}") from error
+
+
 def _restore(policy: Any, body: dict[str, Any], blobs: dict[str, Any]) -> AgentState:
     limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
     book = _restore_book(policy, body["book"])
     learned = policy.init()
     fill(learned, body["arrays"], blobs)
     check_state(policy, learned)
-    return AgentState(policy, learned, book, generator, limits)
+    owners = _restore_owners(body["owners"])
+    return AgentState(policy, learned, book, generator, limits, owners)
+
+
+def _restore_owners(entries: Any) -> Owners:
+    owners = tuple(Owner(_name(agent), _count("first", first)) for agent, first in entries)
+    firsts = [owner.first for owner in owners]
+    if not owners or len(owners) > 1000 or firsts != sorted(firsts):
+        raise StateError("the state file does not say which agent issued its tickets")
+    return owners
 
 
 def _restore_book(policy: Any, body: dict[str, Any]) -> Book:
@@ -146,12 +186,17 @@ def _restore_book(policy: Any, body: dict[str, Any]) -> Book:
         if entry["open"]:
             book.open.append(decision)
     book.pending = dict(sorted(book.pending.items()))
+    book.tallies = {
+        _name(name): Tally(*(_count(name, number) for number in tally))
+        for name, tally in body["offers"].items()
+    }
     return book
 
 
 def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decision:
     arm, x, estimate, width = (entry[name] for name in ("arm", "features", "estimate", "width"))
-    decision = make_decision(policy, arm, x, estimate, width, entry.get("propensity", 1.0))
+    likely, offer = entry.get("propensity", 1.0), entry.get("offer")
+    decision = make_decision(policy, arm, x, estimate, width, likely, offer)
     for number, reward, asked in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
             raise StateError(f"the state file holds a ticket {number} that cannot be")
@@ -161,10 +206,16 @@ def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decisi
 
 
 def make_decision(
-    policy: Any, arm: Any, features: Any, estimate: Any, width: Any, propensity: Any = 1.0
+    policy: Any,
+    arm: Any,
+    features: Any,
+    estimate: Any,
+    width: Any,
+    propensity: Any = 1.0,
+    offer: Any = None,
 ) -> Decision:
     """A decision read from somewhere: what compiled code will meet is checked as at the door."""
-    if propensity != 1.0:
+    if propensity != 1.0 and propensity is not None:
         propensity = fraction("propensity", propensity)
     return Decision(
         whole("arm", arm, least=-1),
@@ -173,7 +224,14 @@ def make_decision(
         finite_number("width", width),
         policy.plays,
         propensity,
+        None if offer is None else _name(offer),
     )
+
+
+def _name(text: Any) -> str:
+    if not isinstance(text, str):
+        raise StateError(f"a name in the state file is {text!r}")
+    return text
 
 
 def _count(name: str, value: Any) -> int:

@@ -5,4 +5,5 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 Key = np.uint64  # of a stream of random numbers

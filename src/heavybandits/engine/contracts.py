@@ -260,6 +260,13 @@ class Extras(Protocol):
     def sound(self, state: Any) -> bool:
         """Whether the numbers that index other arrays of this state, read from a file, can."""
 
+    def level_in_force(self, memory: Any) -> float:
+        """Of a filter or estimator that cuts rewards: the level by which the next is judged."""
+
+    def revise(self, estimate: Any, x: Floats, before: float, after: float) -> None:
+        """Of an estimator: bring it to where it would be if x's cleaned reward had been `after`,
+        exactly or nearly. It runs uncompiled. Without it, `Agent.revise` refuses."""
+
     def log_density(self, x: Floats) -> Floats:
         """The logarithm of the density of a noise at each of x: its moments by quadrature."""
 

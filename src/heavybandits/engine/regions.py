@@ -194,6 +194,12 @@ def known(region: Region) -> bool:
     return True
 
 
+def shift_centre(region: Region, x: Floats, change: float) -> None:
+    """centre += change V^-1 x, for an x that V holds already: its reward turned out otherwise."""
+    region.centre[:] += change * (region.inverse @ x)
+    region.numbers[SHRINK], region.numbers[STRAYED] = 0.0, 1.0
+
+
 @jitable
 def move_centre(region: Region, step: float) -> None:
     """centre -= step V^-1 x, for the x last measured and V before it was widened."""

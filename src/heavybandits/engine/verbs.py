@@ -17,6 +17,7 @@ from ..support.errors import PartError
 from .contracts import (
     ArmSet,
     Estimator,
+    Extras,
     Filter,
     Link,
     Noise,
@@ -96,5 +97,6 @@ remember = verb(PerArmEstimator.remember)
 choose = verb(Policy.choose, inline=True)
 learn = verb(Policy.learn, inline=True)
 estimate_arm = verb(Policy.estimate_arm)
+propensity = verb(Extras.propensity)
 tally = verb(Tallied.tally)
 observe = verb(Observer.observe)

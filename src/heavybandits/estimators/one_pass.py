@@ -14,6 +14,7 @@ from ..engine.regions import (
     add_observation,
     make_region,
     move_centre,
+    shift_centre,
 )
 from ..engine.verbs import mean, project, slope
 
@@ -91,6 +92,11 @@ class LocalNewton(NamedTuple):
             region.counts[PROJECTIONS] += 1
             region.numbers[STRAYED] = 1.0
 
+    def revise(self, estimate: RegionEstimate, x: Floats, before: float, after: float) -> None:
+        """One Newton step more: the loss so far changes by (before - after) x.theta."""
+        shift_centre(estimate.region, x, after - before)
+        project(self.projection, estimate.region)
+
 
 class Ridge(NamedTuple):
     """Ridge regression, the estimator of linear bandits: theta = (penalty I + X^T X)^-1 X^T y.
@@ -114,3 +120,7 @@ class Ridge(NamedTuple):
         region = estimate.region
         gradient = region.numbers[EXPECTED] - reward
         move_centre(region, gradient / add_observation(region, x, 1.0))
+
+    def revise(self, estimate: RegionEstimate, x: Floats, before: float, after: float) -> None:
+        """theta += V^-1 x (after - before), as if the reward had been `after` from the start."""
+        shift_centre(estimate.region, x, after - before)

@@ -32,6 +32,7 @@ from ..engine.regions import (
     measure,
     move_centre,
     repenalise,
+    shift_centre,
 )
 from ..engine.selection import select_rank
 from ..engine.verbs import mean, slope
@@ -230,6 +231,20 @@ class ScaleFreeHuber(NamedTuple):
 
     def sound(self, estimate: ScaleFreeEstimate) -> bool:
         return bool(estimate.scale[0] >= 0.0)
+
+    def level_in_force(self, estimate: ScaleFreeEstimate) -> float:
+        """level s, before it opens for what is known of an arm."""
+        return self.level * math.sqrt(estimate.scale[0])
+
+    def revise(self, estimate: ScaleFreeEstimate, x: Floats, before: float, after: float) -> None:
+        """theta += V^-1 x sqrt(m) (psi' - psi), both clipped at the limit of today."""
+        region = estimate.region
+        z = dot(x, region.centre)
+        weight = min(max(slope(self.link, z), FLATTEST), STEEPEST)
+        root, expected = math.sqrt(weight), mean(self.link, z)
+        limit = largest_error(self, estimate, weight * max(dot(x, region.inverse @ x), 0.0))
+        old, new = (min(max((y - expected) / root, -limit), limit) for y in (before, after))
+        shift_centre(region, x, root * (new - old))
 
     def predict(self, estimate: ScaleFreeEstimate, z: float) -> float:
         return mean(self.link, z)

@@ -1,19 +1,11 @@
-"""The compiled passes of `evaluate`: a policy learns rows, or chooses in every row."""
+"""The compiled pass of `evaluate`: a policy chooses in every row."""
 
 import math
 from typing import Any
 
 from ..engine.compiling import Function, stamped
 from ..engine.jitable import jitable
-from ..engine.verbs import choose, learn
-
-
-@jitable
-def teach_rows(policy: Any, state: Any, rows: Any, rewards: Any, pending: Any) -> None:
-    """Learn row after row, one reward each."""
-    for t in range(rewards.size):
-        pending[0] = rewards[t]
-        learn(policy, state, rows[t], pending)
+from ..engine.verbs import choose
 
 
 @jitable
@@ -43,10 +35,6 @@ def choose_encoded(
                 view.features[i, k] = rows[t, k, i]
         view.synced[0] = -1
         chosen[t] = choose(policy, state, arms, view)
-
-
-def teach_kernel(stamp: str) -> Function:
-    return stamped(teach_rows, stamp)
 
 
 def choose_rows_kernel(stamp: str) -> Function:

@@ -10,12 +10,12 @@ from ..algorithms.linear import linucb
 from ..arms import Fresh
 from ..engine.compiling import Function, compiled
 from ..engine.contracts import Policy
-from ..engine.kernels import predict_kernel
+from ..engine.kernels import predict_kernel, teach_kernel
 from ..engine.parts import check_part
 from ..engine.views import make_view
 from ..filters import AdaptiveClip
 from ..support.errors import InvalidInput
-from .kernels import choose_encoded_kernel, choose_rows_kernel, teach_kernel
+from .kernels import choose_encoded_kernel, choose_rows_kernel
 from .log import DecisionLog
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,7 @@ class Pupil:
     def teach(self, rows: Floats, rewards: Floats) -> Any:
         """The state of the policy after these rows."""
         state = self.policy.init()
-        self._call(teach_kernel, state, rows, rewards, np.zeros(1))
+        self._call(teach_kernel, state, rows, rewards[:, None].copy(), np.zeros(1, np.int64))
         return state
 
     def predict(self, state: Any, rows: Floats) -> Floats:

@@ -128,6 +128,9 @@ class AdaptiveClip(NamedTuple):
         keep = 0.0 if self.truncate else 1.0
         return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
 
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_level(memory)
+
 
 class MeanMemory(NamedTuple):
     """counts: rewards seen, cut, and different from zero; first: the sizes of the first `SILENT` of
@@ -190,6 +193,9 @@ class MeanClip(NamedTuple):
             else:
                 total += rewards[i]
         return total / rewards.size
+
+    def level_in_force(self, memory: MeanMemory) -> float:
+        return self.multiple * float(memory.mean[0])
 
 
 def current_level(memory: AdaptiveMemory) -> float:

@@ -13,7 +13,7 @@ from ..engine.arrays import Floats
 from ..engine.bounds import Count, Interval, Positive, Share
 from ..engine.jitable import jitable
 from ..engine.selection import median, select_rank
-from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory
+from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_level
 from .memory import CUT, SEEN
 
 
@@ -104,6 +104,10 @@ class LeverageClip(NamedTuple):
             total += clip_about(memory, rewards[i], predicted, limit)
         return total / rewards.size
 
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        """The multiple of the median error, before it opens for what is known of an arm."""
+        return self.level * current_level(memory)
+
 
 class TailClip(NamedTuple):
     """The clip that needs nothing: y - predicted cut at the root M of a tail equation.
@@ -135,3 +139,6 @@ class TailClip(NamedTuple):
                 limit = follow_root(memory, math.log(abs(error)), self.strength)
             total += clip_about(memory, rewards[i], predicted, limit)
         return total / rewards.size
+
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_level(memory)

@@ -56,6 +56,9 @@ class Truncate(NamedTuple):
                 memory.counts[CUT] += 1
         return total / rewards.size
 
+    def level_in_force(self, memory: Memory) -> float:
+        return self.level
+
 
 class TruncateByTime(NamedTuple):
     """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
@@ -86,6 +89,9 @@ class TruncateByTime(NamedTuple):
                 memory.counts[CUT] += 1
         return total / rewards.size
 
+    def level_in_force(self, memory: Memory) -> float:
+        return self.scale * math.pow(memory.counts[SEEN] + 1, self.power)
+
 
 class Clip(NamedTuple):
     """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
@@ -114,3 +120,6 @@ class Clip(NamedTuple):
                 limit = self.level / norm
                 total += limit if rewards[i] > 0.0 else -limit
         return total / rewards.size
+
+    def level_in_force(self, memory: Memory) -> float:
+        return self.level

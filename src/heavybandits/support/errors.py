@@ -28,6 +28,10 @@ class EncodingError(InvalidInput):
         return EncodingError(self.reason, self.column, self.value, place)
 
 
+class ForeignTicket(InvalidInput):
+    """A ticket that another agent has issued."""
+
+
 class StateError(ValueError):
     """A state file that is damaged, foreign, too new or not to be trusted."""
 

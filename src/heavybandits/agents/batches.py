@@ -1,0 +1,78 @@
+"""Many decisions at once, as arrays that one compiled call can read."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.arrays import Booleans, Floats
+from ..engine.bounds import bounded_array
+from ..support.errors import InvalidInput
+
+
+class Batch(NamedTuple):
+    """Decisions to be made: `rows` is (n, K, d), and where `hidden` is True there is no arm.
+
+    `sizes` are the rows that each decision has, `names` theirs, `told` contexts and offers.
+    """
+
+    rows: Floats
+    hidden: Booleans
+    sizes: NDArray[np.int64]
+    names: list[tuple[str, ...]] | None = None
+    told: list[tuple[Any, Any]] | None = None
+
+    @property
+    def size(self) -> int:
+        return self.rows.shape[0]
+
+
+def make_batch(arms: Any, mask: Any, dim: int) -> Batch:
+    """The arms of many decisions, checked; sets of different sizes are filled up and hidden.
+
+    >>> make_batch([[[1.0, 0.0]], [[0.0, 1.0], [1.0, 1.0]]], None, dim=2).hidden.tolist()
+    [[False, True], [False, False]]
+    """
+    if isinstance(arms, np.ndarray):
+        rows = bounded_array("arms", arms, (None, None, dim))
+        hidden = _check_mask(mask, rows.shape[:2])
+        return Batch(rows, hidden, np.full(rows.shape[0], rows.shape[1]))
+    if mask is not None:
+        raise InvalidInput(
+            "mask must be None where arms are a list: leave out what is not on offer"
+        )
+    try:
+        given = list(arms)
+    except TypeError:
+        given = []
+    if not given:
+        raise InvalidInput("arms must hold at least one decision, (n, K, d), got none")
+    sets = [bounded_array(f"arms[{n}]", one, (None, dim)) for n, one in enumerate(given)]
+    sizes = np.array([len(one) for one in sets])
+    rows = np.zeros((len(sets), sizes.max(), dim))
+    for n, one in enumerate(sets):
+        rows[n, : len(one)] = one
+    return Batch(rows, np.arange(sizes.max()) >= sizes[:, None], sizes)
+
+
+def _check_mask(mask: Any, shape: tuple[int, ...]) -> Booleans:
+    if mask is None:
+        return np.zeros(shape, np.bool_)
+    allowed = np.asarray(mask)
+    if allowed.dtype != np.bool_ or allowed.shape != shape:
+        raise InvalidInput(
+            f"mask must be booleans of shape {shape}, got {allowed.dtype} of shape {allowed.shape}"
+        )
+    if not allowed.any(axis=1).all():
+        raise InvalidInput("mask must leave at least one arm of every decision")
+    return ~allowed
+
+
+def row_orders(batch: Batch, generator: np.random.Generator | None) -> NDArray[np.int64]:
+    """The order of the rows of each decision: their own, or at random to break ties."""
+    size, most = batch.hidden.shape
+    order = np.tile(np.arange(most), (size, 1))
+    if generator is not None:
+        for n, rows in enumerate(batch.sizes.tolist()):
+            order[n, :rows] = generator.permutation(rows)
+    return order

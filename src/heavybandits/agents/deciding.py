@@ -1,0 +1,251 @@
+"""The part of an agent that decides: one arm, a list of arms, or a batch of decisions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from ..support.errors import InvalidInput
+from ..support.validation import whole
+from .batches import Batch, make_batch
+from .book import SELECT, Decision, Event
+from .committing import Committing
+from .encoders import encode, to_json
+from .kernels import Allowed, repeat
+from .state import StateDiff
+from .tickets import Ticket
+
+Tell = Callable[[str], str | None]  # what was offered under a name, as JSON, if it is to be kept
+
+
+def tell_nothing(name: str) -> str | None:
+    return None
+
+
+class Deciding(Committing):
+    """The part of an agent that decides."""
+
+    _keep_raw = True
+
+    @overload
+    def select(
+        self,
+        arms: Any = None,
+        mask: Any = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        top: None = None,
+    ) -> Ticket: ...
+
+    @overload
+    def select(
+        self,
+        arms: Any = None,
+        mask: Any = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        top: int,
+    ) -> list[Ticket]: ...
+
+    def select(
+        self,
+        arms: Any = None,
+        mask: Any = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        top: int | None = None,
+    ) -> Ticket | list[Ticket]:
+        """Choose an arm. While a decision asks for more plays of its arm, that arm comes back.
+
+        Parameters
+        ----------
+        arms : (K, d) features, one row per arm; or an arm set such as `UnitBall(d)`.
+        mask : K booleans, False for an arm that is not on offer now.
+        context, offers : instead of arms, for an agent with an encoder: what is known of the
+            moment, and what is known of each offer by name. The ticket has the name of the offer.
+            Offers may come and go as they like.
+        top : None for one arm, k for a list of k tickets, the best first: the arm that would be
+            chosen, the one that would be chosen if the first were not on offer, and so on. Each
+            takes a reward of its own. None of them has a propensity: how likely a list was is not
+            the chance of any one of its arms.
+        """
+        names: tuple[str, ...] | None = None
+        tell: Tell = tell_nothing
+        if offers is not None or context is not None:
+            arms, names, tell = self._read_offers(arms, context, offers)
+        if top is not None:
+            return self._select_list(arms, mask, names, tell, top)
+        with self._lock:
+            offered, allowed = self._kernels.offers.check(arms, mask)
+            now = self._give_up(room=1)
+            state = self._state
+            number, decision = state.book.issued, repeat(state.book, offered, allowed, names)
+            left = state.policy.plays if decision is None else decision.left
+            if decision is None:
+                decision = self._decide(offered, allowed, now, names, tell)
+            else:
+                told = None if decision.offer is None else tell(decision.offer)
+                again = self._again(decision)
+                self._commit([Event(SELECT, number, now, None, decision, again, None, None, told)])
+            return Ticket(
+                number,
+                decision.arm,
+                decision.features.copy(),
+                decision.estimate,
+                decision.width,
+                left,
+                decision.propensity,
+                decision.offer,
+                state.owners[-1].agent,
+            )
+
+    def _read_offers(
+        self, arms: Any, context: Any, offers: Any
+    ) -> tuple[Any, tuple[str, ...], Tell]:
+        """What is on offer as rows and names, and what is to be kept of it."""
+        if arms is not None:
+            raise InvalidInput("select takes arms, or context and offers, not both")
+        rows, names = encode(self._state.encoder, context, offers)
+        return rows, names, self._teller(context, offers)
+
+    def _teller(self, context: Any, offers: Any) -> Tell:
+        """What tells the ledger what was offered under a name."""
+        if self._ledger is None or not self._keep_raw:
+            return tell_nothing
+        return lambda name: to_json({"context": context, "name": name, "offer": offers[name]})
+
+    def _again(self, decision: Decision) -> str | None:
+        """What a further play of a decision that was drawn leaves in the ledger: its propensity."""
+        if decision.propensity == 1.0 or self._ledger is None:
+            return None
+        return StateDiff(self._state).changes(decision.propensity)
+
+    def _decide(
+        self, arms: Any, allowed: Allowed, now: float, names: Sequence[str] | None, tell: Tell
+    ) -> Decision:
+        """A new decision. If it cannot be written down, it was never made."""
+        state, kernels, changes, told = self._state, self._kernels, None, None
+        kernels.check_room(state, arms)
+        before = StateDiff(state) if kernels.leaves_traces(state) else None
+        self._unfinished = undo = None if before is None else before.undo
+        decision = kernels.choose(state, arms, allowed)
+        if names is not None:
+            decision.offer = names[decision.arm]
+            told = tell(decision.offer)
+        if before is not None and self._ledger is not None:
+            changes = before.changes(decision.propensity)
+        number = state.book.issued
+        event = Event(SELECT, number, now, None, decision, changes, None, None, told)
+        self._commit([event], undo)
+        return decision
+
+    # ---- several at once
+
+    def _select_list(
+        self, arms: Any, mask: Any, names: Sequence[str] | None, tell: Tell, top: Any
+    ) -> list[Ticket]:
+        with self._lock:
+            offered, allowed = self._kernels.offers.check_rows(arms, mask)
+            size, state, kernels = whole("top", top), self._state, self._kernels
+            if size > min(allowed.sum(), state.limits.max_pending):
+                raise InvalidInput(f"top must be at most the {allowed.sum()} on offer, got {size}")
+            now = self._ready_for(size)
+            before, decisions = StateDiff(self._state), []
+            self._unfinished = before.undo
+            for _ in range(size):
+                decision = kernels.choose(state, offered, allowed)
+                decision.propensity = None
+                decision.offer = None if names is None else names[decision.arm]
+                allowed[decision.arm] = False
+                decisions.append(decision)
+            return self._issue(decisions, now, before, [tell] * size)
+
+    def select_many(
+        self,
+        arms: Any = None,
+        mask: Any = None,
+        *,
+        contexts: Sequence[Mapping[str, Any] | None] | None = None,
+        offers: Any = None,
+    ) -> list[Ticket]:
+        """Many decisions in one compiled call: the same tickets as from as many `select`s in a row.
+
+        Parameters
+        ----------
+        arms : (n, K, d) features; or n arrays (K, d), of any K.
+        mask : (n, K) booleans, for arms that are an array.
+        contexts, offers : instead of arms, for an agent with an encoder: n contexts, and the offers
+            of all of them or, in a list, of each.
+        """
+        with self._lock:
+            batch = self._read_batch(arms, mask, contexts, offers)
+            now = self._ready_for(batch.size)
+            before = StateDiff(self._state)
+            self._unfinished = before.undo
+            decisions = self._kernels.choose_many(self._state, batch)
+            if batch.names is not None:
+                for decision, names in zip(decisions, batch.names, strict=True):
+                    decision.offer = names[decision.arm]
+            tells = [self._teller(*pair) for pair in batch.told or ()]
+            return self._issue(decisions, now, before, tells or [tell_nothing] * batch.size)
+
+    def _read_batch(self, arms: Any, mask: Any, contexts: Any, offers: Any) -> Batch:
+        if contexts is None and offers is None:
+            return make_batch(arms, mask, self._state.policy.dim)
+        if arms is not None or mask is not None:
+            raise InvalidInput("select_many takes arms, or contexts and offers, not both")
+        each = offers if isinstance(offers, Sequence) else None
+        if contexts is None and each is not None:
+            contexts = [None] * len(each)
+        if not isinstance(contexts, Sequence) or not contexts:
+            raise InvalidInput(f"contexts must be a list, one per decision, got {contexts!r:.80}")
+        shown = [offers] * len(contexts) if each is None else each
+        if len(shown) != len(contexts):
+            raise InvalidInput(f"offers must be {len(contexts)}, one per context, got {len(shown)}")
+        read = [encode(self._state.encoder, *pair) for pair in zip(contexts, shown, strict=True)]
+        batch = make_batch([rows for rows, _ in read], None, self._state.policy.dim)
+        pairs = list(zip(contexts, shown, strict=True))
+        return batch._replace(names=[names for _, names in read], told=pairs)
+
+    def _ready_for(self, size: int) -> float:
+        """Make room for so many decisions at once; the time it is."""
+        state = self._state
+        if state.policy.plays != 1:
+            raise InvalidInput(
+                f"this policy plays an arm {state.policy.plays} times before it decides anew: "
+                "select one decision at a time"
+            )
+        if size > state.limits.max_pending:
+            raise InvalidInput(
+                f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
+            )
+        now = self._give_up(room=size)
+        self._kernels.check_room(self._state, None, size)
+        return now
+
+    def _issue(
+        self,
+        decisions: list[Decision],
+        now: float,
+        before: StateDiff,
+        tells: Sequence[Tell],
+    ) -> list[Ticket]:
+        """Tickets for decisions that were made together, and are written together."""
+        first, agent = self._state.book.issued, self._state.owners[-1].agent
+        events = [Event(SELECT, first, now, many=decisions)]
+        if self._ledger is not None:
+            changes = before.changes_of_many([d.propensity for d in decisions])
+            raws = [None if d.offer is None else tells[n](d.offer) for n, d in enumerate(decisions)]
+            events = [
+                Event(SELECT, first + n, now, None, decision, changes[n], None, None, raws[n])
+                for n, decision in enumerate(decisions)
+            ]
+        self._commit(events, before.undo)
+        rows = np.array([d.features for d in decisions])
+        return [
+            Ticket(n, d.arm, x, d.estimate, d.width, 1, d.propensity, d.offer, agent)
+            for n, (d, x) in enumerate(zip(decisions, rows, strict=True), first)
+        ]

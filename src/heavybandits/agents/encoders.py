@@ -1,0 +1,130 @@
+"""How an agent keeps what encodes for it, and what was encoded, without pickle."""
+
+import datetime
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.bounds import bounded_array
+from ..support.container import canonical
+from ..support.errors import InvalidInput, StateError
+
+Floats = NDArray[np.float64]
+
+FOREIGN = "foreign"
+LOST = (
+    "the ledger has not kept what was offered, only its features, so that no other encoder can "
+    "read it: keep_raw was False, or the offers had no names"
+)
+
+
+def check_encoder(encoder: Any, policy: Any) -> Any:
+    """An encoder whose features a policy can take, or None."""
+    if encoder is None:
+        return None
+    if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
+        raise InvalidInput(
+            "encoder must have dim, names, encode and encode_rows, as an Encoder has, "
+            f"got {type(encoder).__name__}"
+        )
+    if encoder.dim != policy.dim:
+        raise InvalidInput(
+            f"encoder makes {encoder.dim} features, but the policy has dim {policy.dim}"
+        )
+    return encoder
+
+
+def describe_encoder(encoder: Any) -> Any:
+    """An encoder as JSON. Of one that cannot be written down there is only its name and its
+    features: to keep it is the user's."""
+    if encoder is None:
+        return None
+    if hasattr(encoder, "to_dict"):
+        return encoder.to_dict()
+    kind = type(encoder)
+    return {FOREIGN: f"{kind.__module__}.{kind.__qualname__}", "names": list(encoder.names)}
+
+
+def restore_encoder(stored: Any, given: Any) -> Any:
+    """The encoder that is written down, which must be the one that is given, if one is."""
+    if given is not None:
+        if canonical(describe_encoder(given)) != canonical(stored):
+            raise StateError(
+                "it was made with another encoder. rebuild makes an agent with a new encoder from "
+                "a ledger's past"
+            )
+        return given
+    if stored is None:
+        return None
+    if FOREIGN in stored:
+        raise StateError(
+            f"its encoder, a {stored[FOREIGN]}, is not in the file: give it as encoder="
+        )
+    from ..features import Encoder
+
+    return Encoder.from_dict(stored)
+
+
+def encode(encoder: Any, context: Any, offers: Any) -> tuple[Floats, tuple[str, ...]]:
+    """The features of what is on offer, and the names of their rows."""
+    if encoder is None:
+        raise InvalidInput("context and offers need an agent with an encoder: Agent(encoder=...)")
+    if not isinstance(offers, Mapping) or not offers:
+        raise InvalidInput(
+            f"offers must be features by name, such as {{'tea': {{...}}}}, got {offers!r:.100}"
+        )
+    names = tuple(offers)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"offers must have text for names, got {names!r:.100}")
+    rows = encoder.encode(context, offers)
+    return bounded_array("what the encoder makes", rows, (len(names), encoder.dim)), names
+
+
+# ---- what was encoded
+
+
+def to_json(value: Any) -> str:
+    """What was offered as JSON, so that another encoder can read it one day.
+
+    >>> to_json({"context": {"when": datetime.date(2026, 5, 1)}, "offer": {"price": np.float64(2)}})
+    '{"context":{"when":"2026-05-01"},"offer":{"price":2.0}}'
+    """
+    try:
+        return json.dumps(value, default=_plain, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"a value cannot be kept in the ledger: {error}. Agent(keep_raw=False) keeps the "
+            "features alone"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
+
+
+def encode_rows_again(encoder: Any, raw: Any) -> Floats:
+    """The same for rows that were learned without a decision."""
+    if raw is None:
+        raise InvalidInput(LOST)
+    rows = encoder.encode_rows(json.loads(raw))
+    return bounded_array("what the encoder makes", rows, (None, encoder.dim))
+
+
+def encode_again(encoder: Any, raw: Any) -> Floats:
+    """The features that another encoder makes of what a ledger has kept of one decision."""
+    if raw is None:
+        raise InvalidInput(LOST)
+    told = json.loads(raw)
+    rows = encoder.encode(told["context"], {told["name"]: told["offer"]})
+    return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]

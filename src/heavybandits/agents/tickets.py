@@ -1,0 +1,136 @@
+"""Tickets: what an agent hands out with a decision, whose they are, what comes back with them."""
+
+import secrets
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.errors import ForeignTicket, InvalidInput
+from ..support.validation import finite_number, positive
+
+Floats = NDArray[np.float64]
+
+
+class Ticket(NamedTuple):
+    """One play that was asked for. Give it, or its `id`, back with the reward.
+
+    `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
+    `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
+    plays of this arm the decision still asks for, this one included. `propensity` is how likely
+    the choice was: 1 unless the policy draws its arms, as `policies.Mixed` does, and None for one
+    of a list. `offer` is the name of what was chosen, if the offers had names; `agent` is the
+    agent that issued the ticket, which takes it back and nobody else.
+    """
+
+    id: int
+    arm: int
+    features: Floats
+    estimate: float
+    width: float
+    plays: int
+    propensity: float | None = 1.0
+    offer: str | None = None
+    agent: str = ""
+
+    @property
+    def key(self) -> str:
+        """Agent and id as one text, to be kept or sent instead of the ticket: unlike the id alone,
+        it is refused by every other agent."""
+        return f"{self.agent}:{self.id}"
+
+
+class Owner(NamedTuple):
+    """An agent, and the first ticket that it issued. One that was copied or loaded goes on under a
+    name of its own, and still takes the tickets from before."""
+
+    agent: str
+    first: int
+
+
+Owners = tuple[Owner, ...]
+
+MOST_OWNERS = 100  # before this agent whose tickets are still known
+
+
+def new_owner(owners: Owners, issued: int) -> Owners:
+    """The owners once another agent goes on after so many tickets: its name is drawn here."""
+    before = tuple(owner for owner in owners if owner.first < issued)
+    return (*before[-MOST_OWNERS:], Owner(secrets.token_hex(8), issued))
+
+
+def owner_of(owners: Owners, number: int) -> str:
+    """The agent that issued a ticket, or will."""
+    known = [owner.agent for owner in owners if owner.first <= number]
+    return known[-1] if known else "unknown"
+
+
+def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
+    """The number of a ticket, of its key or of its id; a ForeignTicket if another agent issued it.
+
+    >>> ticket_number("6b1f:7", (Owner("6b1f", 0),)), ticket_number(7, (Owner("6b1f", 0),))
+    (7, 7)
+    """
+    if isinstance(ticket, Ticket):
+        number, agent = ticket.id, ticket.agent
+        if type(number) is int and agent == owners[-1].agent and number >= owners[-1].first:
+            return number
+    elif isinstance(ticket, str):
+        agent, _, digits = ticket.partition(":")
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            raise InvalidInput(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
+        number = int(digits)
+    else:
+        number, agent = ticket, None
+    if type(number) is not int and (
+        not isinstance(number, np.integer) or isinstance(number, np.timedelta64)
+    ):
+        raise InvalidInput(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
+    if agent is not None and agent != owner_of(owners, int(number)):
+        raise ForeignTicket(
+            f"ticket {number} belongs to agent {agent or 'unknown'}, but this is agent "
+            f"{owners[-1].agent}: give it to the agent that issued it"
+        )
+    return int(number)
+
+
+class Given(NamedTuple):
+    """A reward as it was given: with its own spread, or None for the policy's."""
+
+    reward: float
+    spread: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reward}" + ("" if self.spread is None else f" with spread {self.spread}")
+
+
+def check_rewards(rewards: Any, owners: Owners, spreads: bool) -> list[tuple[int, Given]]:
+    """Tickets and what was given for them, with `spreads` also those of a reward.
+
+    >>> check_rewards([(3, 1), (4, 0.5, 2)], (Owner("6b1f", 0),), spreads=True)
+    [(3, Given(reward=1.0, spread=None)), (4, Given(reward=0.5, spread=2.0))]
+    """
+    try:
+        rows = [(ticket, reward, *rest) for ticket, reward, *rest in rewards]
+        shaped = all(len(row) <= 3 for row in rows)
+    except (TypeError, ValueError):
+        shaped = False
+    if not shaped:
+        raise InvalidInput(
+            f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
+        )
+    return [(ticket_number(t, owners), check_given(spreads, *given)) for t, *given in rows]
+
+
+def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
+    """What is given for a ticket; with `spreads` it may have one of its own.
+
+    >>> check_given(False, 3)
+    Given(reward=3.0, spread=None)
+    """
+    number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
+    if spread is None:
+        return Given(number)
+    if not spreads:
+        raise InvalidInput("spread must be left out: this policy knows one for all, or none")
+    return Given(number, positive("spread", spread))
