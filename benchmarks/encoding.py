@@ -45,25 +45,35 @@ def microseconds(work: Callable[[], object], count: int) -> float:
     return (time.process_time() - started) / count * 1e6
 
 
-def decide(encoder: hb.Encoder, agent: hb.Agent) -> None:
-    """Encode, select, update."""
-    context, offers = visitor()
+def decide(agent: hb.Agent, context: Any, offers: Any) -> None:
+    """Encode, select and update, in one agent's words."""
+    agent.update(agent.select(context=context, offers=offers), 0.5)
+
+
+def decide_apart(agent: hb.Agent, encoder: hb.Encoder, context: Any, offers: Any) -> None:
+    """The same, encoded beside an agent that sees numbers only."""
     agent.update(agent.select(encoder.encode(context, offers)), 0.5)
 
 
 def measure(folder: Path, quick: bool) -> Outcome:
     count, repeats = (200, 2) if quick else (5000, 7)
-    context, offers = visitor()
-    takers: dict[str, Callable[[], float]] = {}
-    for meet in ("shared", "per-offer", "hybrid"):
-        work = partial(make_encoder(meet).encode, context, offers)
-        takers[f"encode, {meet}"] = partial(microseconds, work, count)
+    given = visitor()
+    works: dict[str, Callable[[], object]] = {
+        f"encode, {meet}": partial(make_encoder(meet).encode, *given)
+        for meet in ("shared", "per-offer", "hybrid")
+    }
     encoder = make_encoder("shared")
-    agent = hb.Agent(hb.linucb(dim=encoder.dim, radius=1.0))
-    both = "encode + select + update, shared, LinUCB"
-    takers[both] = partial(microseconds, partial(decide, encoder, agent), count)
-    note, most = "a context of 10 columns, 6 offers of 2", {both: 60.0}
-    taken = best_of(repeats, takers)
-    return Outcome(
-        [Row(PART, n, us, "us", most=most.get(n), note=note) for n, us in taken.items()], []
-    )
+    policy = hb.linucb(dim=encoder.dim, radius=1.0)
+    both = "select by name + update, shared, LinUCB"
+    works[both] = partial(decide, hb.Agent(policy, encoder=encoder), *given)
+    apart = "encode, then select + update, shared, LinUCB"
+    works[apart] = partial(decide_apart, hb.Agent(policy), encoder, *given)
+    takers: dict[str, Callable[[], float]] = {
+        name: partial(microseconds, work, count) for name, work in works.items()
+    }
+    note = "a context of 10 columns, 6 offers of 2"
+    rows = [
+        Row(PART, name, taken, "us", most=60.0 if name == both else None, note=note)
+        for name, taken in best_of(repeats, takers).items()
+    ]
+    return Outcome(rows, [])

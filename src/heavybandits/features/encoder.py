@@ -194,7 +194,7 @@ class Encoder:
     def encode(self, context: Row | None, offers: Mapping[str, Row]) -> Floats:
         """The features of every offer in this context, (len(offers), d), rows in their order."""
         given: Row = {} if context is None else context
-        if not offers or not isinstance(offers, Mapping):
+        if not offers or not (type(offers) is dict or isinstance(offers, Mapping)):
             raise InvalidInput(f"offers must be a dictionary of some by name, got {offers!r:.80}")
         left = self._fill([1.0], given, self._read_context, "in the context")
         right: list[float] = []
