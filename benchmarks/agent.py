@@ -45,6 +45,24 @@ def fastest(quick: bool) -> dict[str, float]:
     return best_of(repeats, {n: partial(microseconds, p, arms, rewards) for n, p in made.items()})
 
 
+def batch_microseconds(policy: Any, arms: Any) -> float:
+    """CPU microseconds per decision of `select_many`, its tickets included."""
+    agent = hb.Agent(policy)
+    agent.select_many(arms[:2])  # compiles
+    agent.abandon()
+    started = time.process_time()
+    agent.select_many(arms)
+    return (time.process_time() - started) / len(arms) * 1e6
+
+
+def batches(quick: bool) -> list[Row]:
+    """Many decisions in one compiled call."""
+    arms, policy = rounds(500 if quick else ROUNDS)[0], hb.linucb(dim=DIM, radius=1.0)
+    taken = best_of(2 if quick else 7, {"batch": partial(batch_microseconds, policy, arms)})
+    note = "K = 20, d = 10; a Python ticket per decision included"
+    return [Row(PART, "select_many, LinUCB, per decision", taken["batch"], "us", note=note)]
+
+
 def measure(folder: Path, quick: bool) -> Outcome:
     limits = {"CRTM": 25.0}
     rows = [
@@ -58,7 +76,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
         )
         for name, taken in fastest(quick).items()
     ]
-    return Outcome(rows + durable(quick), [])
+    return Outcome(rows + batches(quick) + durable(quick), [])
 
 
 def durable(quick: bool) -> list[Row]:

@@ -95,10 +95,13 @@ class Readings:
         opens as an arm becomes known, the part itself says."""
         state = self.state
         policy, learned = innermost(state.policy, state.learned)
-        for part, memory in (("filter", "memory"), ("estimator", "estimate")):
-            asked = getattr(getattr(policy, part, None), "level_in_force", None)
-            if asked is not None:
-                return float(asked(getattr(learned, memory)))
+        for name, kept in (("filter", "memory"), ("estimator", "estimate")):
+            part: Any = getattr(policy, name, None)
+            memory = getattr(learned, kept, None)
+            if hasattr(part, "filter"):  # one filter may hold another
+                part, memory = part.filter, getattr(memory, "inner", None)
+            if hasattr(part, "level_in_force"):
+                return float(part.level_in_force(memory))
         return None
 
     def explain(
