@@ -164,3 +164,7 @@ def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
 def test_what_keeps_its_history_cannot_fade():
     with pytest.raises(hb.InvalidInput, match="one confidence region and no history"):
         hb.Agent(hb.policies.Fading(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
+
+
+def test_a_fading_policy_keeps_every_promise():
+    assert hb.check_policy(hb.policies.Fading(ridge(), half_life=60.0))

@@ -19,6 +19,11 @@ Floats = NDArray[np.float64]
 ROWS = 5
 
 
+def still_agent(policy: Any, rng: Any = None) -> Agent:
+    """An agent whose clock stands still, so that two of them can be compared."""
+    return Agent(policy, rng, clock=lambda: 0.0)
+
+
 def make_arms(policy: Any, seed: int = 0, rows: int = ROWS) -> Floats:
     """Random rows of length at most one."""
     arms = np.random.default_rng(seed).normal(size=(rows, policy.dim))
@@ -47,7 +52,7 @@ def train(agent: Agent, rounds: int, seed: int = 0) -> Agent:
 
 
 def trained(policy: Any, rng: Any = None) -> Agent:
-    return train(Agent(policy, rng), decisions(policy))
+    return train(still_agent(policy, rng), decisions(policy))
 
 
 def packed(agent: Agent) -> bytes:
@@ -129,7 +134,7 @@ def fresh_states(policy: Any) -> None:
 @check
 def cold_start(policy: Any) -> None:
     """It decides and predicts before any reward."""
-    agent = Agent(policy)
+    agent = still_agent(policy)
     means, widths = agent.predict(make_arms(policy), return_width=True)
     require(bool(np.isfinite(means).all() and np.isfinite(widths).all()), "a prediction is not")
     ticket = agent.select(make_arms(policy))
@@ -149,7 +154,7 @@ def on_offer(policy: Any) -> None:
 @check
 def one_arm(policy: Any) -> None:
     """With a single arm there is no choice, and no error."""
-    agent = Agent(policy)
+    agent = still_agent(policy)
     arms = make_arms(policy, rows=1)
     for _ in range(policy.plays):
         agent.update(agent.select(arms), 1.0)
@@ -168,7 +173,7 @@ def mask(policy: Any) -> None:
 @check
 def number_of_arms(policy: Any) -> None:
     """From one decision to the next there may be more arms or fewer."""
-    agent = Agent(policy)
+    agent = still_agent(policy)
     for t in range(decisions(policy)):
         arms = make_arms(policy, t, rows=1 + t % 4)
         for _ in range(policy.plays):
@@ -179,7 +184,7 @@ def number_of_arms(policy: Any) -> None:
 @check
 def several_plays(policy: Any) -> None:
     """Its ticket counts the plays down, and the arm stays the same until they are over."""
-    agent, arms = Agent(policy), make_arms(policy)
+    agent, arms = still_agent(policy), make_arms(policy)
     tickets = [agent.select(arms) for _ in range(policy.plays)]
     require([t.plays for t in tickets] == list(range(policy.plays, 0, -1)), "it counts wrongly")
     require(len({t.arm for t in tickets}) == 1, "it changed the arm within a decision")
@@ -188,7 +193,7 @@ def several_plays(policy: Any) -> None:
 @check
 def long_arms(policy: Any) -> None:
     """Arms longer than one do not break it, and are warned about once unless it takes any."""
-    agent, arms = Agent(policy), 100.0 * make_arms(policy)
+    agent, arms = still_agent(policy), 100.0 * make_arms(policy)
     wanted = 0 if getattr(policy, "any_norm", False) else 1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -201,7 +206,7 @@ def long_arms(policy: Any) -> None:
 @check
 def inputs_untouched(policy: Any) -> None:
     """Neither the arms nor the mask that it is given are changed."""
-    agent, arms, allowed = Agent(policy), make_arms(policy), np.ones(ROWS, bool)
+    agent, arms, allowed = still_agent(policy), make_arms(policy), np.ones(ROWS, bool)
     before = arms.copy()
     agent.update(agent.select(arms, allowed), 1.0)
     agent.predict(arms)
@@ -211,7 +216,7 @@ def inputs_untouched(policy: Any) -> None:
 @check
 def no_aliases(policy: Any) -> None:
     """What the caller does to arms or to a ticket after a decision has no effect."""
-    agent, twin = Agent(policy), Agent(policy)
+    agent, twin = still_agent(policy), still_agent(policy)
     for _ in range(policy.plays):
         arms = make_arms(policy)
         ticket = agent.select(arms)

@@ -11,7 +11,17 @@ from ..engine.parts import classes_of
 from ..engine.views import make_view
 from .agent import Agent, load
 from .checks import check, require
-from .checks_inputs import ROWS, bits, decisions, make_arms, make_rewards, packed, train, trained
+from .checks_inputs import (
+    ROWS,
+    bits,
+    decisions,
+    make_arms,
+    make_rewards,
+    packed,
+    still_agent,
+    train,
+    trained,
+)
 from .state import kept, written_by_choice
 
 EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1e-300, 1e16)
@@ -20,7 +30,7 @@ EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1
 @check
 def extreme_rewards(policy: Any) -> None:
     """After 1e308, -1e308 and 5e-324 everything is still finite."""
-    agent, arms = Agent(policy), make_arms(policy)
+    agent, arms = still_agent(policy), make_arms(policy)
     for place in range(policy.plays * decisions(policy, len(EXTREMES))):
         agent.update(agent.select(arms), EXTREMES[place % len(EXTREMES)])
     for name, array in kept(agent.state.learned).items():
@@ -35,7 +45,7 @@ def inside_the_ball(policy: Any) -> None:
     norm = getattr(getattr(getattr(policy, "estimator", None), "projection", None), "norm", None)
     if norm is None:
         return
-    agent = Agent(policy)
+    agent = still_agent(policy)
     for t in range(decisions(policy)):
         arms = make_arms(policy, t)
         for _ in range(policy.plays):
@@ -76,13 +86,13 @@ def save_and_continue(policy: Any) -> None:
     """Saved and loaded in the midst of anything, it continues bit for bit."""
     most = decisions(policy) * policy.plays
     for stop in {0, 1, most // 2, most}:
-        agent, rounds = Agent(policy, rng=1), stop // policy.plays
+        agent, rounds = still_agent(policy, rng=1), stop // policy.plays
         train(agent, rounds)
         for _ in range(stop % policy.plays):
             agent.select(make_arms(policy, rounds))
         with tempfile.TemporaryDirectory() as folder:
             agent.save(f"{folder}/agent.state")
-            again = load(f"{folder}/agent.state", parts=classes_of(policy))
+            again = load(f"{folder}/agent.state", classes_of(policy), lambda: 0.0)
         require(packed(again) == packed(agent), f"after {stop} plays the file does not hold it all")
         for each in (agent, again):
             each.abandon()
@@ -107,7 +117,7 @@ def reset(policy: Any) -> None:
     agent = trained(policy)
     agent.select(make_arms(policy, 99))
     agent.reset()
-    require(bits(agent) == bits(Agent(policy)), "something is left of what it learned")
+    require(bits(agent) == bits(still_agent(policy)), "something is left of what it learned")
     require(not any(agent.counters.values()), "something is left of what it counted")
 
 
@@ -120,7 +130,7 @@ def repeatable(policy: Any) -> None:
 @check
 def batches(policy: Any) -> None:
     """Rewards in a batch are the same as one by one."""
-    loop, batch = Agent(policy), Agent(policy)
+    loop, batch = still_agent(policy), still_agent(policy)
     for t in range(decisions(policy, 3)):
         pairs = []
         for y in make_rewards(policy.plays, t):
@@ -135,7 +145,7 @@ def batches(policy: Any) -> None:
 @check
 def late_rewards(policy: Any) -> None:
     """Rewards may come in any order, long after, and all are learned from."""
-    agent, wanted = Agent(policy), decisions(policy, 4)
+    agent, wanted = still_agent(policy), decisions(policy, 4)
     tickets = [
         agent.select(make_arms(policy, t)) for t in range(wanted) for _ in range(policy.plays)
     ]
@@ -148,7 +158,7 @@ def late_rewards(policy: Any) -> None:
 @check
 def cancelled_plays(policy: Any) -> None:
     """A cancelled play is forgotten; where a decision needs several, it is asked for anew."""
-    agent, twin, arms = Agent(policy), Agent(policy), make_arms(policy)
+    agent, twin, arms = still_agent(policy), still_agent(policy), make_arms(policy)
     agent.cancel(agent.select(arms))
     for y in make_rewards(policy.plays):
         agent.update(agent.select(arms), y)
@@ -159,7 +169,7 @@ def cancelled_plays(policy: Any) -> None:
 
 def _moves(policy: Any) -> bool:
     """Whether choosing alone changes the state, as it does for random policies."""
-    agent = Agent(policy)
+    agent = still_agent(policy)
     before = bits(agent)
     agent.select(make_arms(policy))
     return bits(agent) != before
@@ -168,7 +178,7 @@ def _moves(policy: Any) -> bool:
 @check
 def bounded_memory(policy: Any) -> None:
     """Its state does not grow, and nothing is kept of tickets that are settled."""
-    agent = Agent(policy)
+    agent = still_agent(policy)
     size = len(bits(agent))
     trained_size = len(bits(train(agent, decisions(policy))))
     require(trained_size == size, f"the state grew from {size} to {trained_size} bytes")
@@ -186,7 +196,7 @@ def tallies(policy: Any) -> None:
 @check
 def uncompiled(policy: Any) -> None:
     """Its text gives the same bits whether it is compiled or not."""
-    agent, state = Agent(policy), policy.init()
+    agent, state = still_agent(policy), policy.init()
     offer, view = Fresh(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
@@ -214,5 +224,5 @@ def ledger(policy: Any) -> None:
         before = packed(agent)
         if agent.ledger is not None:
             agent.ledger.drop()
-        with Agent(policy, ledger=path) as again:
+        with Agent(policy, ledger=path, clock=lambda: 0.0) as again:
             require(packed(again) == before, "it comes back as something else")

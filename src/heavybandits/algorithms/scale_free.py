@@ -3,7 +3,7 @@
 from ..engine.contracts import Estimator, Link
 from ..engine.parts import cast, check_part
 from ..estimators import Forgetting, ScaleFreeHuber
-from ..filters import Watch
+from ..filters import Raw, Watch
 from ..links import Identity
 from ..policies import Fading, Optimism
 from ..radii import ScaleFreeRegion
@@ -16,6 +16,7 @@ def auto(
     link: Link = Identity(),
     half_life: float | None = None,
     half_life_seconds: float | None = None,
+    watch: bool = True,
 ) -> Optimism | Fading:
     """The policy that needs no number from you: scale, level, width and penalty come from the data.
 
@@ -33,16 +34,19 @@ def auto(
     half_life : rewards after which one counts half as much, for effects that move; None forgets
         nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
     half_life_seconds : the same in seconds of the agent's clock (`policies.Fading`).
+    watch : False saves the time that watching takes, a seventh of a microsecond per reward.
 
     >>> auto(dim=3).estimator.level
     0.35
     >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
     'Fading'
+    >>> type(auto(dim=3, watch=False).filter).__name__
+    'Raw'
     """
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Forgetting(estimator, positive("half_life", half_life))
-    policy = Optimism(estimator, Watch(), ScaleFreeRegion())
+    policy = Optimism(estimator, Watch() if watch else Raw(), ScaleFreeRegion())
     if half_life_seconds is None:
         return cast(policy)
     return cast(Fading(policy, positive("half_life_seconds", half_life_seconds)))

@@ -150,7 +150,7 @@ class Watch(NamedTuple):
     >>> errors = [0.1, -0.3, 0.2, -0.1] * 100 + [9.0, -9.5] * 20
     >>> seen = [part.clean(memory, np.array([1.0 + e]), 0.1, 1.0) for e in errors]
     >>> part.drift(memory)
-    Drift(level=0, unit=1, effect=0, rewards_since=3)
+    Drift(level=0, unit=1, effect=0, rewards_since=4)
     """
 
     filter: Filter = Raw()
