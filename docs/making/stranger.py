@@ -41,15 +41,13 @@ judged = hb.evaluate(
     "calls.csv", policy, features=encoder, action="offer", propensity="uniform", **told
 )
 print(judged)""",
-    """agent = hb.Agent(policy)
+    """agent = hb.Agent(policy, encoder=encoder)
 with open("calls.csv", encoding="utf-8") as file:
     past = [row for row in csv.DictReader(file) if row["margin"]]
-for x, row in zip(encoder.encode_rows(past), past):
-    agent.update(agent.select(x[None, :]), float(row["margin"]))""",
+agent.learn(past, [float(row["margin"]) for row in past])""",
     """who = {"tenure": 12, "score": None, "plan": "pro", "region": "west"}
-offers = {"call": {}, "gift": {}}
-ticket = agent.select(encoder.encode(who, offers))
-print("show", list(offers)[ticket.arm])
+ticket = agent.select(context=who, offers={"call": {}, "gift": {}})
+print("show", ticket.offer)
 agent.update(ticket.id, 31.5)
 agent.save("calls.state")
 encoder.save("calls.json")
