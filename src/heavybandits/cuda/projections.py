@@ -3,6 +3,7 @@
 The small tridiagonal system has few unknowns: one lane solves it, and tells the others.
 """
 
+import math
 from typing import Any
 
 from numba.cuda.core.errors import TypingError
@@ -86,6 +87,9 @@ def _(lanes, inverse, x, limit, scratch):
         small = Tridiagonal(own[0], own[1], own[2], own[3])
         image, basis = scratch[5], scratch[ROWS:]
         length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
+        if length == math.inf:
+            stretch(x, 1e-150)
+            length = norm(x)
         goal = length / limit
         sync(lanes)
         set_scaled(basis[0], x, length, lanes)
@@ -99,9 +103,10 @@ def _(lanes, inverse, x, limit, scratch):
             pivot, tail = eliminate(small, size, shift, pivot, tail)
             size += 1
             rest = norm(image)
-            if size == x.size or negligible(shift, rest, tail):
+            last = size == x.size or rest == 0.0
+            if last or negligible(shift, rest, tail):
                 shift, tail = solve_alone(small, size, shift, goal, lanes)
-                if size == x.size or negligible(shift, rest, tail):
+                if last or negligible(shift, rest, tail):
                     break
                 for i in range(size):
                     pivot, tail = eliminate(small, i, shift, pivot, tail)
@@ -109,6 +114,8 @@ def _(lanes, inverse, x, limit, scratch):
                 small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
             set_scaled(basis[size], image, -rest, lanes)
         combine(basis[:size], scratch[3][:size], x)
+        if not (norm(x) > 0.0 and norm(x) < math.inf):
+            set_scaled(x, basis[0], 1.0, lanes)
         stretch(x, limit / norm(x))
 
     return project
