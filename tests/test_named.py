@@ -569,7 +569,6 @@ def test_corrections_are_right_from_the_start(tmp_path: Any) -> None:
 READ = """
 import sys
 import heavybandits as hb
-import interleaving
 with hb.Monitor(sys.argv[1]) as monitor:
     print(monitor.events, len(monitor.history()), monitor.pending, monitor.policy["part"])
 """

@@ -7,7 +7,7 @@ from ..filters import Raw, Watch
 from ..links import Identity
 from ..policies import Fading, Optimism
 from ..radii import ScaleFreeRegion
-from ..support.validation import positive, whole
+from ..support.validation import flag, positive, whole
 
 
 def auto(
@@ -46,7 +46,7 @@ def auto(
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Forgetting(estimator, positive("half_life", half_life))
-    policy = Optimism(estimator, Watch() if watch else Raw(), ScaleFreeRegion())
+    policy = Optimism(estimator, Watch() if flag("watch", watch) else Raw(), ScaleFreeRegion())
     if half_life_seconds is None:
         return cast(policy)
     return cast(Fading(policy, positive("half_life_seconds", half_life_seconds)))
