@@ -69,7 +69,7 @@ def restore_encoder(stored: Any, given: Any) -> Any:
 
 
 def encode(encoder: Any, context: Any, offers: Any) -> tuple[Floats, tuple[str, ...]]:
-    """The features of what is on offer, and the names of their rows."""
+    """The features of what is on offer, yet to be checked, and the names of their rows."""
     if encoder is None:
         raise InvalidInput("context and offers need an agent with an encoder: Agent(encoder=...)")
     if not isinstance(offers, Mapping) or not offers:
@@ -80,7 +80,9 @@ def encode(encoder: Any, context: Any, offers: Any) -> tuple[Floats, tuple[str, 
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"offers must have text for names, got {names!r:.100}")
     rows = encoder.encode(context, offers)
-    return bounded_array("what the encoder makes", rows, (len(names), encoder.dim)), names
+    if len(rows) != len(names):
+        raise InvalidInput(f"encoder must make one row per offer, got {len(rows)} of {len(names)}")
+    return rows, names
 
 
 # ---- what was encoded
