@@ -105,7 +105,7 @@ def test_a_ledger_keeps_the_identity_and_its_tickets(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [POLICY, hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)],
+    [POLICY, hb.linucb(dim=3, radius=1.0, filter=hb.filters.MeanOfMedians(3, 1))],
     ids=["ridge", "several plays"],
 )
 def test_learning_rows_is_the_same_as_updates_one_by_one(policy: Any, tmp_path: Any) -> None:
