@@ -150,7 +150,7 @@ class Deciding(Committing):
         with self._lock:
             offered, allowed = self._kernels.offers.check_rows(arms, mask)
             size, state, kernels = whole("top", top), self._state, self._kernels
-            if size > min(allowed.sum(), state.limits.max_pending):
+            if size > allowed.sum():
                 raise InvalidInput(f"top must be at most the {allowed.sum()} on offer, got {size}")
             now = self._ready_for(size)
             before, decisions = StateDiff(self._state), []

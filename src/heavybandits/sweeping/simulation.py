@@ -85,9 +85,7 @@ def simulate_cell(
     >>> result["play"].tolist(), result["regret"].shape
     ([10, 20, 30, 40], (2, 4))
     """
-    ours = check_problem(build_parts(problem, parts))
-    (player,) = check_policies(build_parts(policy, parts)).values()
-    check_match("policy", player, ours.arms)
+    player, ours = build_match(policy, problem, parts)
     first = whole("repetitions_from", repetitions_from, least=0)
     last = whole("repetitions_to", repetitions_to, least=first + 1)
     plays = make_checkpoints(whole("horizon", horizon), checkpoints)
@@ -98,6 +96,16 @@ def simulate_cell(
         for name in ("regret", *Tally._fields, "fallbacks")
     }
     return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
+
+
+def build_match(
+    policy: dict[str, Any], problem: dict[str, Any], parts: list[str] | None
+) -> tuple[Any, Problem]:
+    """The policy and the problem that were written down, if the one can play the other."""
+    ours = check_problem(build_parts(problem, parts))
+    (player,) = check_policies(build_parts(policy, parts)).values()
+    check_match("policy", player, ours.arms)
+    return player, ours
 
 
 def simulation_jobs(
@@ -111,9 +119,7 @@ def simulation_jobs(
     parts: list[str] | None = None,
 ) -> list[Job]:
     """What a GPU plays in place of `simulate_cell`."""
-    ours = check_problem(build_parts(problem, parts))
-    (player,) = check_policies(build_parts(policy, parts)).values()
-    check_match("policy", player, ours.arms)
+    player, ours = build_match(policy, problem, parts)
     plays = tuple(make_checkpoints(whole("horizon", horizon), checkpoints).tolist())
     return [Job(player, ours, horizon, plays, seed, repetitions_from, repetitions_to)]
 
