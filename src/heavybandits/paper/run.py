@@ -91,8 +91,21 @@ def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str
     >>> settings_of("figure1", "quick", repetitions=20)["repetitions"]
     20
     """
-    given = dict(load_experiment(experiment).settings.PROFILES[profile])
-    return given | {n: value for n, value in wanted.items() if value is not None and n in given}
+    given = load_experiment(experiment).settings.PROFILES[profile]
+    chosen = {name: value for name, value in wanted.items() if value is not None}
+    return override(given, chosen)
+
+
+def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
+    """The settings with the chosen numbers in place, also in the settings within them.
+
+    >>> override({"repetitions": 50, "variants": {"repetitions": 10}}, {"repetitions": 3})
+    {'repetitions': 3, 'variants': {'repetitions': 3}}
+    """
+    return {
+        name: override(value, chosen) if isinstance(value, dict) else chosen.get(name, value)
+        for name, value in given.items()
+    }
 
 
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])

@@ -54,12 +54,13 @@ def make_group(
 ) -> tuple[Row, list[Cell]]:
     """The cells of one algorithm at one constant, and what names them."""
     tuning, horizon = phase == "tuning", given["horizon"]
+    budget = given if reading.startswith(settings.PRIMARY) else given | given["variants"]
     known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
     cells = simulation_cells(
         make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
         make_problem(reading, noise),
         horizon=horizon,
-        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
+        repetitions=budget["tuning_repetitions" if tuning else "repetitions"],
         seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
         checkpoints=1 if tuning else given["checkpoints"],
         label=f"{algorithm}, {noise}, {reading}, c = {constant:g}, {phase}",
