@@ -125,8 +125,13 @@ os.kill(os.getpid(), 9)
         assert agent.updates == 1
 
 
-def test_a_log_that_was_taken_away_is_noticed_before_anything_is_acknowledged(path: Path) -> None:
+@pytest.mark.parametrize("settled", [False, True])
+def test_a_log_that_was_taken_away_is_noticed_before_anything_is_acknowledged(
+    path: Path, settled: bool
+) -> None:
     agent = play(make(path), 5)
+    if settled:  # nothing has happened in the folder for long
+        os.utime(path.parent, (0, 0))
     ticket = agent.select(ARMS)
     Path(f"{path}-wal").rename(f"{path}-gone")
     with pytest.raises(hb.LedgerError, match="was moved, removed or replaced while it was open"):

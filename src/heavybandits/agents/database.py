@@ -4,7 +4,7 @@ A log that is cut off at a commit looks whole; the head says how far it went. It
 SQLite's are lost when anything in the process closes the database file, to copy it for instance.
 Before a fork every agent finishes the call it is in; in the child all ledgers are let go untouched,
 for closing one would remove what its parent has written. What the operating system must provide:
-`fsync` that means it, `flock`, and a local disk.
+`fsync` that means it, `flock`, and a local disk whose folders say when they changed.
 """
 
 import ctypes
@@ -13,6 +13,7 @@ import os
 import shutil
 import sqlite3
 import struct
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ Statement = tuple[str, tuple[Any, ...]]
 STATE_FILE = b"PK"  # how a state file begins
 DATABASE = b"SQLite format 3\0"
 FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
+SETTLED = 10**8  # nanoseconds: a folder changed twice in less may show one time for both
 FORKED = "was opened before a fork: open it in the child instead"
 
 
@@ -51,9 +53,11 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path, self._names = path, (str(path), f"{path}-wal")
+        self._place = str(path.parent)
         self.had_wal = os.path.exists(self._names[1])
         self._process = os.getpid()
         self._files: list[tuple[int, int]] | None = None
+        self._folder: tuple[int, ...] | None = None  # as it was when the files were last looked at
         self._why = "has been closed by this agent: open a new Agent on it"
         self._connection: sqlite3.Connection | None = None
         try:
@@ -148,6 +152,8 @@ class Database:
 
     def _check_files(self) -> None:
         """Whether the names still lead to the files that are open: else a commit goes nowhere."""
+        if self._folder_is_unchanged():
+            return
         try:
             found = [(at.st_ino, at.st_dev) for at in map(os.stat, self._names)]
         except FileNotFoundError:
@@ -157,6 +163,20 @@ class Database:
         if self._files != found:
             self.leak("was moved, removed or replaced while it was open: open it again")
             self._open()
+
+    def _folder_is_unchanged(self) -> bool:
+        """Whether nothing was moved, removed or made in the folder since the files were looked at.
+
+        Looking at a file for each commit would cost more than one look at the folder: a file whose
+        times somebody has read must keep them at the next write, and flush them too.
+        """
+        try:
+            at = os.stat(self._place)
+        except FileNotFoundError:
+            return False
+        before, now = self._folder, (at.st_ino, at.st_dev, at.st_mtime_ns)
+        self._folder = now if time.time_ns() - at.st_mtime_ns > SETTLED else None
+        return before == now
 
     # ---- letting go
 
