@@ -197,7 +197,14 @@ def entry(full: str) -> str:
         told = told_data(resolve(full))
         return f".. py:data:: {name}\n   :module: {module}\n\n   {told}\n"
     members = "   :members:\n" if directive in ("autoclass", "autoexception") else ""
+    if members and inherits(resolve(full)):
+        members += "   :inherited-members: tuple, Exception, BaseException\n"
     return f".. {directive}:: {full}\n{members}"
+
+
+def inherits(thing: type) -> bool:
+    """Whether some of what a class can do stands in another class of ours, as with `Agent`."""
+    return any(base.__module__.startswith("heavybandits") for base in thing.__mro__[1:])
 
 
 def kind_page(kind: Kind, names: list[str]) -> str:
