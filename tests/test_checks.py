@@ -58,4 +58,4 @@ def test_what_is_no_policy_fails_in_words() -> None:
     with pytest.raises(
         PolicyError, match="verbs: it lacks init, choose, learn, estimate_arm, tally"
     ):
-        check_policy(hb.filters.Clip(1.0)._asdict())
+        check_policy(hb.filters.Clip(1.0)._asdict())  # type: ignore[arg-type]

@@ -298,7 +298,7 @@ def test_a_log_in_columns_is_the_same_log() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"pscore": np.full(100, 0.5)}, r"pscore must be 1 / 4.*got 0.5 in row 0"),
+        ({"pscore": np.full(100, 0.5)}, r"propensity must be 1 / 4.*got 0.5 in row 0"),
         ({"pscore": np.full(100, 0.5)}, "Use evaluate"),
         ({"action": np.full(100, 7)}, r"action must lie in 0\.\.3, got 7"),
         ({"action": np.full(100, 0.5)}, "action must hold whole numbers"),
@@ -316,9 +316,9 @@ def test_a_log_without_propensities_is_uniform_only_if_told_so() -> None:
     told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 1}
     known = replay(feedback, **told)
     del feedback["pscore"]
-    with pytest.raises(hb.InvalidInput, match="pscore='uniform'"):
+    with pytest.raises(hb.InvalidInput, match="propensity='uniform'"):
         replay(feedback, **told)
-    assert replay(feedback, pscore="uniform", **told).data["value"] == known.data["value"]
+    assert replay(feedback, propensity="uniform", **told).data["value"] == known.data["value"]
 
 
 @pytest.mark.parametrize(

@@ -123,4 +123,4 @@ def test_a_legend_covers_no_curve(problems: tuple[str, ...]):
         pyplot.close("all")
     else:
         with pytest.raises(hb.InvalidInput, match="axes are for one problem, got 4"):
-            result(problems).plot(axes=object())
+            result(problems).plot(axes=pyplot.figure().gca())

@@ -7,6 +7,7 @@ Every policy of the library passes; run it on your own. The questions themselves
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..engine.contracts import Policy
 from ..engine.parts import cast, is_part
 from ..support.errors import InvalidInput, PartError, PolicyError
 
@@ -36,7 +37,9 @@ def list_checks() -> dict[str, str]:
     return {name: (function.__doc__ or "").split("\n")[0] for name, function in CHECKS.items()}
 
 
-def check_policy(policy: Any, *, expected_failures: Mapping[str, str] | None = None) -> list[str]:
+def check_policy(
+    policy: Policy, *, expected_failures: Mapping[str, str] | None = None
+) -> list[str]:
     """Put a policy through all checks; the names of those it passed.
 
     Parameters

@@ -88,7 +88,7 @@ def diagnose_command(
 @click.option("--orders", type=Number(1, 10_000), default=20, show_default=True, help="Passes.")
 @click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
 @click.option("--action", default="action", show_default=True, help="Column, for logged.")
-@click.option("--pscore", default="pscore", show_default=True, help='Column or "uniform".')
+@click.option("--propensity", default="pscore", show_default=True, help='Column or "uniform".')
 @click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
 @click.option(
     "--clip",

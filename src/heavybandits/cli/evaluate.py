@@ -59,7 +59,7 @@ def evaluate_command(
     """
     if (shares is None) == (choices is None):
         raise InvalidInput("one of --shares and --choices must say what the policy does")
-    policy = choices if shares is None else _read_shares(shares)
+    policy: Any = choices if shares is None else _read_shares(shares)
     found = evaluate(file, policy, read_features(read_names(features), encoder), **options)
     if plot is not None:
         save_figure(found.plot(), plot)

@@ -1,10 +1,11 @@
 """The tail doctor: is a column of rewards heavy-tailed, does it matter, and what to use."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..features import Features, frames
 from ..features.logs import encode_log
@@ -14,6 +15,9 @@ from ..support.validation import finite_array, fraction, whole
 from .advice import Advice, advise, write_dict, write_text
 from .indices import Tail, estimate_tail, square_shares
 from .plots import plot_diagnosis
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -81,14 +85,14 @@ class Diagnosis:
         """Plain values, for JSON; the rewards themselves are left out."""
         return write_dict(self)
 
-    def plot(self) -> Any:
+    def plot(self) -> "Figure":
         """One page: survival on log axes, Hill plot, quantiles against normal."""
         return plot_diagnosis(self)
 
 
 def diagnose(
-    rewards: Any,
-    features: Any = None,
+    rewards: "ArrayLike | frames.Table",
+    features: ArrayLike | Sequence[str] | Features | None = None,
     *,
     reward: str | None = None,
     horizon: int | None = None,

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.contracts import Policy
 from ..features import Features
+from ..features.frames import Row, Table
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate
 from ..support.validation import epsilon as check_epsilon
@@ -16,7 +18,7 @@ from .log import DecisionLog, read_decisions
 from .means import METHODS, ROWS, robust_mean
 from .models import predict_rewards
 from .results import Evaluation, describe_weights
-from .targets import read_target
+from .targets import Target, read_target
 
 Floats = NDArray[np.float64]
 
@@ -25,21 +27,21 @@ STEPS = 5  # of the fixed point of self-normalisation; with the plain mean the f
 
 
 def evaluate(
-    log: Any,
-    policy: Any,
+    log: Table,
+    policy: Target,
     features: Sequence[str] | Features = (),
     reward: str = "reward",
     *,
     action: str = "action",
     propensity: str = "pscore",
     offers: str | None = None,
-    actions: Mapping[str, Any] | None = None,
+    actions: Mapping[str, Row] | None = None,
     estimator: str = "dr",
     mean: str = "clipped",
     delta: float = 0.05,
     moment: float | None = None,
     epsilon: float = 1.0,
-    model: Any = None,
+    model: Policy | None = None,
     folds: int = 4,
     drop_missing: bool = False,
     seed: int = 0,

@@ -1,7 +1,7 @@
 """What `evaluate` returns: the value, how far to believe it, and why not further."""
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from ..support.optional import optional
 from ..support.statistics import Estimate
 from .plots import plot_evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -135,7 +138,7 @@ class Evaluation:
         ]
         return "\n".join(lines + [f"but {doubt}" for doubt in self.doubts])
 
-    def plot(self, figure: Any = None) -> Any:
+    def plot(self, figure: "Figure | None" = None) -> "Figure":
         """The value by every robust mean, and how few rows carry it; a matplotlib figure."""
         optional("matplotlib", "lab")
         return plot_evaluation(self, figure)

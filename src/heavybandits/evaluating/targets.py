@@ -1,10 +1,10 @@
 """The policy to be judged, in whatever words it comes, as probabilities of the actions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..engine.contracts import Policy
 from ..engine.parts import check_part, is_part
@@ -14,6 +14,7 @@ from .log import DecisionLog
 from .models import play_policy
 
 Floats = NDArray[np.float64]
+Target = Policy | Callable[[dict[str, Any]], Any] | str | Mapping[Any, float] | ArrayLike
 
 ROUNDING = 1e-6  # by which probabilities may miss one
 

@@ -6,7 +6,7 @@ needed; a mapping of columns or a list of dictionaries needs neither.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,12 @@ from ..support.optional import optional
 from .reading import read_file
 from .values import read_number
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 Floats = NDArray[np.float64]
+Row = Mapping[str, Any]
+Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
 
 
 def is_frame(value: Any) -> bool:

@@ -12,7 +12,7 @@ from ..features.logs import encode_offers
 from ..features.values import read_text
 from ..support.errors import InvalidInput
 from .kernels import encoded_kernel, run_timed
-from .log import UNIFORM, Playable, check_uniform, find_pscore, read_log
+from .log import UNIFORM, Playable, check_uniform, find_propensity, read_log
 
 Floats = NDArray[np.float64]
 
@@ -58,15 +58,15 @@ def read_encoded(
     features: Features,
     reward: str,
     action: str,
-    pscore: str,
+    propensity: str,
     actions: Mapping[str, Any] | None,
     drop_missing: bool,
 ) -> EncodedLog:
     """A log from columns, with actions that have names."""
     source = frames.read_frame(frame)
     names = [reward]
-    if pscore != UNIFORM:
-        names.append(find_pscore(pscore, frames.column_names(source)))
+    if propensity != UNIFORM:
+        names.append(find_propensity(propensity, frames.column_names(source)))
     values, kept = frames.table(source, names, drop_missing=drop_missing)
     taken = [read_text(name) for name in frames.column(source, action, "action")]
     known = distinct(frames.values(source, action), action)
@@ -75,7 +75,7 @@ def read_encoded(
     for name in taken:
         if name not in places:
             raise InvalidInput(f"actions must have all offers of the log, got none for {name!r}")
-    check_uniform(UNIFORM if pscore == UNIFORM else values[:, 1], len(values), len(known))
+    check_uniform(UNIFORM if propensity == UNIFORM else values[:, 1], len(values), len(known))
     rows = encode_offers(source, features, known, action, actions)
     places_taken = np.array([places[name] for name in taken], np.int64)
     return EncodedLog(rows[kept], places_taken[kept], values[:, 0].copy())

@@ -57,7 +57,7 @@ def read_log(
     features: Sequence[str],
     reward: str,
     action: str,
-    pscore: str,
+    propensity: str,
     actions: Any,
     drop_missing: bool,
 ) -> Log:
@@ -67,28 +67,28 @@ def read_log(
     `action_context` (A, a) and `n_actions`.
     """
     if isinstance(frame, Mapping) and np.ndim(np.asarray(frame.get("context"))) == 2:
-        return _read_feedback(frame, actions, pscore)
+        return _read_feedback(frame, actions, propensity)
     source = frames.read_frame(frame)
     names = [*features, reward, action]
-    if pscore != UNIFORM:
-        names.append(find_pscore(pscore, frames.column_names(source)))
+    if propensity != UNIFORM:
+        names.append(find_propensity(propensity, frames.column_names(source)))
     values, _ = frames.table(source, names, drop_missing=drop_missing)
     width = len(features)
-    scores = UNIFORM if pscore == UNIFORM else values[:, width + 2]
+    scores = UNIFORM if propensity == UNIFORM else values[:, width + 2]
     return make_log(values[:, :width], values[:, width + 1], values[:, width], scores, actions)
 
 
-def find_pscore(pscore: str, names: Sequence[str]) -> str:
+def find_propensity(propensity: str, names: Sequence[str]) -> str:
     """A log that does not say how likely its actions were is not taken for a uniform one."""
-    if pscore not in names:
+    if propensity not in names:
         raise InvalidInput(
-            f"pscore must be a column of the log, got {pscore!r}: if every action was as likely as "
-            f"the other, say so: pscore={UNIFORM!r}"
+            f"propensity must be a column of the log, got {propensity!r}: if every action was as "
+            f"likely as the other, say so: propensity={UNIFORM!r}"
         )
-    return pscore
+    return propensity
 
 
-def _read_feedback(feedback: Mapping[str, Any], actions: Any, pscore: str) -> Log:
+def _read_feedback(feedback: Mapping[str, Any], actions: Any, propensity: str) -> Log:
     for name in ("action", "reward"):
         if name not in feedback:
             raise InvalidInput(f"frame must have {name!r} beside 'context', got {list(feedback)}")
@@ -99,12 +99,14 @@ def _read_feedback(feedback: Mapping[str, Any], actions: Any, pscore: str) -> Lo
         finite_array("context", feedback["context"], (None, None)),
         finite_array("action", feedback["action"], (None,)),
         finite_array("reward", feedback["reward"], (None,)),
-        UNIFORM if pscore == UNIFORM else feedback[find_pscore(pscore, list(feedback))],
+        UNIFORM if propensity == UNIFORM else feedback[find_propensity(propensity, list(feedback))],
         given,
     )
 
 
-def make_log(contexts: Floats, action: Floats, rewards: Floats, pscore: Any, actions: Any) -> Log:
+def make_log(
+    contexts: Floats, action: Floats, rewards: Floats, propensity: Any, actions: Any
+) -> Log:
     """Checked, and scaled so that no features of an action are longer than 1."""
     if not len(contexts) == action.size == rewards.size:
         raise InvalidInput(
@@ -118,21 +120,21 @@ def make_log(contexts: Floats, action: Floats, rewards: Floats, pscore: Any, act
     known = finite_array("actions", given, (None, None))
     if taken.max() >= len(known):
         raise InvalidInput(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
-    check_uniform(pscore, taken.size, len(known))
+    check_uniform(propensity, taken.size, len(known))
     longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
     wide = frames.scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
     return Log(wide, np.ascontiguousarray(known / longest), taken, rewards.copy())
 
 
-def check_uniform(pscore: Any, rows: int, actions: int) -> None:
+def check_uniform(propensity: Any, rows: int, actions: int) -> None:
     """Rejection is unbiased only where all actions were equally likely."""
-    if isinstance(pscore, str):
+    if isinstance(propensity, str):
         return
-    scores = finite_array("pscore", np.ravel(pscore), (rows,))
+    scores = finite_array("propensity", np.ravel(propensity), (rows,))
     off = np.flatnonzero(np.abs(scores * actions - 1.0) > 1e-3)
     if off.size:
         raise InvalidInput(
-            f"pscore must be 1 / {actions}, the actions having been taken uniformly at random; "
+            f"propensity must be 1 / {actions}, the actions having been taken uniformly at random; "
             f"got {scores[off[0]]:.4g} in row {off[0]}. Use evaluate, which weighs the rows of any "
             "log with known propensities"
         )

@@ -1,6 +1,6 @@
 """How rows become rounds: what is on offer, who pays, and what an oracle would have made of it."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ class Offer(NamedTuple):
     payers: Rows
 
 
+@runtime_checkable
 class Rounds(Protocol):
     """Rows dealt into rounds, differently for each `order`."""
 

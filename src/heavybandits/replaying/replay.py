@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.linear import linucb
 from ..algorithms.scale_free import auto
 from ..arms import Fresh
-from ..engine.contracts import Tally
+from ..engine.contracts import Policy, Tally
 from ..engine.views import make_view
 from ..features import Features, frames
 from ..features.logs import encode_log
@@ -34,6 +34,7 @@ from .protocols import (
 from .results import ReplayResult
 
 Floats = NDArray[np.float64]
+Policies = Policy | Mapping[str, Policy | Callable[[int], Policy]]
 PROTOCOLS = ("rows", "days", "groups", "logged")
 
 
@@ -53,10 +54,10 @@ def default_policies(dim: int) -> dict[str, Any]:
 
 
 def replay(
-    frame: Any,
+    frame: "frames.Table | Rounds",
     features: Sequence[str] | Features = (),
     reward: str = "reward",
-    policies: Mapping[str, Any] | Callable[[int], Any] | Any = None,
+    policies: Policies | Callable[[int], Policies] | None = None,
     *,
     protocol: str = "rows",
     group: str | None = None,
@@ -64,8 +65,8 @@ def replay(
     orders: int = 20,
     horizon: int | None = None,
     action: str = "action",
-    pscore: str = "pscore",
-    actions: Any = None,
+    propensity: str = "pscore",
+    actions: ArrayLike | Mapping[str, frames.Row] | None = None,
     reward_scale: float | None = None,
     drop_missing: bool = False,
     seed: int = 0,
@@ -89,8 +90,8 @@ def replay(
         None for `default_policies`.
     protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
         the rows of a `group` are. "groups": each `group` is one fixed arm that pays its own rows.
-        "logged": one action per row was taken (columns `action`, `pscore`), uniformly at random
-        (pscore="uniform" if no column says so); the rows on which the policy agrees are learned
+        "logged": one action per row was taken (columns `action`, `propensity`), uniformly at random
+        (propensity="uniform" if no column says so); the rows on which the policy agrees are learned
         from, the rest is skipped. Any other log is for `evaluate`.
     orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
         logs is that of the data.
@@ -113,11 +114,11 @@ def replay(
     if isinstance(features, str) or not isinstance(features, Iterable | Features):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
-    if hasattr(frame, "deal"):
+    if isinstance(frame, Rounds):
         named = make_policies(policies, frame.features.shape[1])
         return replay_rounds(frame, named, reward_scale, orders, whole("jobs", jobs))
     if protocol == "logged":
-        log = read_any(frame, features, reward, action, pscore, actions, drop_missing)
+        log = read_any(frame, features, reward, action, propensity, actions, drop_missing)
         named = make_policies(policies, log.dim)
         return replay_log(log, named, reward_scale, orders, seed, whole("jobs", jobs))
     rounds = make_rounds(

@@ -1,7 +1,7 @@
 """What `replay` returns: one row per policy and order."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from ..support.optional import optional
 from ..support.records import Records
 from ..support.statistics import bootstrap
 from .plots import plot_replay
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ReplayResult(Records):
@@ -71,7 +74,7 @@ class ReplayResult(Records):
             "better": float(np.mean(value > against)),
         }
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
         """The fraction of the oracle's gain (or the value) of every policy, one dot per order."""
         optional("matplotlib", "lab")
         return plot_replay(self, axes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from ..support.records import Records
 from ..support.statistics import difference
 from ..support.tables import to_latex
 from .figures import plot_regret
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Mean final regret ± its standard error, {size} repetitions. Bold: the lowest, and those that "
@@ -155,10 +159,10 @@ class Result(Records):
         self,
         path: str | Path | None = None,
         *,
-        axes: Any = None,
+        axes: "Axes | None" = None,
         band: tuple[float, float] = (0.1, 0.9),
         scale: str = "linear",
-    ) -> Any:
+    ) -> "Figure":
         """Mean regret against plays, one panel per problem, legend below; the matplotlib figure.
 
         Parameters

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import InvalidInput
 from .optional import optional
 from .tables import write_parquet
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 class Records:
@@ -54,11 +58,11 @@ class Records:
         columns = [column.tolist() for column in self.data.values()]
         return [dict(zip(self.data, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> "pandas.DataFrame":
         """The rows as a pandas DataFrame."""
         return optional("pandas", "lab").DataFrame(dict(self.data))
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> "polars.DataFrame":
         """The rows as a Polars DataFrame."""
         return optional("polars", "polars").DataFrame(dict(self.data))
 

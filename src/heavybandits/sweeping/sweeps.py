@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,10 +25,13 @@ from .simulation import simulation_cells
 HERE = ("sequential", "threads")  # backends that compute in this very process
 MAIN = "__main__"
 
+Maker = Policy | Callable[..., Any]  # a policy, or what makes it
+Makers = Maker | Mapping[str, Maker]
+
 
 def sweep(
-    what: Any,
-    where: Any,
+    what: Makers,
+    where: Problem | Mapping[str, Problem] | Iterable[Mapping[str, Any]],
     /,
     *,
     horizon: int | None = None,

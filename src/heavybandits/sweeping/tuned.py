@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..support.records import Records
 from ..support.statistics import Array
 from ..support.tables import to_latex
 from .search import Choice, choose, mean_losses, remark
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Key = tuple[str, str]  # problem, policy
 COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
@@ -84,7 +87,7 @@ class Tuning(Records):
         rows = [{name: row[name] for name in names if name in row} for row in self.summary()]
         return to_latex(rows, told if caption is None else caption)
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Mean regret over the constant on the tuning seeds, one panel per problem; the figure.
 
         The bands are the smallest and the largest run. A choice that does not lie inside its grid

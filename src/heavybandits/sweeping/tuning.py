@@ -17,13 +17,13 @@ from ..support.statistics import Array
 from ..support.validation import whole
 from .backends import check_backend
 from .search import TUNING_SEEDS, check_grid, choose, search
-from .sweeps import Point, Size, Workplace, check_names, play_all, point_cells
+from .sweeps import Makers, Point, Size, Workplace, check_names, play_all, point_cells
 from .tuned import Key, Tuning
 
 
 def tune(
-    policies: Any,
-    problems: Any,
+    policies: Makers,
+    problems: Problem | Mapping[str, Problem],
     /,
     *,
     horizon: int,
