@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.filters.watching import ALARMS, WatchMemory
+from heavybandits.filters.watching import ALARMS, HELD, WatchMemory
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -77,6 +77,14 @@ def test_zeros_tell_nothing_of_the_unit():
     predicted = 0.05 + 0.01 * rng.normal(size=4000)
     _, memory = watch(rewards - predicted, predicted)
     assert not hb.filters.Watch().drift(memory).noticed
+
+
+def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
+    part = hb.filters.Watch()
+    _, memory = watch(np.ones(20), np.zeros(20))
+    assert part.sound(memory)
+    memory.counts[HELD] = memory.waiting.shape[1]
+    assert not part.sound(memory)
 
 
 def play(agent: hb.Agent, count: int, scale: float = 1.0, seed: int = 6) -> None:

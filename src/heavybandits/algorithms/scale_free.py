@@ -34,7 +34,7 @@ def auto(
     half_life : rewards after which one counts half as much, for effects that move; None forgets
         nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
     half_life_seconds : the same in seconds of the agent's clock (`policies.Fading`).
-    watch : False saves the time that watching takes, a seventh of a microsecond per reward.
+    watch : False saves the little time that watching takes.
 
     >>> auto(dim=3).estimator.level
     0.35
