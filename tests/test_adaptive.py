@@ -51,7 +51,7 @@ class Twin:
             beyond = max(count // 4, 1)
             ordered = sorted(self.sizes)
             self.level = math.log(ordered[count - 1 - beyond] if count > beyond else ordered[0])
-            return math.exp(self.level) if count > 4 else 0.0
+            return math.exp(self.level) if count > 1 else 0.0
         share = max(1.0 - self.part.quantile, min(5.0 / count, 0.25))
         level = self.level
         step = 1.0 / share if math.log(size) > level else 0.0
@@ -118,6 +118,16 @@ def test_a_monster_first_is_not_believed_and_soon_forgotten() -> None:
     for reward in rng.normal(size=200):
         part.clean(memory, np.array([reward]), 1.0, 0.0)
     assert current_level(memory) < 5.0
+
+
+def test_short_data_is_learned_from_after_the_first_reward() -> None:
+    part, alike = AdaptiveClip(), AdaptiveClip().init()
+    assert [part.clean(alike, np.ones(1), 1.0, 0.0) for _ in range(4)] == [0.0, 1.0, 1.0, 1.0]
+    for place in range(1, 7):
+        memory, rewards = part.init(), np.ones(8)
+        rewards[place] = 1e100
+        cleaned = [part.clean(memory, rewards[i : i + 1], 1.0, 0.0) for i in range(8)]
+        assert cleaned == pytest.approx([0.0] + [1.0] * 7)
 
 
 def test_no_reward_moves_the_level_by_more_than_a_fifth() -> None:

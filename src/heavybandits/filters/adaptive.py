@@ -18,7 +18,7 @@ from .memory import CUT, SEEN
 
 KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
 WARM = 32  # rewards whose quantile starts the level
-SILENT = 4  # first rewards, which tell the scale and nothing else
+SILENT = 4  # first rewards, which tell filters that take a median of them the scale alone
 BEYOND = 5.0  # rewards that must lie beyond the level, so that fewer monsters cannot set it
 LOOSEST = 0.25  # largest share beyond it
 
@@ -37,7 +37,8 @@ def follow_level(memory: AdaptiveMemory, size: float, share: float) -> float:
     """The level that this size > 0 is judged by; the level for the next one takes it into account.
 
     Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
-    p = max(share, 5 / n). The first four sizes are judged by a level of zero.
+    p = max(share, 5 / n). The first size is judged by a level of zero, the second by the smaller
+    of the two: more silence costs short data dear, and one monster is still not believed.
     """
     memory.counts[KNOWN] += 1
     count = memory.counts[KNOWN]
@@ -46,7 +47,7 @@ def follow_level(memory: AdaptiveMemory, size: float, share: float) -> float:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
         memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.level[0]) if count > SILENT else 0.0
+        return math.exp(memory.level[0]) if count > 1 else 0.0
     level = memory.level[0]
     part = max(share, min(BEYOND / count, LOOSEST))
     memory.level[0] = level + ((1.0 / part if log > level else 0.0) - 1.0) / count
@@ -82,7 +83,7 @@ def clean_adaptively(
 class AdaptiveClip(NamedTuple):
     """Rewards clipped to a level that sets itself: y moved to predicted +- the running quantile.
 
-    The first four rewards only tell the scale and count as predicted, then 1 in 4 and later
+    The first reward only tells the scale and counts as predicted, then 1 in 4 and later
     1 - `quantile` of the rewards are clipped. Zeros, which where sales are rare are most of the
     rewards, and rewards equal to what was expected tell nothing about the scale of the others: they
     are left alone and do not count.
@@ -102,8 +103,8 @@ class AdaptiveClip(NamedTuple):
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
     >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
-    >>> cleaned[:2], float(cleaned[-1]), memory.counts.tolist()
-    ([0.5, 0.5], 1.0, [101, 11, 101])
+    >>> cleaned[0], float(cleaned[1]), float(cleaned[-1]), memory.counts.tolist()
+    (0.5, 0.1, 1.0, [101, 8, 101])
     >>> cut = AdaptiveClip(residual=False, truncate=True)
     >>> memory = cut.init()
     >>> cleaned = [cut.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
@@ -198,12 +199,12 @@ class MeanClip(NamedTuple):
         return self.multiple * float(memory.mean[0])
 
 
-def current_level(memory: AdaptiveMemory) -> float:
-    """The level that the next reward will be judged by; 0 before there is one.
+def current_level(memory: AdaptiveMemory, silent: int = 1) -> float:
+    """The level that the next reward will be judged by; 0 before `silent` ones have told it.
 
     >>> current_level(AdaptiveClip().init())
     0.0
     """
-    if memory.counts[KNOWN] < SILENT:
+    if memory.counts[KNOWN] < silent:
         return 0.0
     return math.exp(float(memory.level[0]))

@@ -106,7 +106,7 @@ class LeverageClip(NamedTuple):
 
     def level_in_force(self, memory: AdaptiveMemory) -> float:
         """The multiple of the median error, before it opens for what is known of an arm."""
-        return self.level * current_level(memory)
+        return self.level * current_level(memory, SILENT)
 
 
 class TailClip(NamedTuple):
@@ -141,4 +141,4 @@ class TailClip(NamedTuple):
         return total / rewards.size
 
     def level_in_force(self, memory: AdaptiveMemory) -> float:
-        return current_level(memory)
+        return current_level(memory, SILENT)
