@@ -161,6 +161,47 @@ def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawi
         assert packed(again) == after
 
 
+@pytest.mark.parametrize("drawing", [False, True])
+def test_a_batch_that_waits_is_kept_like_single_decisions(tmp_path: Any, drawing: bool) -> None:
+    policy = hb.policies.Mixed(POLICY, share=0.5, seed=3) if drawing else POLICY
+    loop, batch = (hb.Agent(policy, clock=lambda: 0.0) for _ in range(2))
+    waiting = [loop.select(rows) for rows in sets(9)]
+    for ticket in batch.select_many(sets(9)):
+        ticket.features[:] = 1e5  # the caller's own
+    for agent in (loop, batch):
+        agent.update(waiting[4].id, 2.0)
+        agent.cancel(waiting[7].id)
+    assert packed(loop) == packed(batch)
+    batch.save(tmp_path / "agent.state")
+    for agent in (loop, batch, hb.load(tmp_path / "agent.state", clock=lambda: 0.0)):
+        agent.update_many([(number, float(number)) for number in reversed(agent.pending)])
+        assert bits(agent) == bits(loop)
+
+
+def test_a_few_that_wait_do_not_keep_their_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heavybandits.agents.book.MOST_SETTLED", 100)
+    agent = hb.Agent(POLICY)
+    for _ in range(60):
+        agent.update_many([(ticket, 1.0) for ticket in agent.select_many(sets(10))[1:]])
+    held = {id(found): found for found in agent.state.book.pending.values()}
+    assert len(agent.pending) == 60
+    assert sum(len(getattr(found, "arms", [0])) for found in held.values()) < 60 + 4 * 60 + 100
+    agent.update_many([(number, 1.0) for number in agent.pending])
+    assert agent.updates == 600
+
+
+def test_decisions_made_together_grow_old_together() -> None:
+    now = [0.0]
+    agent = hb.Agent(POLICY, expire_after=10.0, missing=0.0, clock=lambda: now[0])
+    agent.select_many(sets(3))
+    now[0] = 5.0
+    agent.expire()
+    later = [ticket.id for ticket in agent.select_many(sets(2))]
+    now[0] = 12.0
+    agent.expire()
+    assert (agent.pending, agent.updates, agent.counters["expired"]) == (later, 3, 3)
+
+
 def test_a_batch_as_an_array_with_a_mask() -> None:
     agent, arms = played(hb.Agent(POLICY), 10), sets(6, seed=4)
     mask = np.random.default_rng(0).random((6, 4)) < 0.6

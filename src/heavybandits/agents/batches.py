@@ -1,5 +1,6 @@
 """Many decisions at once, as arrays that one compiled call can read."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,12 @@ class Batch(NamedTuple):
     @property
     def size(self) -> int:
         return self.rows.shape[0]
+
+    def names_of(self, arms: list[int]) -> Sequence[str | None]:
+        """What was chosen in each decision, by name, if there are names."""
+        if self.names is None:
+            return [None] * self.size
+        return [names[arm] for names, arm in zip(self.names, arms, strict=True)]
 
 
 def make_batch(arms: Any, mask: Any, dim: int) -> Batch:

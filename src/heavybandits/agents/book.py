@@ -1,21 +1,17 @@
-"""Decisions, the events of an agent, and the book of its tickets that follows these.
+"""The events of an agent, and the book of its tickets that follows these.
 
 Every change of the book can be made a second time and is then no change, so that whatever an
 interrupt left half done is simply done again.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..support.errors import InvalidInput
 from ..support.validation import finite_number, positive, whole
-
-Floats = NDArray[np.float64]
+from .decisions import Choices, Decision, Floats
 
 
 class Kind(StrEnum):
@@ -32,46 +28,6 @@ class Kind(StrEnum):
 
 
 SELECT, REWARD = Kind.SELECT, Kind.REWARD  # to look them up costs as much as to compare them
-
-
-class Decision:
-    """An arm that was chosen, and the rewards of its plays as they come in.
-
-    `lessons` is how many decisions had been learned from when the turn of this one came, `spread`
-    that of its reward, if one was given.
-    """
-
-    __slots__ = (
-        *("arm", "estimate", "features", "lessons", "offer", "plays", "propensity"),
-        *("rewards", "spread", "times", "width"),
-    )
-
-    def __init__(
-        self,
-        arm: int,
-        features: Floats,
-        estimate: float,
-        width: float,
-        plays: int,
-        propensity: float | None = 1.0,
-        offer: str | None = None,
-    ) -> None:
-        self.arm, self.features, self.plays = arm, features, plays
-        self.propensity, self.offer = propensity, offer
-        self.estimate, self.width = estimate, width
-        self.rewards: dict[int, float | None] = {}
-        self.times: dict[int, float] = {}
-        self.lessons: int | None = None
-        self.spread: float | None = None
-
-    @property
-    def left(self) -> int:
-        """Plays it still asks for."""
-        return self.plays - len(self.rewards)
-
-    @property
-    def complete(self) -> bool:
-        return len(self.rewards) == self.plays and None not in self.rewards.values()
 
 
 class Lesson:
@@ -106,7 +62,7 @@ class Event(NamedTuple):
     `ticket` is the next to be issued where the event is about none in particular; `changes` holds
     what a choice changed in the policy's state and in the generator. `lesson` is what was learned
     without a ticket, or of one that was settled before; `raw` what was offered, in JSON. Decisions
-    made together that no ledger writes down are one event, `many` of them.
+    made together that no ledger writes down are one event, and are `many`.
     """
 
     kind: Kind
@@ -118,7 +74,7 @@ class Event(NamedTuple):
     spread: float | None = None
     lesson: Lesson | Revision | None = None
     raw: str | None = None
-    many: Sequence[Decision] = ()
+    many: Choices | None = None
 
 
 class Limits(NamedTuple):
@@ -144,6 +100,7 @@ def make_limits(max_pending: Any, expire_after: Any, missing: Any) -> Limits:
 
 # ---- the book
 
+MOST_SETTLED = 1 << 16  # decisions kept for others of their batch, beyond four for each that waits
 MOST_EXPIRED = 100_000  # tickets that are still known to have expired, to tell late from twice
 COUNTED = {Kind.REWARD: "applied", Kind.CANCEL: "cancelled", Kind.EXPIRE: "expired"}
 COUNTS = (
@@ -164,19 +121,20 @@ class Tally(NamedTuple):
 class Book:
     """The tickets of an agent.
 
-    `pending` are those that wait, by number and so by age; `open` the decisions that still ask for
-    plays, the first of them next; `expired` the last that expired; `counts` how many of each kind;
-    `tallies` those of the offers that have names.
+    `pending` are those that wait, by number and so by age, each with its decision or the batch that
+    holds it; `open` the decisions that still ask for plays, the first of them next; `expired` the
+    last that expired; `counts` how many of each kind; `tallies` those of offers that have names.
     """
 
     def __init__(self, issued: int = 0, expired: Iterable[int] = ()) -> None:
-        self.pending: dict[int, Decision] = {}
+        self.pending: dict[int, Decision | Choices] = {}
         self.open: list[Decision] = []
         self.expired: dict[int, None] = dict.fromkeys(expired)
         self.issued = issued
         self.counts = dict.fromkeys(COUNTS, 0)
         self.tallies: dict[str, Tally] = {}
         self._ages: list[tuple[float, int]] | None = None  # a heap of pending tickets by time
+        self._together = 0  # decisions in batches, those that were settled included
 
     # ---- changes
 
@@ -203,19 +161,20 @@ class Book:
         """What the tallies will be, of the offers that these events are about."""
         found: dict[str, Tally] = {}
         for event in events:
-            decision = event.decision or self.pending.get(event.ticket)
+            decision = event.decision or self.waiting(event.ticket)
             chosen = event.kind is SELECT
             told = event.kind in COUNTED and event.reward is not None
-            for one in event.many or (decision,):
-                if one is not None and one.offer is not None:
-                    plays, rewards = found.get(one.offer) or self.tallies.get(one.offer, Tally())
-                    found[one.offer] = Tally(plays + chosen, rewards + told)
+            offer = None if decision is None else decision.offer
+            for name in (offer,) if event.many is None else event.many.offers:
+                if name is not None:
+                    plays, rewards = found.get(name) or self.tallies.get(name, Tally())
+                    found[name] = Tally(plays + chosen, rewards + told)
         return found
 
     def issue(self, event: Event) -> None:
         """The next ticket: of the decision that still asks for plays, else of the event's."""
         number = event.ticket
-        decision = self.pending.get(number) or (self.open[0] if self.open else event.decision)
+        decision = self.waiting(number) or (self.open[0] if self.open else event.decision)
         if decision is None or number < self.issued:
             return  # done before an interrupt
         decision.rewards[number] = None
@@ -229,21 +188,22 @@ class Book:
             heapq.heappush(self._ages, (event.time, number))
         self.issued = number + 1
 
-    def issue_many(self, first: int, time: float, decisions: Sequence[Decision]) -> None:
-        """The next tickets, for decisions of a single play each, made together."""
-        numbers = range(first, first + len(decisions))
-        for number, decision in zip(numbers, decisions, strict=True):
-            decision.rewards, decision.times = {number: None}, {number: time}
-        self.pending.update(zip(numbers, decisions, strict=True))
+    def issue_many(self, choices: Choices) -> None:
+        """The next tickets, of decisions that were made together."""
+        if self._together > 4 * len(self.pending) + MOST_SETTLED:
+            self.decisions()  # a few that wait for ever must not keep their batches alive
+            self._together = 0
+        self.pending |= dict.fromkeys(choices.numbers, choices)
         if self._ages is not None:
-            for number in numbers:
-                heapq.heappush(self._ages, (time, number))
-        self.issued = numbers.stop
+            for number in choices.numbers:
+                heapq.heappush(self._ages, (choices.time, number))
+        self._together += len(choices.arms)
+        self.issued = choices.numbers.stop
 
     def settle(self, event: Event, learned: Any, learn: Learn) -> None:
         """Settle a pending ticket, and learn from its decision if all its rewards are in now."""
         number = event.ticket
-        decision = self.pending.get(number)
+        decision = self.waiting(number)
         if decision is None:
             return  # done before an interrupt
         if event.reward is not None:
@@ -271,6 +231,17 @@ class Book:
 
     # ---- questions
 
+    def waiting(self, number: int) -> Decision | None:
+        """The decision of a ticket that waits: the same object from now on."""
+        found = self.pending.get(number)
+        if isinstance(found, Choices):
+            found = self.pending[number] = found.decision(number)
+        return found
+
+    def decisions(self) -> list[Decision]:
+        """Those of all tickets that wait."""
+        return [decision for n in self.pending if (decision := self.waiting(n)) is not None]
+
     def due(self, limits: Limits, now: float, room: int) -> list[Event]:
         """The expiries of the tickets past their time, and of the oldest if they are too many."""
         excess = len(self.pending) + room - limits.max_pending
@@ -287,7 +258,10 @@ class Book:
     def _older(self, moment: float) -> list[int]:
         """The pending tickets of this moment or before, whatever the clock did since."""
         if self._ages is None or len(self._ages) > 2 * len(self.pending) + 64:
-            ages = [(decision.times[n], n) for n, decision in self.pending.items()]
+            ages = [
+                (found.time if isinstance(found, Choices) else found.times[n], n)
+                for n, found in self.pending.items()
+            ]
             heapq.heapify(ages)
             self._ages = ages
         ages, found, places = self._ages, [], [0]

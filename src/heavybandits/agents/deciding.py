@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
-
 from ..support.errors import InvalidInput
 from ..support.validation import whole
 from .batches import Batch, make_batch
-from .book import SELECT, Decision, Event
+from .book import SELECT, Event
 from .committing import Committing
+from .decisions import Choices, Decision, gather
 from .encoders import encode, to_json
 from .kernels import Allowed, repeat
 from .state import StateDiff
-from .tickets import Ticket
+from .tickets import Ticket, make_tickets
 
 Tell = Callable[[str], str | None]  # what was offered under a name, as JSON, if it is to be kept
 
@@ -161,7 +160,7 @@ class Deciding(Committing):
                 decision.offer = None if names is None else names[decision.arm]
                 allowed[decision.arm] = False
                 decisions.append(decision)
-            return self._issue(decisions, now, before, [tell] * size)
+            return self._issue(gather(decisions), now, before, [tell] * size)
 
     def select_many(
         self,
@@ -185,12 +184,9 @@ class Deciding(Committing):
             now = self._ready_for(batch.size)
             before = StateDiff(self._state)
             self._unfinished = before.undo
-            decisions = self._kernels.choose_many(self._state, batch)
-            if batch.names is not None:
-                for decision, names in zip(decisions, batch.names, strict=True):
-                    decision.offer = names[decision.arm]
+            choices = self._kernels.choose_many(self._state, batch)
             tells = [self._teller(*pair) for pair in batch.told or ()]
-            return self._issue(decisions, now, before, tells or [tell_nothing] * batch.size)
+            return self._issue(choices, now, before, tells or [tell_nothing] * batch.size)
 
     def _read_batch(self, arms: Any, mask: Any, contexts: Any, offers: Any) -> Batch:
         if contexts is None and offers is None:
@@ -228,24 +224,20 @@ class Deciding(Committing):
 
     def _issue(
         self,
-        decisions: list[Decision],
+        choices: Choices,
         now: float,
         before: StateDiff,
         tells: Sequence[Tell],
     ) -> list[Ticket]:
         """Tickets for decisions that were made together, and are written together."""
-        first, agent = self._state.book.issued, self._state.owners[-1].agent
-        events = [Event(SELECT, first, now, many=decisions)]
+        issued = choices._replace(first=self._state.book.issued, time=now)
+        events = [Event(SELECT, issued.first, now, many=issued)]
         if self._ledger is not None:
-            changes = before.changes_of_many([d.propensity for d in decisions])
-            raws = [None if d.offer is None else tells[n](d.offer) for n, d in enumerate(decisions)]
+            changes = before.changes_of_many(issued.propensities)
+            raws = [None if o is None else tells[n](o) for n, o in enumerate(issued.offers)]
             events = [
-                Event(SELECT, first + n, now, None, decision, changes[n], None, None, raws[n])
-                for n, decision in enumerate(decisions)
+                Event(SELECT, number, now, None, issued.decision(number), change, None, None, raw)
+                for number, change, raw in zip(issued.numbers, changes, raws, strict=True)
             ]
         self._commit(events, before.undo)
-        rows = np.array([d.features for d in decisions])
-        return [
-            Ticket(n, d.arm, x, d.estimate, d.width, 1, d.propensity, d.offer, agent)
-            for n, (d, x) in enumerate(zip(decisions, rows, strict=True), first)
-        ]
+        return make_tickets(issued, self._state.owners[-1].agent)

@@ -31,7 +31,8 @@ from ..policies.fading import NOW, FadingState
 from ..support.errors import InvalidInput
 from ..support.warning import warn_caller
 from .batches import Batch, row_orders
-from .book import Book, Decision, Lesson, Revision
+from .book import Book, Lesson, Revision
+from .decisions import Choices, Decision
 from .revising import revised_arrays
 from .state import AgentState, kept
 
@@ -48,7 +49,7 @@ class Offers:
     """
 
     def __init__(self, dim: int, any_norm: bool = False) -> None:
-        self._dim, self._ones = dim, np.ones(dim)
+        self._dim = dim
         self._sets: dict[int, tuple[Any, View]] = {}
         self._bytes = 0
         self._warned = any_norm
@@ -106,7 +107,7 @@ class Offers:
     def _warn_norm(self, arms: Floats) -> None:
         if self._warned:
             return
-        longest = math.sqrt(np.square(arms).dot(self._ones).max())
+        longest = math.sqrt(np.vecdot(arms, arms).max())
         if longest > 1.0 + 1e-6:  # unit vectors in single precision are no news
             self._warned = True
             warn_caller(
@@ -180,7 +181,7 @@ class Kernels:
         if is_part(arms):
             check_finite("policy", self._policy, arms)
         if self._bounded:
-            waiting = len({id(decision) for decision in state.book.pending.values()})
+            waiting = len({id(decision) for decision in state.book.decisions()})
             learned = int(tally(self._policy, state.learned)[0])
             check_room("policy", self._policy, learned + waiting + more)
 
@@ -208,7 +209,7 @@ class Kernels:
             self._policy.propensity(state.learned) if self._draws else 1.0,
         )
 
-    def choose_many(self, state: AgentState, batch: Batch) -> list[Decision]:
+    def choose_many(self, state: AgentState, batch: Batch) -> Choices:
         """What the policy chooses in every decision of a batch, in one compiled call."""
         part, view = self.offers.show_many(batch)
         if self._own:
@@ -221,12 +222,9 @@ class Kernels:
         view.penalty[: order.shape[1]] = 0.0
         features = batch.rows[np.arange(batch.size), chosen]
         numbers += 0.0  # a database does not tell -0.0 from 0.0
-        return [
-            Decision(arm, x, estimate, width, 1, chance)
-            for arm, x, (estimate, width, chance) in zip(
-                chosen.tolist(), features, numbers.tolist(), strict=True
-            )
-        ]
+        arms, (means, widths, chances) = chosen.tolist(), numbers.T.tolist()
+        offers = batch.names_of(arms)
+        return Choices(arms, features, means, widths, chances, offers)
 
     def _try_out(self, learned: Any, arms: Any, view: View) -> None:
         """Before the first event: a part of your own that cannot learn must not have decided.

@@ -17,7 +17,8 @@ from ..engine.parts import regions_of
 from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import InvalidInput, StateError
 from ..support.validation import whole
-from .book import COUNTED, SELECT, Book, Decision, Event, Kind, Lesson, Limits, Revision, Tally
+from .book import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
+from .decisions import Decision
 from .tickets import Owner, Owners
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
@@ -88,8 +89,8 @@ def carry_out(state: AgentState, step: Step, teacher: Teacher) -> AgentState:
 def _apply(state: AgentState, event: Event, teacher: Teacher) -> AgentState:
     book, kind = state.book, event.kind
     if kind is SELECT:
-        if event.many:
-            book.issue_many(event.ticket, event.time, event.many)
+        if event.many is not None:
+            book.issue_many(event.many)
         else:
             book.issue(event)
     elif kind in COUNTED:

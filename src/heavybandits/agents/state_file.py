@@ -23,7 +23,8 @@ from ..support.container import (
 )
 from ..support.errors import StateError
 from ..support.validation import finite_number, fraction, whole
-from .book import MOST_EXPIRED, Book, Decision, Limits, Tally, make_limits
+from .book import MOST_EXPIRED, Book, Limits, Tally, make_limits
+from .decisions import Decision
 from .encoders import describe_encoder, restore_encoder
 from .state import (
     LARGEST_NUMBER,
@@ -65,7 +66,7 @@ def pack(state: AgentState) -> bytes:
 
 
 def _describe_book(book: Book) -> dict[str, Any]:
-    decisions = dict.fromkeys([*book.open, *book.pending.values()])
+    decisions = dict.fromkeys([*book.open, *book.decisions()])
     return {
         "issued": book.issued,
         "counts": book.counts,

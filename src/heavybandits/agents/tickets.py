@@ -1,5 +1,6 @@
 """Tickets: what an agent hands out with a decision, whose they are, what comes back with them."""
 
+import itertools
 import secrets
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..support.errors import ForeignTicket, InvalidInput
 from ..support.validation import finite_number, positive
+from .decisions import Choices
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +40,23 @@ class Ticket(NamedTuple):
         """Agent and id as one text, to be kept or sent instead of the ticket: unlike the id alone,
         it is refused by every other agent."""
         return f"{self.agent}:{self.id}"
+
+
+def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
+    """The tickets of decisions that were made together, with features of their own."""
+    columns = zip(
+        choices.numbers,
+        choices.arms,
+        choices.features.copy(),
+        choices.estimates,
+        choices.widths,
+        itertools.repeat(1),
+        choices.propensities,
+        choices.offers,
+        itertools.repeat(agent),
+        strict=False,
+    )
+    return list(map(Ticket._make, columns))
 
 
 class Owner(NamedTuple):
