@@ -50,10 +50,9 @@ CHANGES = {
 class Run:
     """One run of a policy, whose world can be changed between two calls of `play`."""
 
-    def __init__(self, noise: Any, seed: int, horizon: int, policy: Any = hb.auto(dim=DIM)) -> None:
-        self.policy, self.arms = policy, hb.arms.Fresh(10, DIM, -1.0)
-        self.theta = np.random.default_rng([SEED, seed]).normal(size=DIM)
-        self.theta *= 2.0 / np.linalg.norm(self.theta)
+    def __init__(self, problem: hb.Problem, policy: Any, seed: int, horizon: int) -> None:
+        self.policy, self.arms, self.theta = policy, problem.arms, np.asarray(problem.theta)
+        noise = problem.noise
         self.state, self.view, self.episode = self.policy.init(), self.arms.view(), make_episode(1)
         self.trace, self.key, self.done = make_trace(np.array([-1])), stream_key(seed, 0, ARMS), 0
         self.noise, key = np.empty(horizon), stream_key(seed, 0, NOISE)
@@ -74,9 +73,17 @@ class Run:
         return self.policy.filter.drift(self.state.memory)
 
 
+def make_run(noise: Any, seed: int, horizon: int, policy: Any = hb.auto(dim=DIM)) -> Run:
+    """A run on 10 fresh arms of 5 features."""
+    theta = np.random.default_rng([SEED, seed]).normal(size=DIM)
+    theta *= 2.0 / np.linalg.norm(theta)
+    problem = hb.Problem(hb.arms.Fresh(10, DIM, -1.0), hb.links.Identity(), noise, theta)
+    return Run(problem, policy, seed, horizon)
+
+
 def delay(noise: Any, seed: int, kind: str, world: World) -> tuple[float, bool]:
     """Rewards from the change to the first alarm, in steps of ten, and whether it named it."""
-    run = Run(noise, seed, BEFORE + PATIENCE)
+    run = make_run(noise, seed, BEFORE + PATIENCE)
     run.play(BEFORE)
     before = run.drift
     for waited in range(STEP, PATIENCE + 1, STEP):
@@ -88,14 +95,14 @@ def delay(noise: Any, seed: int, kind: str, world: World) -> tuple[float, bool]:
 
 def alarms(noise: Any, seed: int, rewards: int) -> int:
     """Alarms where nothing changes."""
-    run = Run(noise, seed, rewards)
+    run = make_run(noise, seed, rewards)
     run.play(rewards)
     return run.drift.level + run.drift.unit + run.drift.effect
 
 
 def lost(noise: Any, seed: int, world: World, policy: Any) -> float:
     """Regret of the 2000 rewards after a change."""
-    run = Run(noise, seed, 2 * BEFORE, policy)
+    run = make_run(noise, seed, 2 * BEFORE, policy)
     run.play(BEFORE)
     return run.play(BEFORE, world)
 

@@ -2,9 +2,10 @@
 
 A shop: 6 offers, 13 features of the visitor (an intercept among them), one block per offer, d = 78;
 sales of tail index 1.7, of which 2% come back. Prints a Markdown table of regret, and in brackets
-of the share of the possible gain that is lost.
+of the share of the possible gain that is lost. With --switch the mean sale is 3 and not 0, as that
+of a shop is, the unit changes midway, and the share is that of the second half alone.
 
-    python benchmarks/sensitivity.py [--horizon 20000] [--runs 10]
+    python benchmarks/sensitivity.py [--horizon 20000] [--runs 10] [--switch]
 """
 
 import argparse
@@ -14,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
+from drift import Run, World
 from heavybandits.paper.noconstants.offers import Offers
 from heavybandits.parts import uniform
 
 OFFERS, FEATURES, SEED = 6, 13, 15
 RADII, SCALES = (0.01, 0.1, 1.0, 10.0, 100.0), (0.01, 1.0, 100.0)
-INDEX, REFUNDS = 1.7, 0.02
+INDEX, REFUNDS, LEVEL = 1.7, 0.02, 3.0
 
 
 class Sales(NamedTuple):
@@ -34,10 +36,11 @@ class Sales(NamedTuple):
         return self.scale * ((-size if back else size) - mean)
 
 
-def make_problem(scale: float) -> hb.Problem:
-    """The shop, its rewards times `scale`."""
+def make_problem(scale: float, level: float = 0.0) -> hb.Problem:
+    """The shop, its rewards times `scale` and about this level."""
     dim = OFFERS * FEATURES
     theta = scale * np.random.default_rng(SEED).normal(size=dim) / 2.0
+    theta[::FEATURES] += scale * level
     arms = Offers(OFFERS, dim, True, False)
     return hb.Problem(arms, hb.links.Identity(), Sales(scale), theta)
 
@@ -52,24 +55,46 @@ def make_policies() -> dict[str, Any]:
     }
 
 
+def tell_units(**told: Any) -> dict[str, list[str]]:
+    """One cell per scale of the rewards for every policy."""
+    policies = make_policies()
+    cells: dict[str, list[str]] = {name: [] for name in policies}
+    for scale in SCALES:
+        result = hb.simulate(policies, make_problem(scale), checkpoints=1, **told)
+        regret = {name: result.final(name).mean() / scale for name in policies}
+        for name, lost in regret.items():
+            cells[name].append(f"{lost:.0f} ({lost / regret['random play']:.2f})")
+    return cells
+
+
+def tell_switches(horizon: int, repetitions: int, seed: int) -> dict[str, list[str]]:
+    """One cell per factor of the second half's rewards for every policy: the share that is lost."""
+    half, policies = horizon // 2, make_policies()
+    lost = {name: np.zeros(len(SCALES)) for name in policies}
+    for name, policy in policies.items():
+        for place, scale in enumerate(SCALES):
+            for run in range(repetitions):
+                shop = Run(make_problem(1.0, LEVEL), policy, seed + run, horizon)
+                shop.play(half)
+                lost[name][place] += shop.play(horizon - half, World(scale))
+    return {
+        name: [f"{one:.2f}" for one in sums / lost["random play"]] for name, sums in lost.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--horizon", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--switch", action="store_true", help="change the unit midway")
     given = parser.parse_args()
     told: dict[str, Any] = {"horizon": given.horizon, "repetitions": given.runs, "seed": SEED}
-    policies, regret = make_policies(), {}
-    for scale in SCALES:
-        result = hb.simulate(policies, make_problem(scale), checkpoints=1, **told)
-        regret[scale] = {name: result.final(name).mean() / scale for name in policies}
-    print("| radius | " + " | ".join(f"rewards x {scale:g}" for scale in SCALES) + " |")
+    cells = tell_switches(**told) if given.switch else tell_units(**told)
+    when = "then x" if given.switch else "rewards x"
+    print("| radius | " + " | ".join(f"{when} {scale:g}" for scale in SCALES) + " |")
     print("|---|" + "---|" * len(SCALES))
-    for name in policies:
-        cells = [
-            f"{regret[s][name]:.0f} ({regret[s][name] / regret[s]['random play']:.2f})"
-            for s in SCALES
-        ]
-        print(f"| {name} | " + " | ".join(cells) + " |")
+    for name, row in cells.items():
+        print(f"| {name} | " + " | ".join(row) + " |")
 
 
 if __name__ == "__main__":
