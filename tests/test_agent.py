@@ -280,7 +280,7 @@ def test_randomness_is_an_argument():
     assert len(arms(generator)) == 20
     for nonsense in ("seed", -1, 1.5):
         with pytest.raises(hb.InvalidInput, match="rng"):
-            hb.Agent(LINUCB, rng=nonsense)
+            hb.Agent(LINUCB, rng=nonsense)  # type: ignore[arg-type]
 
 
 @given(order=st.permutations(range(4)))

@@ -385,7 +385,7 @@ def test_a_state_file_holds_the_encoder_and_the_tallies(tmp_path: Any) -> None:
 class Foreign:
     """An encoder that cannot be written down."""
 
-    dim, names = 2, ("one", "price")
+    dim, names, columns = 2, ("one", "price"), ("price",)
 
     def encode(self, context: Any, offers: Any) -> Any:
         return np.array([[0.5, offer["price"]] for offer in offers.values()])

@@ -1,14 +1,17 @@
 """The agent: a policy behind a product. `select`, and later, in any order, `update`."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.bounds import bounded_array
+from ..engine.contracts import Policy
+from ..features import Features
 from ..policies.checks import check_policies
 from ..support.errors import ForeignTicket, InvalidInput
 from ..support.files import replace_atomically
@@ -63,8 +66,8 @@ class Agent(Deciding):
 
     def __init__(
         self,
-        policy: Any,
-        rng: Any = None,
+        policy: Policy,
+        rng: int | np.random.SeedSequence | np.random.Generator | None = None,
         *,
         ledger: str | Path | None = None,
         snapshot_every: int = 1000,
@@ -72,16 +75,13 @@ class Agent(Deciding):
         expire_after: float | None = None,
         missing: float | None = None,
         clock: Callable[[], float] = time.time,
-        encoder: Any = None,
+        encoder: Features | None = None,
         keep_raw: bool = True,
     ) -> None:
         checked: Any = check_policies(policy)["policy"]
         limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
-        every, encoder = (
-            whole("snapshot_every", snapshot_every),
-            check_encoder(encoder, checked),
-        )
-        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), encoder)
+        every, known = whole("snapshot_every", snapshot_every), check_encoder(encoder, checked)
+        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), known)
         self._keep_raw = flag("keep_raw", keep_raw)
         self._begin(AgentState(*start), clock)
         if ledger is not None:
@@ -185,7 +185,7 @@ class Agent(Deciding):
                 return
             self._commit([Event(Kind.REVISE, number, now, told, lesson=Revision(x, before))])
 
-    def learn(self, rows: Any, rewards: Any) -> None:
+    def learn(self, rows: ArrayLike | Sequence[Mapping[str, Any]], rewards: ArrayLike) -> None:
         """Learn from the past before there are decisions of its own: a warm start.
 
         In one compiled call, and to the same bits as so many decisions with these features and
@@ -309,7 +309,7 @@ def load(
     path: str | Path,
     parts: Iterable[type] = (),
     clock: Callable[[], float] = time.time,
-    encoder: Any = None,
+    encoder: Features | None = None,
 ) -> Agent:
     """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+from numpy.typing import ArrayLike
+
+from ..engine.contracts import ArmSet
 from ..support.errors import InvalidInput
 from ..support.validation import whole
 from .batches import Batch, make_batch
@@ -14,6 +17,7 @@ from .kernels import Allowed, repeat
 from .state import StateDiff
 from .tickets import Ticket, make_tickets
 
+Offers = Mapping[str, Mapping[str, Any]]  # what is known of each, by name
 Tell = Callable[[str], str | None]  # what was offered under a name, as JSON, if it is to be kept
 
 
@@ -29,32 +33,32 @@ class Deciding(Committing):
     @overload
     def select(
         self,
-        arms: Any = None,
-        mask: Any = None,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
         *,
         context: Mapping[str, Any] | None = None,
-        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        offers: Offers | None = None,
         top: None = None,
     ) -> Ticket: ...
 
     @overload
     def select(
         self,
-        arms: Any = None,
-        mask: Any = None,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
         *,
         context: Mapping[str, Any] | None = None,
-        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        offers: Offers | None = None,
         top: int,
     ) -> list[Ticket]: ...
 
     def select(
         self,
-        arms: Any = None,
-        mask: Any = None,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
         *,
         context: Mapping[str, Any] | None = None,
-        offers: Mapping[str, Mapping[str, Any]] | None = None,
+        offers: Offers | None = None,
         top: int | None = None,
     ) -> Ticket | list[Ticket]:
         """Choose an arm. While a decision asks for more plays of its arm, that arm comes back.
@@ -164,11 +168,11 @@ class Deciding(Committing):
 
     def select_many(
         self,
-        arms: Any = None,
-        mask: Any = None,
+        arms: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
         *,
         contexts: Sequence[Mapping[str, Any] | None] | None = None,
-        offers: Any = None,
+        offers: Offers | Sequence[Offers] | None = None,
     ) -> list[Ticket]:
         """Many decisions in one compiled call: the same tickets as from as many `select`s in a row.
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..engine.parts import fallbacks_of, walk
 from ..engine.regions import Region
 from ..engine.verbs import tally
 from ..estimators.scale_free import RESTARTS, ScaleFreeEstimate
+from ..features import Features
 from ..filters.watching import Drift, Watch, WatchMemory
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
@@ -106,7 +107,7 @@ class Readings:
 
     def explain(
         self,
-        arms: Any = None,
+        arms: ArrayLike | Ticket | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         offers: Mapping[str, Mapping[str, Any]] | None = None,
@@ -141,7 +142,7 @@ class Readings:
         return self.state.owners[-1].agent
 
     @property
-    def encoder(self) -> Any:
+    def encoder(self) -> Features | None:
         """What makes features of what is offered by name; None for an agent that takes features."""
         return self.state.encoder
 
@@ -154,7 +155,15 @@ class Readings:
         with self._lock:
             return dict(self.state.book.tallies)
 
-    def predict(self, arms: Any, return_width: bool = False) -> Any:
+    @overload
+    def predict(self, arms: ArrayLike, return_width: Literal[False] = False) -> Floats: ...
+
+    @overload
+    def predict(self, arms: ArrayLike, return_width: Literal[True]) -> tuple[Floats, Floats]: ...
+
+    def predict(
+        self, arms: ArrayLike, return_width: bool = False
+    ) -> Floats | tuple[Floats, Floats]:
         """The mean rewards expected of the arms; with `return_width` also the widths of x.theta."""
         with self._lock:
             state = self.state

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.contracts import Policy
 from ..engine.identity import build, describe, known_parts
 from ..families import library_parts
+from ..features import Features
 from ..policies.checks import check_policies
 from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError
@@ -37,9 +39,9 @@ TOGETHER = 1000  # events that are written at once
 
 def rebuild(
     ledger: str | Path,
-    policy: Any = None,
+    policy: Policy | None = None,
     *,
-    encoder: Any = None,
+    encoder: Features | None = None,
     corrections: Mapping[int | str, float] | None = None,
     output: str | Path | None = None,
     parts: Iterable[type] = (),
