@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.util.inspect import object_description
 
 import heavybandits
 
@@ -104,6 +105,10 @@ def tidy_signature(app, what, name, obj, options, signature, returned):
     short = docstrings.shorten
     signature = "()" if getattr(obj, "_is_protocol", False) else signature
     signature = signature and signature.replace("<factory>", "...")  # no Python otherwise
+    for default in getattr(obj, "_field_defaults", {}).values():
+        if hasattr(default, "_fields"):  # Sphinx shows a part as the tuple that it is
+            shown, made = object_description(default), type(default).__name__
+            signature = signature and signature.replace(f"= {shown}", f"= {made}()")
     return signature and short(signature), returned and short(returned)
 
 

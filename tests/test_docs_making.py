@@ -33,6 +33,8 @@ FAMILIES = (hb.links, hb.noises, hb.arms, hb.filters, hb.estimators, hb.radii, h
         ("{||theta|| <= S}", r"\{\lVert \theta \rVert  \le  S\}"),
         ("x.theta*", r"x \cdot \theta _*"),
         ("sqrt(c G)", r"\sqrt{c G}"),
+        ("S <- max(S, 0)", r"S \leftarrow \max (S, 0)"),
+        ("[1e-4, 1]", r"[10^{-4}, 1]"),
         ("V += x x^T", r"V \mathrel{+}=  x x^{\top}"),
         ("t / time_scale", r"t / \operatorname{time}\_\operatorname{scale}"),
     ],

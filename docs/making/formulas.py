@@ -22,6 +22,7 @@ WORDS |= {name: rf"\operatorname{{{name}}}" for name in ("median", "sign", "atan
 WORDS |= {"inf": r"\infty", "argmin": r"\arg\min", "argmax": r"\arg\max"}
 WORDS |= dict.fromkeys(("sqrt", "ceil", "floor", "log2"), "")  # these are drawn
 RELATIONS = {"+-": r"\pm ", "<=": r"\le ", ">=": r"\ge ", "!=": r"\ne ", "->": r"\to "}
+RELATIONS |= {"<- ": r"\leftarrow "}
 RELATIONS |= {"..": r"\ldots ", "O~": r"\tilde O", "log2": r"\log_2 ", "+=": r"\mathrel<+>= "}
 RELATIONS |= {"x^T": r"x^{\top}", "X^T": r"X^{\top}"}
 
@@ -62,6 +63,7 @@ def to_tex(formula: str) -> str:
     """One formula as TeX."""
     for typed, tex in RELATIONS.items():
         formula = formula.replace(typed, tex)
+    formula = re.sub(r"\b1e(-?\d+)\b", r"10^{\1}", formula)
     formula = _draw(_scripts(formula)).replace("<+>", "{+}")
     formula = re.sub(r"\|\|(.+?)\|\|", r"\\lVert \1\\rVert ", formula)
     formula = re.sub(r"(?<=[A-Za-z])\*(?!\w)", "_*", formula)
