@@ -139,9 +139,9 @@ class NewtonColumns(NamedTuple):
 
     V += curvature x x^T; every theta_j = the V-norm projection of theta_j - V^-1 x (mu(x.theta_j)
     - y_j); centre = theta_j with the least median_i ||theta_i - theta_j||_V, i = j included. All
-    rewards of a decision are used, so it goes with the filter `Raw`. O(dk + k^2) per decision, and
-    O(d^2 + dk) more per projected column. `norm` is S: columns inside it are not projected. See
-    docs/maths/crcm.md.
+    rewards of a decision are used, so it goes with the filter `Raw`. O(d^2 + dk + k^2) per
+    decision, and O(d^2 + dk) more per projected column. `norm` is S: columns inside it are not
+    projected. See docs/maths/crcm.md.
 
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
