@@ -102,7 +102,7 @@ def _(lanes, view, arm):
 
 
 @jitable
-def lowest(arm: int, lanes: int) -> int:
+def lowest(arm: int, lanes: int) -> Any:
     """The lowest arm that a lane names. No vote: teams whose votes differ would go apart."""
     found, offset = np.int32(arm), lanes // 2
     while offset > 0:
