@@ -98,7 +98,7 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
     yield "CRTM, fresh arms", crtm(DIM, 200_000), fresh, 200_000 // scale, 16_896
     yield "CRTM, fixed arms", crtm(DIM, 200_000), fixed, 200_000 // scale, 16_896
     yield "CRMM, fixed arms", crmm(DIM, 200_000), fixed, 200_000 // scale, 67_584
-    for dim, arms in ((20, 20), (50, 20), (100, 20), (10, 200), (100, 200)):
+    for dim, arms in ((10, 20), (20, 20), (50, 20), (100, 20), (10, 200), (100, 200)):
         plays = max(10_000_000 // (dim * (dim + arms)) // scale, 300)
         for kind in (hb.arms.Fresh, hb.arms.Fixed):
             name = f"CRTM, {kind.__name__.lower()} arms"

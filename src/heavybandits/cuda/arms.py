@@ -7,6 +7,7 @@ first number counts, is as long as the CPU's view is wide. Sums run in the CPU's
 import math
 from typing import Any
 
+import numpy as np
 from numba import cuda
 
 from ..arms.finite import draw_features
@@ -15,7 +16,7 @@ from ..engine.jitable import jitable
 from ..engine.streams import uniform
 from ..engine.views import best_score, entries, load_rows, measure_all, measure_anew, pick, take
 from .streams import further
-from .teams import Shared, first_lane, lane, maximum, members, sync, twin, writable
+from .teams import Shared, lane, maximum, members, sync, twin, writable
 
 
 @twin(entries)
@@ -101,13 +102,13 @@ def _(lanes, view, arm):
 
 
 @jitable
-def lowest(mine: bool, own: int, most: int, lanes: int) -> int:
-    """The lowest arm among those of lanes that have one, each in its column `own` of `most`."""
-    for k in range(most):
-        votes = cuda.ballot_sync(members(lanes), mine and own == k)
-        if votes != 0:
-            return k * lanes + cuda.ffs(votes) - 1 - first_lane(lanes)
-    return 0
+def lowest(arm: int, lanes: int) -> Any:
+    """The lowest arm that a lane names. No vote: teams whose votes differ would go apart."""
+    found, offset = np.int32(arm), lanes // 2
+    while offset > 0:
+        found = min(found, cuda.shfl_xor_sync(members(lanes), found, offset))
+        offset //= 2
+    return np.int64(found)
 
 
 @twin(pick)
@@ -119,7 +120,9 @@ def _(lanes, view, width):
             index = view.scores[k] + bonus - view.penalty[k]
             if index > best:
                 best, own = index, k
-        arm = lowest(best == maximum(best, lanes), own, view.scores.size, lanes)
+        none = view.scores.size * lanes
+        mine = own * lanes + lane(lanes) if best == maximum(best, lanes) else none
+        arm = lowest(mine, lanes)
         take(view, arm)
         return arm
 

@@ -132,7 +132,7 @@ RULES = (
         "choose_constants.md",
         "heavybandits reproduce figure1 --full",
         "level with CRTM on fixed arms under Student's t after a million plays; with only 5000 "
-        "plays it wins nowhere on the map, and CRHL is the better choice",
+        "plays it wins next to nowhere on the map, and CRHL is the better choice",
     ),
     Rule(
         {"known": ("noise-moment",)},
