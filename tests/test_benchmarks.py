@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,11 +37,13 @@ def outcome(report: ModuleType) -> Any:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run at tiny sizes, as a user starts it."""
+    """The folder of a run at tiny sizes, as a user starts it but uncompiled: compiling the six
+    algorithms takes longer than all the rest."""
     folder = tmp_path_factory.mktemp("bench")
     parts = ["--only", "agent", "--only", "whole_job"]
     command = [sys.executable, str(SUITE / "run.py"), "--quick", *parts, "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=plain, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -59,7 +62,7 @@ def test_a_run_agrees_with_itself(measured):
     rows = json.loads((measured / "bench.json").read_text())["rows"]
     by_name = {row["what"]: row["measured"] for row in rows}
     plays = by_name["plays a second, all cores"] * 1e6 * by_name["the whole job"]
-    assert plays == pytest.approx(6 * 2 * 5_000)  # algorithms, repetitions, horizon
+    assert plays == pytest.approx(6 * 2 * 500)  # algorithms, repetitions, horizon
     ratio = by_name["rounds a second, in memory"] / by_name["rounds a second, with a ledger"]
     assert ratio == pytest.approx(by_name["a round with a ledger over one in memory"], rel=0.01)
 
