@@ -101,7 +101,7 @@ browser:
 	esac
 
 clean:
-	rm -rf $(VENV) $(GPUVENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(GPUVENV) .venv-peers .venv-obp build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf .hypothesis .coverage .coverage.* htmlcov
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -23,24 +23,25 @@ SCRIPTS = {
 }
 
 
-def interpreter() -> Path:
+def interpreter(environment: Path = ENVIRONMENT) -> Path:
     """Python of the peers' environment, which is made if it is not there."""
     folder = "Scripts" if sys.platform == "win32" else "bin"
-    python = ENVIRONMENT / folder / "python"
+    python = environment / folder / "python"
     if not python.exists():
-        say(f"  making {ENVIRONMENT}")
-        venv.create(ENVIRONMENT, with_pip=True)
-        (ENVIRONMENT / ".gitignore").write_text("*\n")
+        say(f"  making {environment}")
+        venv.create(environment, with_pip=True)
+        (environment / ".gitignore").write_text("*\n")
     return python
 
 
-def install(python: Path, package: str) -> str:
+def install(python: Path, package: str, *options: str) -> str:
     """Install a peer from the package index unless it is there; what went wrong, or nothing."""
-    there = [str(python), "-c", f"import importlib.metadata as m; m.version({package!r})"]
+    name = package.partition("==")[0]
+    there = [str(python), "-c", f"import importlib.metadata as m; m.version({name!r})"]
     if subprocess.run(there, capture_output=True, check=False).returncode == 0:
         return ""
     say(f"  installing {package}")
-    command = [str(python), "-m", "pip", "install", "-q", package]
+    command = [str(python), "-m", "pip", "install", "-q", *options, package]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     words = done.stderr.strip().splitlines() or ["no message"]
     return "" if done.returncode == 0 else f"not installed: {words[-1][:100]}"

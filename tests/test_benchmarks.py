@@ -142,3 +142,16 @@ def test_files(report, tmp_path):
 def test_slope(report):
     slope = importlib.import_module("measuring").slope
     assert slope([50, 100, 400], [3.0 * d**2.5 for d in (50, 100, 400)]) == pytest.approx(2.5)
+
+
+def test_a_peer_sees_the_logs_of_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heavybandits.paper.evaluation import settings
+    from heavybandits.paper.evaluation.logs import evaluation_cell
+
+    monkeypatch.syspath_prepend(str(SUITE))
+    log = importlib.import_module("obp_estimators").columns_of("t1.5", 200, seed=5, run=3)
+    assert log["context"].shape == (200, settings.FEATURES)
+    weights = log["shares"][range(200), log["action"]] / log["pscore"]
+    found = evaluation_cell("t1.5", 200, 3, 4, seed=5)["value"][0]
+    plain = found[settings.METHODS.index(settings.PLAIN)]
+    assert (weights * log["reward"]).mean() == pytest.approx(plain, rel=1e-12)

@@ -327,6 +327,8 @@ def test_verdicts_say_whose_intervals_hold_and_whose_errors_are_smaller() -> Non
     assert list(outcomes.values()) == ["holds", "holds", "holds", "does not hold"]
     (plain,) = (row for row in found.tables[0].rows if row["method"] == settings.PLAIN)
     assert plain["root mean squared error"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert plain["error from"] < plain["root mean squared error"] < plain["error to"]
+    assert plain["largest run's share"] == pytest.approx(np.max(errors**2) / np.sum(errors**2))
     assert plain["coverage"] == pytest.approx(np.mean(np.abs(errors) <= 0.5))
 
 

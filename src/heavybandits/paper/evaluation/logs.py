@@ -88,6 +88,14 @@ def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[DecisionL
     return log, world.shares[who]
 
 
+def log_of(
+    law: str, rows: int, seed: int, run: int
+) -> tuple[DecisionLog, Floats, np.random.Generator]:
+    """The log of one run, the policy's probabilities in its rows, and what draws the rest."""
+    rng = np.random.default_rng([seed, rows, list(settings.LAWS).index(law), run])
+    return *make_log(settings.LAWS[law][1], rows, rng), rng
+
+
 def moment_of(noise: Any) -> tuple[float, float]:
     """epsilon, and the largest E|reward|^(1 + epsilon) of any action in any context."""
     index = float(noise.tail_index())
@@ -98,12 +106,10 @@ def moment_of(noise: Any) -> tuple[float, float]:
 
 def evaluation_cell(law: str, rows: int, runs_from: int, runs_to: int, seed: int) -> dict[str, Any]:
     """Value, low and high of every method in every run, (runs, methods)."""
-    noise = settings.LAWS[law][1]
-    epsilon, moment = moment_of(noise)
+    epsilon, moment = moment_of(settings.LAWS[law][1])
     found = []
     for run in range(runs_from, runs_to):
-        rng = np.random.default_rng([seed, rows, list(settings.LAWS).index(law), run])
-        log, shares = make_log(noise, rows, rng)
+        log, shares, rng = log_of(law, rows, seed, run)
         robust = make_terms(log, shares, "dr", None, 4, run)
         made = plain_estimates(log, shares, robust, rng)
         made[settings.OURS] = judge(robust, "dr", "clipped", 0.05, None, epsilon)
@@ -124,8 +130,8 @@ def plain_estimates(
 ) -> dict[str, Estimate]:
     """Open Bandit Pipeline's estimators as its formulas say, with its bootstrap intervals.
 
-    Its own package is not run: the release for this Python brings PyTorch. Its model of the rewards
-    is the user's; here it is ours.
+    `benchmarks/obp_estimators.py` runs the package itself on the same logs, to the same values. Its
+    model of the rewards is the user's; here it is ours.
     """
     rows = np.arange(log.taken.size)
     weights = shares[rows, log.taken] / log.propensities
