@@ -213,6 +213,8 @@ def test_a_batch_as_an_array_with_a_mask() -> None:
             agent.select_many(arms, wrong)
     with pytest.raises(hb.InvalidInput, match="at least one decision"):
         agent.select_many([])
+    with pytest.raises(hb.InvalidInput, match=r"arms\[2\] must lie in"):
+        agent.select_many([*arms[:2], 1e9 * arms[2]])
     with pytest.raises(hb.InvalidInput, match="one decision at a time"):
         hb.Agent(hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)).select_many(arms)
 

@@ -1,6 +1,7 @@
 """Many decisions at once, as arrays that one compiled call can read."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,12 +55,24 @@ def make_batch(arms: Any, mask: Any, dim: int) -> Batch:
         given = []
     if not given:
         raise InvalidInput("arms must hold at least one decision, (n, K, d), got none")
+    if _alike(given):
+        with suppress(InvalidInput):  # one by one they say which of them is wrong
+            return make_batch(np.array(given), None, dim)
     sets = [bounded_array(f"arms[{n}]", one, (None, dim)) for n, one in enumerate(given)]
     sizes = np.array([len(one) for one in sets])
     rows = np.zeros((len(sets), sizes.max(), dim))
     for n, one in enumerate(sets):
         rows[n, : len(one)] = one
     return Batch(rows, np.arange(sizes.max()) >= sizes[:, None], sizes)
+
+
+def _alike(given: list[Any]) -> bool:
+    """Whether these are arrays of one shape and type, which can be checked at once."""
+    first = given[0]
+    return type(first) is np.ndarray and all(
+        type(one) is np.ndarray and one.shape == first.shape and one.dtype == first.dtype
+        for one in given
+    )
 
 
 def _check_mask(mask: Any, shape: tuple[int, ...]) -> Booleans:

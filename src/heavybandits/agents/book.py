@@ -5,6 +5,7 @@ interrupt left half done is simply done again.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
@@ -165,10 +166,11 @@ class Book:
             chosen = event.kind is SELECT
             told = event.kind in COUNTED and event.reward is not None
             offer = None if decision is None else decision.offer
-            for name in (offer,) if event.many is None else event.many.offers:
+            counts = {offer: 1} if event.many is None else Counter(event.many.offers)
+            for name, times in counts.items():
                 if name is not None:
                     plays, rewards = found.get(name) or self.tallies.get(name, Tally())
-                    found[name] = Tally(plays + chosen, rewards + told)
+                    found[name] = Tally(plays + chosen * times, rewards + told)
         return found
 
     def issue(self, event: Event) -> None:

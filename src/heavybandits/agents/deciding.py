@@ -12,7 +12,7 @@ from .batches import Batch, make_batch
 from .book import SELECT, Event
 from .committing import Committing
 from .decisions import Choices, Decision, gather
-from .encoders import encode, to_json
+from .encoders import encode, offer_names, to_json
 from .kernels import Allowed, repeat
 from .state import StateDiff
 from .tickets import Ticket, make_tickets
@@ -205,9 +205,10 @@ class Deciding(Committing):
         shown = [offers] * len(contexts) if each is None else each
         if len(shown) != len(contexts):
             raise InvalidInput(f"offers must be {len(contexts)}, one per context, got {len(shown)}")
-        read = [encode(self._state.encoder, *pair) for pair in zip(contexts, shown, strict=True)]
+        encoder, pairs = self._state.encoder, list(zip(contexts, shown, strict=True))
+        known = offer_names(encoder, offers) if each is None else None
+        read = [encode(encoder, *pair, known) for pair in pairs]
         batch = make_batch([rows for rows, _ in read], None, self._state.policy.dim)
-        pairs = list(zip(contexts, shown, strict=True))
         return batch._replace(names=[names for _, names in read], told=pairs)
 
     def _ready_for(self, size: int) -> float:

@@ -68,8 +68,8 @@ def restore_encoder(stored: Any, given: Any) -> Any:
     return Encoder.from_dict(stored)
 
 
-def encode(encoder: Any, context: Any, offers: Any) -> tuple[Floats, tuple[str, ...]]:
-    """The features of what is on offer, yet to be checked, and the names of their rows."""
+def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:
+    """The names of what is on offer, for an agent with an encoder."""
     if encoder is None:
         raise InvalidInput("context and offers need an agent with an encoder: Agent(encoder=...)")
     if not isinstance(offers, Mapping) or not offers:
@@ -79,6 +79,15 @@ def encode(encoder: Any, context: Any, offers: Any) -> tuple[Floats, tuple[str, 
     names = tuple(offers)
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"offers must have text for names, got {names!r:.100}")
+    return names
+
+
+def encode(
+    encoder: Any, context: Any, offers: Any, known: tuple[str, ...] | None = None
+) -> tuple[Floats, tuple[str, ...]]:
+    """The features of what is on offer, yet to be checked, and the names of their rows, unless
+    they are known."""
+    names = offer_names(encoder, offers) if known is None else known
     rows = encoder.encode(context, offers)
     if len(rows) != len(names):
         raise InvalidInput(f"encoder must make one row per offer, got {len(rows)} of {len(names)}")
