@@ -75,9 +75,17 @@ def bootstrap(
     value = float(statistic(table.mean(axis=0, keepdims=True))[0])
     if size < 2:
         return Estimate(value, -math.inf, math.inf)
-    counts = np.random.default_rng(0).multinomial(size, np.full(size, 1.0 / size), size=draws)
-    made = _interval(value, statistic(counts / size @ table), expanded_tail(size, confidence))
+    means = _resamples(size, draws) @ table
+    made = _interval(value, statistic(means), expanded_tail(size, confidence))
     return Estimate(value, min(made.low, value), max(made.high, value))
+
+
+@functools.lru_cache(maxsize=4)
+def _resamples(size: int, draws: int) -> Array:
+    """The share of each repetition in each resample, (draws, size): the same for every bootstrap,
+    and most of its work."""
+    rng = np.random.default_rng(0)
+    return rng.multinomial(size, np.full(size, 1.0 / size), size=draws) / size
 
 
 def bootstrap_rows(

@@ -34,9 +34,7 @@ def curves(rows: Sequence[Row]) -> tuple[Array, Array]:
 
 def finals(rows: Sequence[Row]) -> dict[str, Array]:
     """Final regret by algorithm, one number per repetition, under one reading and noise."""
-    return {
-        name: curves(select(rows, algorithm=name))[1][:, -1] for name in values(rows, "algorithm")
-    }
+    return {name: curves(mine)[1][:, -1] for name, mine in grouped(rows, "algorithm")}
 
 
 def split(rows: Sequence[Row], phase: str = "report") -> list[tuple[Any, ...]]:
@@ -62,7 +60,7 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
     """The paper's figure: mean regret over time."""
     views: dict[str, list[Panel]] = {}
     for reading, noise, mine in split(rows):
-        series = [curve_series(a, select(mine, algorithm=a)) for a in values(mine, "algorithm")]
+        series = [curve_series(*named) for named in grouped(mine, "algorithm")]
         panel = Panel(NOISES[noise][0], "plays", "cumulative regret", series)
         views.setdefault(reading, []).append(panel)
     return Figure(
@@ -101,9 +99,8 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
     """The whole grid: final regret over the constant c, on the tuning seeds."""
     views: dict[str, list[Panel]] = {}
     for reading, noise, mine in split(rows, "tuning"):
-        found = {a: curve_of(select(mine, algorithm=a)) for a in values(mine, "algorithm")}
-        series = [loss_series(name, curve) for name, curve in found.items()]
-        title = f"{NOISES[noise][0]}\n{remark(tuned(rows, reading, noise))}".strip()
+        series = [loss_series(name, curve_of(own)) for name, own in grouped(mine, "algorithm")]
+        title = f"{NOISES[noise][0]}\n{remark(chosen(mine))}".strip()
         panel = Panel(title, "constant c", "final regret", series, "log", "log")
         views.setdefault(reading, []).append(panel)
     return Figure(
@@ -115,19 +112,24 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def tuned(rows: Sequence[Row], reading: str, noise: str) -> dict[str, Choice]:
-    """The constants that were chosen under one reading and noise, by algorithm."""
-    mine = select(rows, phase="tuning", reading=reading, noise=noise)
-    return {name: choice for (name,), choice in choices(mine, "algorithm").items()}
+def chosen(rows: Sequence[Row]) -> dict[str, Choice]:
+    """The constants that the tuning rows of one reading and noise lead to, by algorithm."""
+    return {name: choice for (name,), choice in choices(rows, "algorithm").items()}
+
+
+def tuned(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Choice]]:
+    """The constants that were chosen, by reading and noise and by algorithm."""
+    return {(reading, noise): chosen(mine) for reading, noise, mine in split(rows, "tuning")}
 
 
 def regret_table(rows: Sequence[Row]) -> Table:
     """Final regret of every algorithm, and its paired difference to CRTM."""
     table: list[dict[str, Any]] = []
+    constants = tuned(rows)
     for reading, noise, mine in split(rows):
-        ends, found = finals(mine), tuned(rows, reading, noise)
+        ends, found = finals(mine), constants.get((reading, noise), {})
         for name, regret in ends.items():
-            last = [row for row in select(mine, algorithm=name) if row["play"] == mine[-1]["play"]]
+            last = select(mine, play=mine[-1]["play"], algorithm=name)
             constant = last[0]["constant"]
             table.append(
                 {"reading": reading, "noise": noise, "algorithm": name, "c": constant}
@@ -169,9 +171,10 @@ def published_grid(rows: Sequence[Row]) -> Table:
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """The paper's claims about the figure, for every reading and noise that was run."""
     made: list[Verdict] = []
+    constants = tuned(rows)
     for reading, noise, mine in split(rows):
         ends, where = finals(mine), f"{NOISES[noise][0]}; {reading}"
-        found = tuned(rows, reading, noise)
+        found = constants.get((reading, noise), {})
         made += [
             judge(
                 claim,
