@@ -85,7 +85,8 @@ class Twin:
 
     def rescale(self, size: float) -> None:
         if self.known > 32:
-            self.squares += (size**2 - self.squares) / min(self.updates, 1000)
+            counted = min(size**2, 9.0 * self.squares)
+            self.squares += (counted - self.squares) / min(self.updates, 1000)
         elif self.known > 0:
             clipped = np.minimum(self.sizes, self.most)
             self.squares = float(clipped @ clipped) / max(self.updates, 1)

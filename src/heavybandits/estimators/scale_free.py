@@ -42,6 +42,7 @@ WARM = 32  # rewards whose median guards the scale
 CHANGED, FAR = 8, 2.0  # so many rewards in a row beyond twice the limit: another world
 LEAST_TRUST = 1e-9  # in a reward; with none at all V would not grow, and rank one means nothing
 LOOSE = 4.5  # medians, beyond which one of these counts as that
+MOST = 9.0  # s^2: a square counts as that at most, or tails without a variance would never settle
 FLATTEST, STEEPEST = 1e-12, 1e12  # slopes of a link, so that no weight vanishes or overflows
 
 
@@ -176,7 +177,8 @@ def learn_reward(
         limit = max(limit, most * spread)
     size = learn_error(estimate.region, x, weight, error, limit) / spread
     if known > WARM:
-        estimate.scale[0] += (size * size - estimate.scale[0]) / min(n, part.window)
+        counted = min(size * size, MOST * estimate.scale[0])
+        estimate.scale[0] += (counted - estimate.scale[0]) / min(n, part.window)
     elif known > 0:
         estimate.scale[0] = guarded_square(estimate.first, known, most) / n
     return limit
@@ -189,14 +191,15 @@ class ScaleFreeHuber(NamedTuple):
 
     limit = level s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
     theta += V^-1 x sqrt(m) psi / (1 + w^2);  V += r m x x^T;
-    s^2 = mean of psi^2 / (1 + w^2) over the last `window` rewards.
+    s^2 = mean of min(psi^2 / (1 + w^2), 9 s^2) over the last `window` rewards.
 
     So no reward moves the prediction of its arm by more than `level` of its standard errors s w,
     beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n up
     to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
     beyond it counts in V for r < 1, the weight at which it would have moved theta as far: what is
     not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
-    regression, so that what was learned does not pass for noise.
+    regression, so that what was learned does not pass for noise. None counts for more than
+    9 s^2: without a variance s would grow as the limit opens, and the radius with it.
 
     The penalty starts at lambda = `penalty` ||x_1||^2 and is weighed anew whenever the rewards
     have doubled, and every 1024: lambda = k s^2 / ||theta||^2, the evidence's fixed point (MacKay

@@ -94,7 +94,7 @@ _COMMON: dict[str, Any] = {
     "filters": list(FILTERS),
     "sets": list(SETS),
     "sparse": list(SPARSE),
-    "seed": 15,  # designs were chosen on seeds from 900000 on
+    "seed": 2026,  # never looked at: 15 had been, and constants were chosen on others
 }
 
 PROFILES: dict[str, dict[str, Any]] = {
