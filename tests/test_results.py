@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.support.drawing import Panel, Series, View, draw_view
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
 
@@ -124,3 +125,13 @@ def test_a_legend_covers_no_curve(problems: tuple[str, ...]):
     else:
         with pytest.raises(hb.InvalidInput, match="axes are for one problem, got 4"):
             result(problems).plot(axes=pyplot.figure().gca())
+
+
+def test_a_name_looks_the_same_in_every_panel_and_in_the_legend() -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    names = (("one", "two"), ("three", "two"))
+    panels = [Panel("", "", "", [Series(n, [1.0], [1.0]) for n in pair]) for pair in names]
+    canvas = draw_view(View("", panels), {})
+    lines = [line for axes in canvas.axes for line in axes.get_lines()]
+    looks = {(line.get_label(), line.get_color(), line.get_marker()) for line in lines}
+    assert len(looks) == 3 == len({look[1:] for look in looks})

@@ -57,6 +57,11 @@ class Panel:
     y_scale: str = "linear"
     categories: Sequence[str] = ()
 
+    @property
+    def names(self) -> list[str]:
+        """What stands in the legend."""
+        return [series.name for series in self.series]
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -74,6 +79,10 @@ class Tiles(Panel):
     series: Sequence[Series] = ()
     tiles: Mapping[tuple[float, float], Tile] = field(default_factory=dict)
     legend: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.legend)
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,8 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
+    named = [name for panel in view.panels for name in panel.names]
+    colours = colour_places(named, colours)  # one for all panels, as there is one legend
     columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
     rows = -(-len(view.panels) // columns)
     with matplotlib.rc_context(_STYLE):
@@ -167,9 +178,10 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
-    places = colour_places([series.name for series in panel.series], colours)
+    places = colour_places(panel.names, colours)
     for i, series in enumerate(panel.series):
-        style = {"color": COLOURS[places[series.name]], "marker": MARKERS[i % len(MARKERS)]}
+        place = places[series.name]
+        style = {"color": COLOURS[place], "marker": MARKERS[place]}
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.categories:
         label_categories(axes, panel.categories)
@@ -221,7 +233,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     axes.set_title(panel.title, fontsize=9.5)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    places = colour_places(panel.legend, colours)
+    places = colour_places(panel.names, colours)
     stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
     for place, tile in panel.tiles.items():
         left, bottom = (stops[i].index(place[i]) - 0.5 for i in range(2))
