@@ -210,8 +210,8 @@ NOTES: tuple[tuple[When, str], ...] = (
     ),
     (
         {"known": ("nothing",), "arms": ("still",)},
-        "The weak spot of `auto` is arms that stand still under light-tailed noise: there a run may "
-        f"settle on an arm that is not the best (`{_NO_CONSTANTS}`).",
+        "The weak spot of `auto` is arms that stand still under light-tailed noise: there a run "
+        f"may settle on an arm that is not the best (`{_NO_CONSTANTS}`).",
     ),
     (
         {},
