@@ -408,6 +408,18 @@ os.kill(os.getpid(), 9)
     assert min(outcomes.values()) > 0
 
 
+def test_a_broken_list_of_free_pages_is_noticed_on_opening(path: Path) -> None:
+    for _ in range(3):  # the snapshots that are given up leave pages free
+        play(make(path), 20).close()
+    data = bytearray(path.read_bytes())
+    size, trunk = (int.from_bytes(data[a:b]) for a, b in ((16, 18), (32, 36)))
+    assert trunk > 0
+    data[(trunk - 1) * size : (trunk - 1) * size + 8] = b"\xff" * 8
+    path.write_bytes(data)
+    with pytest.raises(hb.LedgerError, match="malformed"):
+        make(path)
+
+
 def mangle(data: bytes, dice: random.Random) -> bytes:
     place, kind = dice.randrange(len(data)), dice.randrange(4)
     if kind == 0:

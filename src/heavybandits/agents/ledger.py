@@ -32,6 +32,7 @@ from .log import (
     begin,
     chain,
     check_format,
+    check_free_pages,
     check_pages,
     damaged,
     differences,
@@ -109,6 +110,7 @@ class Ledger(Reports):
     def _continue(self, state: AgentState, teacher: Teacher) -> AgentState:
         migrate(self.database)
         check_pages(self.database)
+        check_free_pages(self.database)
         self._check_policy(state.policy)
         state = state._replace(encoder=self._check_encoder(state.encoder))
         seals = dict(self.database.rows("SELECT event, seal FROM states ORDER BY event DESC"))

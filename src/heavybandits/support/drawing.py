@@ -183,6 +183,8 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
         place = places[series.name]
         style = {"color": COLOURS[place], "marker": MARKERS[place]}
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
+    if panel.y_scale == "log":
+        label_plainly(axes)
     if panel.categories:
         label_categories(axes, panel.categories)
     elif panel.x_scale == "log":
@@ -191,6 +193,16 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_plainly(axes: Any) -> None:
+    """On a log axis of two decades or less, 0.06 and not 6 times a power of ten."""
+    from matplotlib.ticker import LogFormatter
+
+    low, high = axes.get_ylim()
+    if high <= 100.0 * low and high < 1000.0:
+        axes.yaxis.set_major_formatter(LogFormatter())
+        axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
 
 
 def label_few(axes: Any, stops: Sequence[float]) -> None:
