@@ -199,10 +199,14 @@ def label_plainly(axes: Any) -> None:
     """On a log axis of two decades or less, 0.06 and not 6 times a power of ten."""
     from matplotlib.ticker import LogFormatter
 
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
     low, high = axes.get_ylim()
-    if high <= 100.0 * low and high < 1000.0:
-        axes.yaxis.set_major_formatter(LogFormatter())
-        axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
+    if 0.001 < low and high <= 100.0 * low and high < 1000.0:
+        axes.yaxis.set_major_formatter(Plain())
+        axes.yaxis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.6)))
 
 
 def label_few(axes: Any, stops: Sequence[float]) -> None:
