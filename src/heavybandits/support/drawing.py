@@ -204,7 +204,7 @@ def label_plainly(axes: Any) -> None:
             return f"{x:g}" if super().__call__(x, pos) else ""
 
     low, high = axes.get_ylim()
-    if 0.001 < low and high <= 100.0 * low and high < 1000.0:
+    if low > 0.001 and high <= 100.0 * low and high < 1000.0:
         axes.yaxis.set_major_formatter(Plain())
         axes.yaxis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.6)))
 
