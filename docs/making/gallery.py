@@ -15,6 +15,7 @@ from pathlib import Path
 from heavybandits import paper
 from heavybandits.paper.run import NAMES
 
+FIRST = ("outlier", "map", "noconstants")  # what a newcomer asks first
 INTRODUCTION = """# Gallery
 
 What came out, picture by picture. Each comes from the last full run of the experiments; the command
@@ -89,7 +90,7 @@ def make_page(images: Path) -> str:
     pictured = [name for name in texts if (images / f"{name}.png").exists()]
     shown = [
         section(name, title(texts[name]), outcome(texts[name]), f"reproduce {name} --full")
-        for name in sorted(pictured, reverse=True)
+        for name in sorted(pictured, key=[*FIRST, *NAMES].index)
     ]
     doctor = ("tail_doctor", "Is it heavy-tailed at all?", DOCTOR, "diagnose rand --plot page.png")
     parts = [INTRODUCTION, *shown, section(*doctor)]
