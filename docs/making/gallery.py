@@ -3,8 +3,8 @@
     python docs/making/gallery.py out/full
 
 takes the pictures out of a full run into docs/images, each under the name of its experiment; what
-such a run has no picture of keeps the one it has. Text and title are those of the experiment's own
-README, so that neither is written twice.
+such a run has no picture of, or what another command makes, keeps the one it has. Text and title
+are those of the experiment's own README, so that neither is written twice.
 """
 
 import re
@@ -15,6 +15,7 @@ from pathlib import Path
 from heavybandits import paper
 from heavybandits.paper.run import NAMES
 
+ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device cuda"}
 FIRST = ("outlier", "map", "noconstants")  # what a newcomer asks first
 INTRODUCTION = """# Gallery
 
@@ -60,7 +61,8 @@ def main_picture(name: str, figures: Path) -> Path | None:
 
 def take_pictures(run: Path, images: Path) -> list[str]:
     """Copy the main pictures of a run; the names of the experiments that had one."""
-    pictures = {name: main_picture(name, run / "figures") for name in NAMES}
+    names = [name for name in NAMES if name not in ELSEWHERE]
+    pictures = {name: main_picture(name, run / "figures") for name in names}
     for name, picture in pictures.items():
         if picture is not None:
             shutil.copyfile(picture, images / f"{name}.png")
@@ -89,7 +91,7 @@ def make_page(images: Path) -> str:
     texts = {name: path.read_text() for name, path in experiments().items()}
     pictured = [name for name in texts if (images / f"{name}.png").exists()]
     shown = [
-        section(name, title(texts[name]), outcome(texts[name]), f"reproduce {name} --full")
+        section(name, title(texts[name]), outcome(texts[name]), command(name))
         for name in sorted(pictured, key=[*FIRST, *NAMES].index)
     ]
     doctor = ("tail_doctor", "Is it heavy-tailed at all?", DOCTOR, "diagnose rand --plot page.png")
@@ -98,6 +100,11 @@ def make_page(images: Path) -> str:
     if rest:
         parts.append("\n## Also in the report\n\n" + "".join(brief(n, texts[n]) for n in rest))
     return "".join(parts)
+
+
+def command(name: str) -> str:
+    """What makes the picture of an experiment."""
+    return ELSEWHERE.get(name, f"reproduce {name} --full")
 
 
 def section(name: str, heading: str, text: str, command: str) -> str:
