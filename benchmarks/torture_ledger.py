@@ -260,7 +260,7 @@ def _killed_ledger(path: Path) -> dict[str, bytes]:
             agent.update(agent.select(victim.arms_of(number, 1)), victim.reward_of(number))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    return {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal", "-head")}
+    return victim.files_of(path)
 
 
 def _cut(data: bytes, dice: random.Random) -> bytes:

@@ -3,8 +3,10 @@
 The child tells what was acknowledged, a line each, as soon as the call has returned.
 """
 
+import math
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 import heavybandits as hb
 
 PLAYS = 3
+LOG_HEADER, LOG_FRAME = 32, 24 + 4096  # bytes, of a write-ahead log and of each page in it
 
 
 def make_policy(plays: int) -> Any:
@@ -32,6 +35,14 @@ def reward_of(ticket: int) -> float:
 
 def open_agent(path: str, plays: int) -> hb.Agent:
     return hb.Agent(make_policy(plays), rng=7, ledger=path, snapshot_every=5, clock=lambda: 0.0)
+
+
+def files_of(path: Path) -> dict[str, bytes]:
+    """What a killed agent has left, by ending; of the log, what was written and not the reserve."""
+    found = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal", "-head")}
+    frames = math.ceil((len(found["-wal"].rstrip(b"\0")) - LOG_HEADER) / LOG_FRAME)
+    found["-wal"] = found["-wal"][: LOG_HEADER + frames * LOG_FRAME]
+    return found
 
 
 def say(*words: object) -> None:

@@ -1,5 +1,6 @@
 """Ledgers against forks, copies, lost and damaged files, hostile rows (D1, D4, D9 to D11, D13)."""
 
+import errno
 import itertools
 import json
 import os
@@ -18,7 +19,7 @@ import pytest
 
 import heavybandits as hb
 import ledger_victim as victim
-from heavybandits.agents.database import End, Head
+from heavybandits.agents.database import LOG_BYTES, End, Head
 from heavybandits.agents.log import COLUMNS, SEALED, chain
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
@@ -180,14 +181,42 @@ def test_a_tail_that_is_cut_off_at_a_commit_is_noticed(path: Path, cut: float) -
     code = "agent = hb.Agent(POLICY, ledger=sys.argv[1])\n"
     code += "for _ in range(30): agent.update(agent.select(ARMS), 1.0)\nos.kill(os.getpid(), 9)"
     run(code, path)
-    wal = Path(f"{path}-wal")
-    data = wal.read_bytes()
+    wal, data = Path(f"{path}-wal"), victim.files_of(path)["-wal"]
     wal.write_bytes(data[: int(cut * len(data))])
     with pytest.raises(hb.LedgerError, match=r"it ends at event \d+, but 60 were written"):
         make(path)
     wal.write_bytes(data)
     with make(path) as agent:
         assert agent.updates == 30
+
+
+def test_a_commit_does_not_lengthen_the_log(path: Path) -> None:
+    """A file that grows has its length flushed too: that doubles the time of a commit."""
+    with make(path) as agent:
+        sizes = {Path(f"{path}-wal").stat().st_size for _ in range(400) if play(agent, 1)}
+    assert sizes == {LOG_BYTES}
+
+
+def test_a_log_without_a_commit_is_empty(path: Path) -> None:
+    play(make(path), 3).close()
+    run("agent = hb.Agent(POLICY, ledger=sys.argv[1])\nos.kill(os.getpid(), 9)", path)
+    assert not any(Path(f"{path}-wal").read_bytes())
+    with make(path) as agent:
+        assert agent.updates == 3
+
+
+def test_a_log_that_finds_no_room_is_not_reserved(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        agent = make(path)
+    assert Path(f"{path}-wal").stat().st_size == 0
+    assert play(agent, 3).updates == 3
+    agent.close()
 
 
 def test_a_damaged_head_is_no_reason_to_refuse_a_whole_ledger(path: Path) -> None:
@@ -387,7 +416,7 @@ for _ in range(12):
 os.kill(os.getpid(), 9)
 """
     run(code, path)
-    files = {name: Path(f"{path}{name}").read_bytes() for name in ("", "-wal", "-head")}
+    files = victim.files_of(path)
     with make(path) as agent:
         wanted = packed(agent), agent.history()
     dice, outcomes = random.Random(0), {"refused": 0, "harmless": 0}

@@ -16,6 +16,7 @@ import struct
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -32,6 +33,8 @@ STATE_FILE = b"PK"  # how a state file begins
 DATABASE = b"SQLite format 3\0"
 FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
 SETTLED = 10**8  # nanoseconds: a folder changed twice in less may show one time for both
+LOG_PAGES = 250  # in the log before SQLite brings them into the database
+LOG_BYTES = 1 << 20  # a little more than these pages take
 FORKED = "was opened before a fork: open it in the child instead"
 
 
@@ -83,8 +86,12 @@ class Database:
     def prepare(self) -> None:
         """Ready for writing: a write-ahead log, flushed at every commit."""
         try:
-            for step in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"):
-                self.rows(step)
+            for setting in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                f"wal_autocheckpoint = {LOG_PAGES}",
+            ):
+                self.rows(f"PRAGMA {setting}")
             for step in ("BEGIN IMMEDIATE", "COMMIT"):
                 self.rows(step)
         except BaseException:
@@ -149,6 +156,22 @@ class Database:
     def checkpoint(self, mode: str) -> None:
         """Bring the write-ahead log into the database itself."""
         self.rows(f"PRAGMA wal_checkpoint({mode})")
+
+    def reserve(self) -> None:
+        """Fill the empty log with zeros, so that a commit overwrites and does not lengthen it.
+
+        A file that grows has its new length flushed as well, which takes as long as the commit. To
+        SQLite a log that begins with zeros is an empty one.
+        """
+        log = self._names[1]
+        try:
+            with open(log, "r+b") as file:
+                file.write(bytes(LOG_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:  # a full disk, perhaps: what room there is belongs to the events
+            with suppress(OSError):
+                os.truncate(log, 0)
 
     def _check_files(self) -> None:
         """Whether the names still lead to the files that are open: else a commit goes nowhere."""

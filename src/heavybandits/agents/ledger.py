@@ -93,6 +93,7 @@ class Ledger(Reports):
                 self.database.prepare()
                 self._begin(state)
             self.database.checkpoint("TRUNCATE")
+            self.database.reserve()
             self._head.write(self._end)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             self.drop()

@@ -2,6 +2,7 @@
 
 import itertools
 import secrets
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,9 @@ class Ticket(NamedTuple):
         return f"{self.agent}:{self.id}"
 
 
+_new_ticket = partial(tuple.__new__, Ticket)  # without a call of Python for each, as _make has
+
+
 def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
     """The tickets of decisions that were made together, with features of their own."""
     columns = zip(
@@ -56,7 +60,7 @@ def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
         itertools.repeat(agent),
         strict=False,
     )
-    return list(map(Ticket._make, columns))
+    return list(map(_new_ticket, columns))
 
 
 class Owner(NamedTuple):
