@@ -136,7 +136,7 @@ def read_offers(
     >>> names, taken.tolist(), offered.tolist()
     (('a', 'b'), [1, 0], [[False, True], [True, True]])
     """
-    names = [_plain(value) for value in chosen]
+    names = [_plain(value) for value in chosen.tolist()]
     for row, name in enumerate(names):
         if name is None or name == "" or name != name:
             raise InvalidInput(f"action must have no missing values, got {name!r} in row {row}")

@@ -120,6 +120,8 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine(None)  # places are found once, not again for every format
     return canvas
 
 

@@ -42,7 +42,9 @@ def select(rows: Rows, **wanted: Any) -> list[Row]:
     >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
     [{'a': 2, 'b': 3}]
     """
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    for name, value in wanted.items():
+        rows = [row for row in rows if row[name] == value]
+    return list(rows)
 
 
 def grouped(rows: Rows, *names: str) -> list[tuple[Any, ...]]:

@@ -104,6 +104,6 @@ PROFILES: dict[str, dict[str, Any]] = {
         "constants": 9,
         "tuning_repetitions": 10,
         "readings": list(READINGS),
-        "variants": {"repetitions": 10, "tuning_repetitions": 5},
+        "variants": {"repetitions": 10, "tuning_repetitions": 3},
     },
 }
