@@ -49,10 +49,8 @@ class Logistic(NamedTuple):
     """
 
     def mean(self, z: float) -> float:
-        if z >= 0.0:
-            return 1.0 / (1.0 + math.exp(-z))
-        growth = math.exp(z)
-        return growth / (1.0 + growth)
+        decay = math.exp(-abs(z))  # one for both signs: lanes and vectors need not part ways
+        return (1.0 if z >= 0.0 else decay) / (1.0 + decay)
 
     def slope(self, z: float) -> float:
         decay = math.exp(-abs(z))

@@ -17,6 +17,7 @@ from ..engine.projections import (
     eliminate,
     negligible,
     project_ball,
+    shares,
     solve_secular,
 )
 from .teams import Shared, lane, sync, told, twin, writable
@@ -26,10 +27,13 @@ from .teams import Shared, lane, sync, told, twin, writable
 def set_scaled(out: Any, x: Any, divisor: float, lanes: int) -> None:
     """out = x / divisor"""
     out = writable(out)
-    i = lane(lanes)
-    while i < x.size:
-        out[i] = x[i] / divisor
-        i += lanes
+    for start in range(0, x.size, 2 * lanes):
+        i, j = start + lane(lanes), start + lanes + lane(lanes)
+        first, second = x[min(i, x.size - 1)] / divisor, x[min(j, x.size - 1)] / divisor
+        if i < x.size:
+            out[i] = first
+        if j < x.size:
+            out[j] = second
     sync(lanes)
 
 
@@ -46,21 +50,28 @@ def span_further(inverse: Any, scratch: Any, size: int, beside: float, lanes: in
         changed[i] += beside * previous[i] - own * last[i]
         i += lanes
     sync(lanes)
-    j = lane(lanes)
-    while j < size:
-        part = 0.0
+    for start in range(0, image.size, 2 * lanes):
+        j, k = start + lane(lanes), start + lanes + lane(lanes)
+        one, other, part, also = min(j, size - 1), min(k, size - 1), 0.0, 0.0
         for i in range(image.size):
-            part += basis[j, i] * image[i]
-        parts[j] = part
-        j += lanes
+            part += basis[one, i] * image[i]
+            also += basis[other, i] * image[i]
+        if j < size:
+            parts[j] = part
+        if k < size:
+            parts[k] = also
     sync(lanes)
-    i = lane(lanes)
-    while i < image.size:
-        value = image[i]
+    for start in range(0, image.size, 2 * lanes):
+        i, k = start + lane(lanes), start + lanes + lane(lanes)
+        one, other = min(i, image.size - 1), min(k, image.size - 1)
+        value, also = image[one], image[other]
         for j in range(size):
-            value -= parts[j] * basis[j, i]
-        changed[i] = value
-        i += lanes
+            value -= parts[j] * basis[j, one]
+            also -= parts[j] * basis[j, other]
+        if i < image.size:
+            changed[i] = value
+        if k < image.size:
+            changed[k] = also
     sync(lanes)
     return own
 
@@ -87,6 +98,7 @@ def _(lanes, inverse, x, limit, scratch):
         small = Tridiagonal(own[0], own[1], own[2], own[3])
         image, basis = scratch[5], scratch[ROWS:]
         length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
+        one, mixed = 1.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
             length = norm(x)
@@ -100,7 +112,8 @@ def _(lanes, inverse, x, limit, scratch):
             sync(lanes)
             if size == 0:
                 shift = (goal - 1.0) / diagonal
-            pivot, tail = eliminate(small, size, shift, pivot, tail)
+                one, mixed = shares(shift)
+            pivot, tail = eliminate(small, size, one, mixed, pivot, tail)
             size += 1
             rest = norm(image)
             last = size == x.size or rest == 0.0
@@ -108,14 +121,17 @@ def _(lanes, inverse, x, limit, scratch):
                 shift, tail = solve_alone(small, size, shift, goal, lanes)
                 if last or negligible(shift, rest, tail):
                     break
+                one, mixed = shares(shift)
                 for i in range(size):
-                    pivot, tail = eliminate(small, i, shift, pivot, tail)
+                    pivot, tail = eliminate(small, i, one, mixed, pivot, tail)
             if lane(lanes) == 0:
                 small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
             set_scaled(basis[size], image, -rest, lanes)
         combine(basis[:size], scratch[3][:size], x)
-        if not (norm(x) > 0.0 and norm(x) < math.inf):
+        length = norm(x)
+        if not (length > 0.0 and length < math.inf):
             set_scaled(x, basis[0], 1.0, lanes)
-        stretch(x, limit / norm(x))
+            length = norm(x)
+        stretch(x, limit / length)
 
     return project

@@ -49,7 +49,7 @@ def _(lanes, matrix, scale, x):
             if i < dim:
                 factor = scale * x[i]
                 for right in range(half):
-                    if right + start < dim:
+                    if dim % 2 == 0 or right + start < dim:
                         matrix[i, right + start] += factor * x[right + start]
         sync(lanes)
 

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import config, njit, typeof
 from numba.core.errors import NumbaError
 
@@ -109,9 +110,36 @@ def _optimised(dispatcher: Any, signature: tuple[Any, ...]) -> Any:
     return dispatcher
 
 
-_dispatchers: dict[tuple[Factory, str, tuple[Any, ...]], Any] = {}
+_dispatchers: dict[tuple[Factory, str, Any], Any] = {}
+_entries: dict[tuple[Factory, str, Any], Function] = {}
 _rehearsed: set[Any] = set()
 _lock = threading.RLock()
+
+
+class Kind(NamedTuple):
+    """What all arguments of the same types have in common."""
+
+    modules: frozenset[str]  # whose sources can change what the kernel computes
+    own: frozenset[type]  # parts that are not the library's
+
+
+_kinds: dict[Any, Kind] = {}
+
+
+def _kind(factory: Factory, arguments: tuple[Any, ...], outline: Any) -> Kind:
+    if (factory, outline) not in _kinds:
+        modules = frozenset(_modules(factory, *arguments))
+        _kinds[factory, outline] = Kind(modules, own_classes(arguments))
+    return _kinds[factory, outline]
+
+
+def _outline(value: Any) -> Any:
+    """All that numba's type of a value depends on: to ask numba takes longer than a short run."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_outline, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    return type(value)
 
 
 def compiled(factory: Factory, *arguments: Any) -> Function:
@@ -125,16 +153,20 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     The arguments are those of a real first call, or of its beginning: if a part among them is not
     the library's, that call is rehearsed uncompiled, once for each type and shape.
     """
-    stamp = stamp_of(factory, *arguments)
+    outline = _outline(arguments)
+    kind = _kind(factory, arguments, outline)
+    stamp = digest(kind.modules)
     if config.DISABLE_JIT:
         return factory(stamp)
-    rehearse_once(factory, *arguments)
-    signature = tuple(typeof(argument) for argument in arguments)
-    key = (factory, stamp, signature)
+    if kind.own:
+        rehearse_once(factory, *arguments)
+    key = (factory, stamp, outline)
     with _lock:
-        if key not in _dispatchers:
+        if key not in _entries:
+            signature = tuple(map(typeof, arguments))
             _dispatchers[key] = _explained(factory, signature, stamp, arguments)
-        return _dispatchers[key].overloads[signature].entry_point
+            _entries[key] = _dispatchers[key].overloads[signature].entry_point
+        return _entries[key]
 
 
 def rehearse_once(factory: Factory, *arguments: Any) -> None:

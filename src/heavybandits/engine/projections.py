@@ -30,15 +30,22 @@ class Tridiagonal(NamedTuple):
 
 
 @jitable
-def eliminate(
-    small: Tridiagonal, i: int, shift: float, pivot: float, tail: float
-) -> tuple[float, float]:
-    """Row i of Gauss' elimination in (I + shift T) y = e_1, the rows divided by 1 + shift.
+def shares(shift: float) -> tuple[float, float]:
+    """Those of I and of T in (I + shift T) / (1 + shift).
 
-    Takes the pivot of the row above and its y, were it the last row; returns those of this row.
     So divided, what is squared has the size of T, however far a wild reward has thrown x.
     """
-    own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
+    return 1.0 / (1.0 + shift), shift / (1.0 + shift)
+
+
+@jitable
+def eliminate(
+    small: Tridiagonal, i: int, own: float, mixed: float, pivot: float, tail: float
+) -> tuple[float, float]:
+    """Row i of Gauss' elimination in (own I + mixed T) y = e_1 (see `shares`).
+
+    Takes the pivot of the row above and its y, were it the last row; returns those of this row.
+    """
     if i == 0:
         pivot = own + mixed * small.diagonal[0]
         return pivot, 1.0 / pivot
@@ -54,7 +61,7 @@ def shortening(small: Tridiagonal, size: int, shift: float) -> tuple[float, floa
     From the last row up, in units of its y: each row gives the y of the one above, with no division
     that would have to wait for the last one.
     """
-    own, mixed = 1.0 / (1.0 + shift), shift / (1.0 + shift)
+    own, mixed = shares(shift)
     y, undo = small.y, 1.0 / mixed
     y[size - 1], square = 1.0, 1.0
     row = own + mixed * small.diagonal[size - 1]
@@ -123,6 +130,7 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
     small = Tridiagonal(scratch[0], scratch[1], scratch[2], scratch[3])
     image, basis = scratch[5], scratch[ROWS:]
     length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
+    own, mixed = 1.0, 0.0
     if length == math.inf:  # of a square: so far out, how far no longer matters
         stretch(x, 1e-150)
         length = norm(x)
@@ -133,7 +141,8 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
         small.diagonal[size] = span_further(inverse, scratch, size + 1, rest)
         if size == 0:
             shift = (goal - 1.0) / small.diagonal[0]
-        pivot, tail = eliminate(small, size, shift, pivot, tail)
+            own, mixed = shares(shift)
+        pivot, tail = eliminate(small, size, own, mixed, pivot, tail)
         size += 1
         rest = norm(image)
         last = size == x.size or rest == 0.0
@@ -141,15 +150,18 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
             shift, tail = solve_secular(small, size, shift, goal)
             if last or negligible(shift, rest, tail):
                 break
+            own, mixed = shares(shift)
             for i in range(size):
-                pivot, tail = eliminate(small, i, shift, pivot, tail)
+                pivot, tail = eliminate(small, i, own, mixed, pivot, tail)
         small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
         for i in range(x.size):  # turned round, so that T has no positive entry beside its diagonal
             basis[size, i] = -image[i] / rest
     combine(basis[:size], small.y[:size], x)
-    if not (0.0 < norm(x) < math.inf):  # V has no digits left in this direction: straight back
+    length = norm(x)
+    if not (0.0 < length < math.inf):  # V has no digits left in this direction: straight back
         for i in range(x.size):
             x[i] = basis[0, i]
-    scale = limit / norm(x)
+        length = norm(x)
+    scale = limit / length
     for i in range(x.size):
         x[i] *= scale

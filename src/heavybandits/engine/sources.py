@@ -86,19 +86,33 @@ def closure(modules: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(seen))
 
 
+def digest(modules: Iterable[str]) -> str:
+    """A hash of the sources of these modules and of all they build on."""
+    names = closure(frozenset(modules))
+    return _digest(names, tuple(_changed(str(sys.modules[name].__file__)) for name in names))
+
+
+def _changed(file: str) -> int | None:
+    """When a file was last written; None if it was deleted since it was imported."""
+    try:
+        return os.stat(file).st_mtime_ns
+    except FileNotFoundError:
+        return None
+
+
+@functools.cache
+def _digest(names: tuple[str, ...], changed: tuple[int | None, ...]) -> str:
+    total = hashlib.sha256()
+    for name, when in zip(names, changed, strict=True):
+        with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            if when is not None:
+                total.update(name.encode() + _file_digest(str(sys.modules[name].__file__), when))
+    return total.hexdigest()
+
+
 @functools.cache
 def _file_digest(file: str, _changed: int) -> bytes:
     return hashlib.sha256(Path(file).read_bytes()).digest()
-
-
-def digest(modules: Iterable[str]) -> str:
-    """A hash of the sources of these modules and of all they build on."""
-    total = hashlib.sha256()
-    for name in closure(frozenset(modules)):
-        file = str(sys.modules[name].__file__)
-        with contextlib.suppress(FileNotFoundError):  # deleted since it was imported
-            total.update(name.encode() + _file_digest(file, os.stat(file).st_mtime_ns))
-    return total.hexdigest()
 
 
 def is_edited(module: str) -> bool:
