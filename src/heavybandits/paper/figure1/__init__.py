@@ -30,19 +30,12 @@ def make_problem(reading: str, noise: str) -> Problem:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
-    make = functools.partial(make_group, given, "tuning")
+    start, make = grid(given["constants"]), functools.partial(make_group, given, "tuning")
     pairs = list(product(given["readings"], given["noises"]))
     tuning: list[Row] = []
     best: dict[tuple[str, ...], float] = {}
-    # The wider grid holds the paper's, so that it goes first.
-    for grown, main in product((True, False), repeat=2):
-        members = {
-            (reading, noise): given["algorithms"]
-            for reading, noise in pairs
-            if is_grown(reading) == grown and is_main(reading) == main
-        }
-        start = grid((given if main else given | given["variants"])["constants"])
-        within = settings.WIDER if grown else PAPER
+    for within, wanted in ((settings.WIDER, True), (PAPER, False)):  # the wider grid holds both
+        members = {pair: given["algorithms"] for pair in pairs if is_grown(pair[0]) == wanted}
         rows, found = tune_rows(make, members, start, within, compute)
         tuning, best = rows + tuning, found | best
     chosen: list[Any] = [(*point, constant) for point, constant in best.items()]
@@ -56,17 +49,12 @@ def is_grown(reading: str) -> bool:
     return reading.endswith(settings.GROWN)
 
 
-def is_main(reading: str) -> bool:
-    """Whether this is the first reading; the others are variants, on a budget of their own."""
-    return reading.startswith(settings.PRIMARY)
-
-
 def make_group(
     given: dict[str, Any], phase: str, reading: str, noise: str, algorithm: str, constant: float
 ) -> tuple[Row, list[Cell]]:
     """The cells of one algorithm at one constant, and what names them."""
     tuning, horizon = phase == "tuning", given["horizon"]
-    budget = given if is_main(reading) else given | given["variants"]
+    budget = given if reading.startswith(settings.PRIMARY) else given | given["variants"]
     known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
     cells = simulation_cells(
         make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
