@@ -54,8 +54,7 @@ def make_group(
 ) -> tuple[Row, list[Cell]]:
     """The cells of one algorithm at one constant, and what names them."""
     tuning, horizon = phase == "tuning", given["horizon"]
-    variant = next((v for name, v in given["variants"].items() if reading.startswith(name)), {})
-    budget = given | variant
+    budget = given | given["variants"].get(reading.removesuffix(settings.GROWN), {})
     known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
     cells = simulation_cells(
         make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
