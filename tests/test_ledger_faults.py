@@ -205,6 +205,24 @@ def test_a_log_without_a_commit_is_empty(path: Path) -> None:
         assert agent.updates == 3
 
 
+def test_a_log_that_somebody_still_reads_is_not_written_over(path: Path) -> None:
+    """A reader keeps the log from being emptied: then it holds events, and no room is reserved."""
+    code = "agent = hb.Agent(POLICY, ledger=sys.argv[1])\n"
+    code += "for _ in range(5): agent.update(agent.select(ARMS), 1.0)\nos.kill(os.getpid(), 9)"
+    run(code, path)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM events").fetchone() == (10,)
+    run(code, path)
+    copy = {name: Path(f"{path}{name}").read_bytes() for name in ("", "-wal", "-head")}
+    reader.close()
+    for name, data in copy.items():  # as the kill left it: the last to close tidies up
+        Path(f"{path}{name}").write_bytes(data)
+    Path(f"{path}-shm").unlink(missing_ok=True)
+    with make(path) as agent:
+        assert agent.updates == 10
+
+
 def test_a_log_that_finds_no_room_is_not_reserved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,12 +158,15 @@ class Database:
         self.rows(f"PRAGMA wal_checkpoint({mode})")
 
     def reserve(self) -> None:
-        """Fill the empty log with zeros, so that a commit overwrites and does not lengthen it.
+        """Fill an empty log with zeros, so that a commit overwrites and does not lengthen it.
 
         A file that grows has its new length flushed as well, which takes as long as the commit. To
-        SQLite a log that begins with zeros is an empty one.
+        SQLite a log that begins with zeros is an empty one. A log is not empty after a checkpoint
+        if somebody reads it: then it holds events, and is left alone.
         """
         log = self._names[1]
+        if not os.path.exists(log) or os.path.getsize(log) > 0:
+            return
         try:
             with open(log, "r+b") as file:
                 file.write(bytes(LOG_BYTES))
