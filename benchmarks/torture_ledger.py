@@ -4,12 +4,14 @@ import os
 import random
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,11 @@ def _open(path: Path, plays: int = 1) -> hb.Agent:
 
 def _judge(path: Path, plays: int, acknowledged: set[int]) -> str:
     """Whether every acknowledged reward is there once, and the bits are those of a quiet life."""
-    with _open(path, plays) as agent:
+    try:
+        agent = _open(path, plays)
+    except hb.LedgerError as error:
+        return f"FAULT: {error}"
+    with agent:
         rows = {row["ticket"]: row for row in agent.history()}
         lost = [n for n in acknowledged if rows.get(n, {}).get("reward") != victim.reward_of(n)]
         rewards = sum(row["outcome"] == "reward" for row in rows.values())
@@ -64,7 +70,7 @@ def _settled(agent: hb.Agent) -> bytes:
 
 
 def kill_agents(attempts: int, seed: int) -> Counter[str]:
-    """A child works on a ledger until it is killed, at any moment, also while it opens it."""
+    """A child works on a ledger, read or not, until it is killed, also while it opens it."""
     outcomes: Counter[str] = Counter()
     dice = random.Random(seed)
     command = [sys.executable, "-W", "ignore", victim.__file__]
@@ -79,11 +85,35 @@ def kill_agents(attempts: int, seed: int) -> Counter[str]:
             told: set[int] = set()
             kills = min(PER_LEDGER, attempts - first)
             for _ in range(kills):
-                told |= _kill(process, path, plays, dice)
+                with _reader(path, dice):
+                    told |= _kill(process, path, plays, dice)
             outcomes[_judge(path, plays, told)] += kills
             outcomes["(acknowledged rewards)"] += len(told)
         process.communicate()
     return outcomes
+
+
+@contextmanager
+def _reader(path: Path, dice: random.Random) -> Iterator[None]:
+    """Every other time somebody reads the ledger meanwhile, and is killed with the child.
+
+    A reader keeps the log from being emptied; the last one to close would tidy up.
+    """
+    if not path.exists() or dice.random() < 0.5:
+        yield
+        return
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+        files = victim.files_of(path)
+    _restore(path, files)
+
+
+def _restore(path: Path, files: dict[str, bytes]) -> None:
+    for end, data in files.items():
+        Path(f"{path}{end}").write_bytes(data)
+    Path(f"{path}-shm").unlink(missing_ok=True)
 
 
 def _kill(process: Any, path: Path, plays: int, dice: random.Random) -> set[int]:
@@ -95,10 +125,11 @@ def _kill(process: Any, path: Path, plays: int, dice: random.Random) -> set[int]
         lines.append(process.stdout.readline())
     child = int(lines.pop().split()[1])
     wanted = 0 if dice.random() < 0.2 else dice.randrange(1, 16)
-    while len(lines) < wanted:
+    while len(lines) < wanted and lines[-1:] != ["gone\n"]:
         lines.append(process.stdout.readline())
     time.sleep(dice.uniform(0.0, 0.004))
-    os.kill(child, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it could not open the ledger: the judge will say why
+        os.kill(child, signal.SIGKILL)
     while lines[-1:] != ["gone\n"]:
         lines.append(process.stdout.readline())
     return {int(line.split()[1]) for line in lines if line.startswith("reward")}
@@ -236,9 +267,7 @@ def damage_ledgers(attempts: int, seed: int) -> Counter[str]:
             wanted = pack(agent.state), agent.history()
         for _ in range(attempts):
             name, kind = dice.choice(["", "-wal"]), dice.choice(["cut tail", "damage"])
-            for end, data in files.items():
-                Path(f"{path}{end}").write_bytes(data)
-            Path(f"{path}-shm").unlink(missing_ok=True)
+            _restore(path, files)
             harm = _cut if kind == "cut tail" else _harm
             Path(f"{path}{name}").write_bytes(harm(files[name], dice))
             outcomes[f"{kind}: {_reopened(path, wanted)}"] += 1
