@@ -53,6 +53,6 @@ PROFILES: dict[str, dict[str, Any]] = {
     | {"horizon": 10**4, "runs": 400, "noises": ["t3", "pareto-centred"]}
     | {"ours": _OURS | {"horizon": 2000, "noises": SATURATING}},
     "full": _COMMON
-    | {"horizon": 50_000, "runs": 400, "noises": ["t3", "t1.5", "pareto", "pareto-centred"]}
+    | {"horizon": 20_000, "runs": 400, "noises": ["t3", "t1.5", "pareto", "pareto-centred"]}
     | {"ours": _OURS | {"horizon": 10**4, "noises": ["t3", "t1.5", *SATURATING]}},
 }

@@ -44,5 +44,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON | {"laws": ["t1.5", "pareto2.5"], "sizes": [200], "runs": {"200": 4}},
     "quick": _COMMON | {"laws": ["gauss", "t1.5", "pareto1.5"], "runs": {"2000": 60}},
     "default": _COMMON | {"runs": {"2000": 150}},
-    "full": _COMMON | {"sizes": [2_000, 20_000], "runs": {"2000": 600, "20000": 300}},
+    "full": _COMMON | {"sizes": [2_000, 20_000], "runs": {"2000": 600, "20000": 150}},
 }

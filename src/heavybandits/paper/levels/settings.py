@@ -61,5 +61,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     "quick": _COMMON
     | {"horizon": 5_000, "repetitions": 10, "filters": [*FIXED, JUDGED], "problems": ["linear"]},
     "default": _COMMON | {"horizon": 20_000, "repetitions": 20},
-    "full": _COMMON | {"horizon": 20_000, "repetitions": 40},
+    "full": _COMMON | {"horizon": 20_000, "repetitions": 30},
 }

@@ -47,5 +47,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     "default": _COMMON
     | {"points": 8, "repetitions": 12, "horizons": [1000]}
     | {"algorithms": ["CRTM", "LinUCB", CLIPPED, "CRHL"]},
-    "full": _COMMON | {"points": 12, "repetitions": 20},
+    "full": _COMMON | {"points": 12, "repetitions": 15},
 }

@@ -38,5 +38,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     "smallest": {"horizon": 100, "dim": 4, "runs": 2, "slow_runs": 1, "seed": 0},
     "quick": {"horizon": 2000, "dim": 40, "runs": 5, "slow_runs": 2, "seed": 0},
     "default": {"horizon": 10**4, "dim": 100, "runs": 5, "slow_runs": 2, "seed": 0},
-    "full": {"horizon": 10**4, "dim": 100, "runs": 5, "slow_runs": 3, "seed": 0},
+    "full": {"horizon": 10**4, "dim": 100, "runs": 5, "slow_runs": 2, "seed": 0},
 }

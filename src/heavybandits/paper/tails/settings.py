@@ -51,5 +51,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "quick": _COMMON | {"horizon": 10**4, "repetitions": 10},
     "default": _COMMON | {"horizon": 3 * 10**4, "repetitions": 20},
-    "full": _COMMON | {"horizon": 10**5, "repetitions": 40},
+    "full": _COMMON | {"horizon": 10**5, "repetitions": 30},
 }
