@@ -37,7 +37,8 @@ class Twin:
         if self.known == 0:
             return 1e100
         volume, k = np.linalg.slogdet(self.design / self.penalty)[1], self.learned()
-        spread = 0.3 * math.sqrt(self.squares) + self.prior() / math.sqrt(k)
+        noise = math.sqrt(self.squares)
+        spread = 0.3 * noise + max(self.prior() / math.sqrt(k), noise)
         return float(spread * math.sqrt(2.0 + volume / k))
 
     def prior(self) -> float:
@@ -378,3 +379,13 @@ def test_an_estimator_that_keeps_its_history_cannot_forget():
     parts = hb.estimators.Forgetting(history, 5.0), hb.filters.Raw(), hb.radii.Constant(1.0)
     with pytest.raises(hb.InvalidInput, match="must see each reward once"):
         hb.Agent(hb.policies.Optimism(*parts))
+
+
+def test_an_estimator_with_a_theta_per_play_cannot_forget():
+    """V would fade, and the distances between its thetas would not; and it reads five rewards."""
+    parts = hb.estimators.Forgetting(hb.estimators.ManyRidges(3, 5, 1.0), 5.0), hb.filters.Raw()
+    with pytest.raises(hb.InvalidInput, match="ManyRidges has one per play"):
+        hb.Agent(hb.policies.Optimism(*parts, hb.radii.Constant(1.0)))
+    menu = hb.crcm(dim=3, horizon=1000, moment=1.0, plays=5)
+    with pytest.raises(hb.InvalidInput, match="one confidence region, one theta and no history"):
+        hb.Agent(hb.policies.Fading(menu, 60.0))

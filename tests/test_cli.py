@@ -113,12 +113,23 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
     assert [row["policy"] for row in found] == ["CRTM", "random play"]
 
 
+def test_the_example_of_another_argument_runs():
+    """A number of constants begins in [1e-4, 1], of which the range may leave a part."""
+    example = ("tune", "CRTM", "--argument", "delta", "--within", "1e-6", "0.5", "--constants", 3)
+    assert " ".join(map(str, example)) in invoke("tune", "--help").stdout
+    small = ("--horizon", 100, "--repetitions", 2, "--tuning-repetitions", 2, "--quiet")
+    assert "CRTM" in invoke(*example, *small).stdout
+
+
 def test_simulate_says_which_policies_are_no_better_than_random_play():
     options = ("--horizon", 3000, "--repetitions", 5, "--low", -1, "--quiet")
     lost = invoke("simulate", "CRTM", *options)
     assert "no better than random play with the radius of its theorem: CRTM. " in lost.stderr
     good = invoke("simulate", "LinUCB", *options, "--link", "identity", "--constant", 0.3)
     assert good.stderr == ""
+    short = ("--horizon", 2, "--repetitions", 5, "--low", -1, "--quiet")
+    helpless = invoke("simulate", "Auto", *short, "--link", "identity")
+    assert helpless.stderr == "no better than random play in so many plays: Auto\n"
     means = {line.split("  ")[0]: line.split()[-5] for line in good.stdout.splitlines()}
     assert float(means["LinUCB"]) < 0.5 * float(means["random play"].replace(",", ""))
 

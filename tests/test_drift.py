@@ -170,7 +170,7 @@ def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
 
 
 def test_what_keeps_its_history_cannot_fade():
-    with pytest.raises(hb.InvalidInput, match="one confidence region and no history"):
+    with pytest.raises(hb.InvalidInput, match="one confidence region, one theta and no history"):
         hb.Agent(hb.policies.Fading(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
 
 

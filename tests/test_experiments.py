@@ -205,7 +205,7 @@ def test_the_grid_grows_by_its_ratio_until_the_optimum_of_everybody_is_inside():
     flat = search(evaluate, {"d": ["flat"]}, grid(3), (1e-6, 1e3))["d", "flat"]
     assert choose(flat).at == "flat"
     assert (min(flat), max(flat)) == (1e-6, 100.0)
-    assert grown([flat], 100.0, (min(flat), max(flat))) == []
+    assert grown([flat], grid(3), 100.0, (min(flat), max(flat))) == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from heavybandits.engine.sources import closure
 from heavybandits.paper import noconstants
 from heavybandits.paper.noconstants.analysis import gather
 from heavybandits.paper.noconstants.offers import Offers
@@ -103,3 +104,16 @@ def test_replays_are_judged_by_the_best_of_the_grid_or_of_plain_linucb():
 def test_sparse_rows_pay_as_often_as_they_say():
     rewards = sparse_rows(0.01, 3).rewards
     assert np.mean(rewards > 0.0) == pytest.approx(0.01, rel=0.15)
+
+
+def test_a_cell_is_recomputed_when_a_problem_is_another_one(monkeypatch: pytest.MonkeyPatch):
+    """It knows its problem by name: the sources that give the name a meaning are in its key."""
+    seen: list[set[str]] = []
+    monkeypatch.setattr(noconstants, "digest", lambda modules: seen.append(modules) or "stamp")
+    given = noconstants.settings.PROFILES["smallest"]
+    _, (cell,) = noconstants.problem_group(given, HARD, 1.0)
+    assert cell.code == "stamp"
+    reached = closure(frozenset(seen[0]))
+    for name in ("paper.noconstants.settings", "paper.noconstants.offers", "noises.heavy"):
+        assert f"heavybandits.{name}" in reached
+    assert "heavybandits.arms.finite" in reached

@@ -444,3 +444,17 @@ def test_a_density_must_be_one():
 
     with pytest.raises(hb.InvalidInput, match=r"Half\.log_density must integrate to 1, got 0\.5"):
         known(Half(1.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((0.0, math.nan), "high must be a finite number, got nan"),
+        ((math.nan, 0.0), "low must be a finite number, got nan"),
+        ((0.0, 1.0, -1.0), "epsilon must"),
+        ((0.0, 1.0, -3.0), "epsilon must"),
+    ],
+)
+def test_the_moment_of_nonsense_is_refused(given: Any, words: str):
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.noises.reward_moment(hb.noises.StudentT(3.0), *given)

@@ -401,3 +401,17 @@ def test_a_result_of_rows() -> None:
     ]
     made = ReplayResult.from_rows(rows)
     assert [row["difference"] for row in made.summary()] == [0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"group": "day"}, "group is for protocol 'days' or 'groups', not 'rows'"),
+        ({"horizon": 20}, "horizon is for protocol 'groups', not 'rows'"),
+        ({"protocol": "days", "group": "day", "arms_per_round": 3}, "for protocol 'rows', not"),
+    ],
+)
+def test_what_a_protocol_would_not_look_at_is_refused(given: Any, words: str):
+    frame = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": [0, 0, 1, 1] * 10}
+    with pytest.raises(hb.InvalidInput, match=words):
+        replay(frame, ["x"], "reward", **given)

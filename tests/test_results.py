@@ -135,3 +135,46 @@ def test_a_name_looks_the_same_in_every_panel_and_in_the_legend() -> None:
     lines = [line for axes in canvas.axes for line in axes.get_lines()]
     looks = {(line.get_label(), line.get_color(), line.get_marker()) for line in lines}
     assert len(looks) == 3 == len({look[1:] for look in looks})
+
+
+def test_rows_may_come_in_any_order():
+    whole = result()
+    shuffled = np.random.default_rng(2).permutation(len(whole))
+    mixed = hb.Result({name: column[shuffled] for name, column in whole.data.items()})
+    assert np.array_equal(mixed.final("b", "heavy"), whole.final("b", "heavy"))
+
+
+def test_a_repetition_without_a_row_at_every_play_is_refused():
+    whole = result()
+    with pytest.raises(hb.InvalidInput, match="'c' must have a row at every play"):
+        hb.Result({name: column[:-1] for name, column in whole.data.items()}).final("c", "heavy")
+
+
+def test_policies_with_other_numbers_of_repetitions_are_not_compared():
+    rows = [("a", 0, 9, 1.0), ("a", 1, 9, 2.0), ("b", 0, 9, 1.0)]
+    unequal = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
+    with pytest.raises(hb.InvalidInput, match="as many repetitions, got 1 and 2"):
+        unequal.compare("a")
+
+
+@pytest.mark.parametrize("use", ["summary", "compare", "to_latex"])
+def test_rows_without_policies_say_what_is_missing(use: str):
+    with pytest.raises(hb.InvalidInput, match=f"{use} needs columns policy, play, regret"):
+        getattr(hb.Result({"x": [1.0, 2.0]}), use)()
+
+
+def test_a_problem_called_policy_has_a_column_of_its_own():
+    head = result(("policy",)).to_latex()
+    assert "problem policy" in head
+    assert "\na " in head.replace("&", " ")
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 8])
+def test_intervals_of_few_repetitions_are_not_too_short(size: int):
+    """Two policies that are the same are told apart in about one of twenty comparisons."""
+    rng, decided = np.random.default_rng(5), 0
+    for _ in range(200):
+        rows = [(p, r, 9, rng.normal()) for p in "ab" for r in range(size)]
+        made = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
+        decided += made.compare()[0]["outcome"] != "undecided"
+    assert decided <= 22  # 10 expected, and 22 or more in one of 2 000 tries

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.sweeping.search import choose, grid, widest
 
 PROBLEM = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 4, "seed": 5}
@@ -95,3 +96,54 @@ def test_what_cannot_be_tuned_is_refused(changes: dict[str, Any], words: str):
     policies = changes.pop("policies", {"a": crtm})
     with pytest.raises(hb.InvalidInput, match=words):
         hb.tune(policies, PROBLEM, **{**SIZE, **changes})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"repetitions": 0}, "^repetitions must be a whole number >= 1"),
+        ({"tuning_repetitions": 0}, "^tuning_repetitions must be a whole number >= 1"),
+        ({"within": 5}, "within must be a pair"),
+        ({"within": (1.0, 0.1)}, "low < high"),
+    ],
+)
+def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: str):
+    def never(constant: float) -> Any:
+        raise AssertionError("nothing should be made")
+
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.tune({"never": never}, PROBLEM, **SIZE | given)
+
+
+def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
+    def keyword(constant: float, *, problem: Any) -> Any:
+        return crtm(constant * problem.arms.dim)
+
+    makers = {"keyword": keyword, "more": lambda constant, **more: crtm(constant)}
+    made = hb.tune(makers, PROBLEM, **SIZE, constants=[0.01, 0.1], within=(0.01, 0.1))
+    assert set(made.tuned()) == {"keyword", "more"}
+
+
+def test_policies_without_a_constant_are_named(found: Any):
+    with pytest.raises(hb.InvalidInput, match="got as it is, which have none to tune"):
+        hb.tune({"as it is": crtm(1.0)}, PROBLEM, **SIZE)
+    with pytest.raises(KeyError, match="no problem 'typo' here; there are one"):
+        found.tuned("typo")
+
+
+def test_a_number_of_constants_keeps_to_the_range():
+    found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, constants=3, within=(0.001, 0.5))
+    tried = sorted(found.curves["problem", "deaf"])
+    assert tried[0] == 0.001
+    assert tried[-1] == 0.5
+
+
+def test_a_grid_that_grows_reaches_the_end_of_its_range_in_round_numbers():
+    """Rounded for people step by step, 9.999 followed 3.162, and 1e-6 was never tried."""
+    within = (1e-6, 1e4)
+    assert {1e-6, 1e-5, 10.0, 100.0, 1e4} <= set(widest(grid(9), 10**0.5, within))
+
+
+def test_losses_that_are_no_numbers_choose_nothing():
+    with pytest.raises(hb.InvalidInput, match="losses must be numbers"):
+        choose({1.0: np.array([np.nan]), 2.0: np.array([3.0])})

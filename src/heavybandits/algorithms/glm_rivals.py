@@ -154,9 +154,9 @@ def _mean_of_medians(
     horizon: int, delta: float, plays: int | None, exponent: float, group: int | None
 ) -> MeanOfMedians:
     """n = ceil((16 ln(2T/delta))^{1/a}) plays in groups of ceil(n^a) (Zhong et al. 2021)."""
-    exponent = fraction("exponent", exponent)
+    exponent, horizon = fraction("exponent", exponent), whole("horizon", horizon)
     if plays is None:
-        confidence = math.log(2.0 * whole("horizon", horizon) / fraction("delta", delta))
+        confidence = math.log(2.0 * horizon / fraction("delta", delta))
         if math.log(16.0 * confidence) > 40.0 * exponent:
             raise InvalidInput(f"exponent must ask for fewer than e^40 plays, got {exponent}")
         plays = round_up(math.pow(16.0 * confidence, 1.0 / exponent))

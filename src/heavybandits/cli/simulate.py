@@ -69,13 +69,17 @@ def no_better(result: Result, name: str) -> bool:
 def remark(result: Result, constant: float | None) -> None:
     """Say on stderr which algorithms are no better than random play, and what to do about it."""
     worse = [name for name in result.policies if name != RANDOM and no_better(result, name)]
-    if worse:
+    tunable = [name for name in worse if CATALOGUE[name].tuning is not None]
+    rest = [name for name in worse if name not in tunable]
+    if tunable:
         why = " with the radius of its theorem" if constant is None else ""
         click.echo(
-            f"no better than random play{why}: {', '.join(worse)}. "
-            f"Another --constant may help: heavybandits tune {' '.join(worse)}",
+            f"no better than random play{why}: {', '.join(tunable)}. "
+            f"Another --constant may help: heavybandits tune {' '.join(tunable)}",
             err=True,
         )
+    if rest:
+        click.echo(f"no better than random play in so many plays: {', '.join(rest)}", err=True)
 
 
 @click.command(cls=Playing, short_help="Let ALGORITHMS play one problem.")

@@ -17,6 +17,7 @@ from numba.cuda.cudadrv.driver import binding, driver
 from numba.cuda.typing.typeof import typeof
 
 from ..engine.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..engine.streams import seed_of
 from ..engine.views import View
 from . import arms, medians, playing, projections, regions, streams
 from .cache import DeviceCache
@@ -40,6 +41,7 @@ _NAMES = {
     "View": View,
     "cuda": cuda,
     "draw_noise": draw_noise,
+    "seed_of": seed_of,
     "draw_together": draw_together,
     "float64": types.float64,
     "int64": types.int64,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.parts import is_part
+from ..engine.parts import is_part, walk
 from .layouts import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
 
@@ -17,8 +17,11 @@ def part_text(
     if not is_part(part):
         mine = varying.pop(0)
         count[0] += mine
+        if path.startswith("policy") and path.endswith(".seed"):
+            return f"seed_of(noise_keys[run], {path})"  # as `reseeded` does on the CPU
         return f"constants[which[run], {count[0] - 1}]" if mine else path
-    if not any(varying[: len(numbers_of(part))]):
+    seeded = path.startswith("policy") and any("seed" in inner._fields for inner in walk(part))
+    if not seeded and not any(varying[: len(numbers_of(part))]):
         del varying[: len(numbers_of(part))]
         return path
     name = f"Part{len(classes)}"

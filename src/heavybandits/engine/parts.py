@@ -9,10 +9,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import numpy as np
 
 from ..support.errors import InvalidInput
+from .arrays import Key
 from .bounds import Array, bounded_array, bounded_number, bounded_whole
 from .contracts import Estimator, PerArmEstimator, Radius
 from .members import attributes, fault, kind_name, members, written
 from .regions import FALLBACKS, Region
+from .streams import seed_of
 
 T = TypeVar("T")
 
@@ -39,6 +41,28 @@ def walk(value: Any) -> Iterator[Any]:
 def classes_of(value: Any) -> set[type]:
     """The classes of a part and of the parts inside it."""
     return {type(part) for part in walk(value)}
+
+
+def reseeded(policy: T, key: Key) -> T:
+    """The policy for one repetition: every `seed` in it replaced by one of the repetition's own.
+
+    So that what a policy draws differs between repetitions as arms and noise do; `key` is that of
+    the noise.
+
+    >>> from heavybandits.policies import Uniform
+    >>> [reseeded(Uniform(3), np.uint64(key)).seed > 0 for key in (1, 2)]
+    [True, True]
+    """
+    if not any("seed" in part._fields for part in walk(policy)):
+        return policy
+    given: Any = policy
+    with np.errstate(over="ignore"):  # the counters of the streams wrap around loudly
+        fields = {
+            name: int(seed_of(key, value)) if name == "seed" else reseeded(value, key)
+            for name, value in zip(given._fields, given, strict=True)
+            if name == "seed" or is_part(value)
+        }
+    return cast(given._replace(**fields))
 
 
 def regions_of(state: Any) -> list[Region]:

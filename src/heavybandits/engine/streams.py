@@ -12,6 +12,7 @@ from .jitable import jitable
 
 ARMS, NOISE = 0, 1  # the streams of a repetition
 
+_POLICY = np.uint64(0xD1B54A32D192ED03)  # tells seeds of policies from noise
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
@@ -36,3 +37,9 @@ def uniform(key: Key, index: int) -> float:
     z = (z ^ (z >> _27)) * _MIX2
     z = z ^ (z >> _31)
     return (np.float64(z >> _12) + 0.5) * 2.0**-52
+
+
+@jitable
+def seed_of(key: Key, seed: int) -> np.int64:
+    """The seed that a policy has in a repetition instead of its own; `key` is that of the noise."""
+    return np.int64(uniform(key ^ _POLICY, seed) * 2.0**52)

@@ -34,6 +34,11 @@ class Forgetting(NamedTuple):
                 f"Forgetting.inner must see each reward once, but {type(self.inner).__name__} "
                 "keeps them all"
             )
+        if hasattr(self.inner, "plays"):
+            raise InvalidInput(
+                "Forgetting.inner must have one theta, whose V may fade, but "
+                f"{type(self.inner).__name__} has one per play, and keeps their distances"
+            )
 
     @property
     def dim(self) -> int:

@@ -13,6 +13,8 @@ from ..engine.members import fault
 from ..engine.parts import check_part
 from ..engine.streams import NOISE, stream_key
 from ..support.errors import InvalidInput
+from ..support.validation import epsilon as check_epsilon
+from ..support.validation import finite_number
 from ..support.warning import warn_caller
 from .heavy import Pareto
 from .moments import FAR, central_moment, expected_power
@@ -64,8 +66,9 @@ def reward_moment(noise: Noise, low: float, high: float, epsilon: float = 1.0) -
     >>> round(reward_moment(Pareto(centred=False), 0.0, 0.731058579), 6)
     0.556678
     """
-    law = known(noise)
-    return max(law.moment(1.0 + epsilon, mean) for mean in (low, high))
+    ends = finite_number("low", low), finite_number("high", high)
+    law, order = known(noise), 1.0 + check_epsilon(epsilon)
+    return max(law.moment(order, mean) for mean in ends)
 
 
 class Quadrature(NamedTuple):

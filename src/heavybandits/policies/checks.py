@@ -5,16 +5,14 @@ from collections.abc import Mapping
 from ..engine.contracts import ArmSet, Policy
 from ..engine.parts import check_part
 from ..support.errors import InvalidInput
+from ..support.validation import check_names
 
 
 def check_policies(policies: Policy | Mapping[str, Policy]) -> dict[str, Policy]:
     """Policies by name, their fields cast."""
-    named = dict(policies) if isinstance(policies, Mapping) else {"policy": policies}
-    if not named:
-        raise InvalidInput("policies must hold at least one policy, got none")
     return {
-        str(name): check_part(f"policies[{name!r}]", policy, Policy)
-        for name, policy in named.items()
+        name: check_part(f"policies[{name!r}]", policy, Policy)
+        for name, policy in check_names("policies", policies, "policy").items()
     }
 
 

@@ -46,9 +46,10 @@ class Fading(NamedTuple):
     half_life: Positive
 
     def check(self) -> None:
-        if not hasattr(self.policy, "estimator") or self.capacity is not None:
+        estimator = getattr(self.policy, "estimator", None)
+        if estimator is None or self.capacity is not None or hasattr(estimator, "plays"):
             raise InvalidInput(
-                "Fading.policy must keep one confidence region and no history, but "
+                "Fading.policy must keep one confidence region, one theta and no history, but "
                 f"{type(self.policy).__name__} does not"
             )
 

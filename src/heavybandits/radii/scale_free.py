@@ -12,13 +12,14 @@ CAUTION = 2.0  # so that early luck does not settle on an arm for ever
 
 
 class ScaleFreeRegion(NamedTuple):
-    """(share s + doubt sqrt(lambda) ||theta|| / sqrt(k)) sqrt(2 + ln(det V / det V_1) / k).
+    """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
     The width that one arm needs, and not all at once: of d directions each has its share of the
     volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
     noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
-    large an effect is: what one that is not learned yet may be. Before the first reward that tells
-    a scale there is no bound.
+    large an effect is: what one that is not learned yet may be. The penalty holds that at s /
+    sqrt(lambda), unless it is at its own bounds; then what few directions have told is not taken
+    for all there is. Before the first reward that tells a scale there is no bound.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
@@ -33,6 +34,7 @@ class ScaleFreeRegion(NamedTuple):
         if estimate.counts[KNOWN] == 0:
             return LARGEST
         region, learned = estimate.region, learned_directions(estimate.region)
-        noise = self.share * math.sqrt(estimate.scale[0])
-        prior = self.doubt * prior_radius(region) / math.sqrt(learned)
-        return (noise + prior) * math.sqrt(CAUTION + log_volume(region) / learned)
+        noise = math.sqrt(estimate.scale[0])
+        effect = max(prior_radius(region) / math.sqrt(learned), noise)
+        volume = CAUTION + log_volume(region) / learned
+        return (self.share * noise + self.doubt * effect) * math.sqrt(volume)

@@ -7,7 +7,9 @@ from typing import Any
 
 from ..engine.compiling import Factory, Function, compiled, stamped
 from ..engine.jitable import jitable
+from ..engine.parts import reseeded
 from ..engine.rehearsing import first_plays
+from ..engine.streams import NOISE, stream_key
 from ..engine.verbs import choose, learn
 
 
@@ -118,6 +120,11 @@ def log_kernel(stamp: str) -> Function:
 
 def encoded_kernel(stamp: str) -> Function:
     return stamped(pass_encoded, stamp)
+
+
+def for_pass(policy: Any, order: int) -> Any:
+    """The policy for one pass: what it draws, if it does, it draws anew."""
+    return reseeded(policy, stream_key(0, order, NOISE))
 
 
 def run_timed(factory: Factory, policy: Any, state: Any, arms: Any, *rest: Any) -> float:

@@ -13,7 +13,7 @@ from ..features import frames
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import finite_array
-from .kernels import log_kernel, run_timed
+from .kernels import for_pass, log_kernel, run_timed
 from .protocols import choose_scale
 from .results import ReplayResult
 
@@ -181,7 +181,10 @@ def replay_log(
 
     def run(order: int) -> list[dict[str, Any]]:
         shuffled = _shuffle(log, seed, order)
-        return [_pass_log(name, p, shuffled, order, scale) for name, p in policies.items()]
+        return [
+            _pass_log(name, for_pass(policy, order), shuffled, order, scale)
+            for name, policy in policies.items()
+        ]
 
     return ReplayResult.from_passes(run_all(run, range(orders), jobs))
 

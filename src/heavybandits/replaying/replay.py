@@ -19,7 +19,7 @@ from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import whole
 from .encoded import read_any
-from .kernels import rounds_kernel, run_timed
+from .kernels import for_pass, rounds_kernel, run_timed
 from .log import replay_log
 from .protocols import (
     DayRounds,
@@ -36,6 +36,7 @@ from .results import ReplayResult
 Floats = NDArray[np.float64]
 Policies = Policy | Mapping[str, Policy | Callable[[int], Policy]]
 PROTOCOLS = ("rows", "days", "groups", "logged")
+USED = {"group": ("days", "groups"), "arms_per_round": ("rows",), "horizon": ("groups",)}
 
 
 def default_policies(dim: int) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def replay(
     *,
     protocol: str = "rows",
     group: str | None = None,
-    arms_per_round: int = 10,
+    arms_per_round: int | None = None,
     orders: int = 20,
     horizon: int | None = None,
     action: str = "action",
@@ -88,7 +89,7 @@ def replay(
     reward : the name of a column.
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
-    protocol : "rows": `arms_per_round` rows are the arms of a round, without replacement. "days":
+    protocol : "rows": `arms_per_round` rows (10) are the arms of a round, not replaced. "days":
         the rows of a `group` are. "groups": each `group` is one fixed arm that pays its own rows.
         "logged": one action per row was taken (columns `action`, `propensity`), uniformly at random
         (propensity="uniform" if no column says so); the rows on which the policy agrees are learned
@@ -114,18 +115,34 @@ def replay(
     if isinstance(features, str) or not isinstance(features, Iterable | Features):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
+    given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
     if isinstance(frame, Rounds):
         named = make_policies(policies, frame.features.shape[1])
         return replay_rounds(frame, named, reward_scale, orders, whole("jobs", jobs))
+    check_used(protocol, given)
     if protocol == "logged":
         log = read_any(frame, features, reward, action, propensity, actions, drop_missing)
         named = make_policies(policies, log.dim)
         return replay_log(log, named, reward_scale, orders, seed, whole("jobs", jobs))
+    many = 10 if arms_per_round is None else arms_per_round
     rounds = make_rounds(
-        frame, features, reward, protocol, group, arms_per_round, horizon, drop_missing, seed
+        frame, features, reward, protocol, group, many, horizon, drop_missing, seed
     )
     named = make_policies(policies, rounds.features.shape[1])
     return replay_rounds(rounds, named, reward_scale, orders, whole("jobs", jobs))
+
+
+def check_used(protocol: str, given: Mapping[str, Any]) -> None:
+    """Refuse what the protocol would not look at.
+
+    >>> check_used("rows", {"group": "day"})
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: group is for protocol 'days' or 'groups', not 'rows'
+    """
+    for name, value in given.items():
+        if value is not None and protocol not in USED[name]:
+            users = " or ".join(map(repr, USED[name]))
+            raise InvalidInput(f"{name} is for protocol {users}, not {protocol!r}")
 
 
 def make_policies(policies: Any, dim: int) -> dict[str, Any]:
@@ -202,7 +219,7 @@ def replay_rounds(
         offer = rounds.deal(order)
         marks = judge_random(offer, rounds.rewards), judge_oracle(offer, rounds.rewards, scores)
         return [
-            _row(name, order, *pass_once(policy, rounds, offer, scale), *marks)
+            _row(name, order, *pass_once(for_pass(policy, order), rounds, offer, scale), *marks)
             for name, policy in policies.items()
         ]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..engine.contracts import Tally
 from ..engine.loop import Trace
 from ..support.drawing import check_picture, write_picture
+from ..support.errors import InvalidInput
 from ..support.optional import optional
 from ..support.records import Records
 from ..support.statistics import difference
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NEEDED = ("policy", "play", "regret")
 CAPTION = (
     "Mean final regret ± its standard error, {size} repetitions. Bold: the lowest, and those that "
     "a paired 95% interval does not tell apart from it."
@@ -95,7 +97,7 @@ class Result(Records):
         self, policy: str, problem: str | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The checkpoints, and the regret of a policy: one row per repetition."""
-        self.need("curves", ("policy", "play", "regret"))
+        self.need("curves", NEEDED)
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
@@ -104,8 +106,13 @@ class Result(Records):
                 there = ", ".join(self.problems) or "none"
                 raise KeyError(f"no problem {problem!r} here; there are {there}")
             mine &= self.data["problem"] == problem
-        plays = np.unique(self.data["play"][mine])
-        return plays, self.data["regret"][mine].reshape(-1, plays.size)
+        order = np.flatnonzero(mine)
+        if "repetition" in self.data:
+            order = order[np.lexsort((self.data["play"][order], self.data["repetition"][order]))]
+        plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
+        if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
+            raise InvalidInput(f"every repetition of {policy!r} must have a row at every play")
+        return plays, self.data["regret"][order].reshape(-1, plays.size)
 
     def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
         """The regret of a policy at the last checkpoint: one number per repetition."""
@@ -120,6 +127,7 @@ class Result(Records):
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean, standard error, median and quartiles of the final regret of each policy."""
+        self.need("summary", NEEDED)
         return [
             {**named, "policy": name, **_summarise(self.final(name, problem))}
             for named, problem in self._places()
@@ -134,6 +142,7 @@ class Result(Records):
         interval decides. `better` is the share of repetitions with less regret than the baseline,
         which is the first policy if not named.
         """
+        self.need("compare", NEEDED)
         against = self.policies[0] if baseline is None else baseline
         return [
             {**named, "policy": name, "baseline": against}
@@ -145,7 +154,8 @@ class Result(Records):
 
     def to_latex(self, caption: str | None = None) -> str:
         """The table of a paper: a row per policy, a column per problem; see its caption."""
-        columns = {problem or "regret": problem for _, problem in self._places()}
+        self.need("to_latex", NEEDED)
+        columns = {_heading(problem): problem for _, problem in self._places()}
         ends = {name: {p: self.final(p, q) for p in self.policies} for name, q in columns.items()}
         rows = [
             {"policy": policy} | {name: _shown(found[policy]) for name, found in ends.items()}
@@ -195,7 +205,16 @@ def _standard_error(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
 
 
+def _heading(problem: str | None) -> str:
+    """The head of a problem's column, beside that of the policies."""
+    return "problem policy" if problem == "policy" else problem or "regret"
+
+
 def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str, Any]:
+    if mine.size != other.size:
+        raise InvalidInput(
+            f"policies that are compared need as many repetitions, got {mine.size} and {other.size}"
+        )
     found = difference(mine, other)
     outcome = "less regret" if found.high < 0.0 else "undecided"
     return {

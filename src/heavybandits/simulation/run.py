@@ -11,7 +11,7 @@ from ..engine.compiling import compiled
 from ..engine.contracts import Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
-from ..engine.parts import fallbacks_of
+from ..engine.parts import fallbacks_of, reseeded
 from ..engine.rehearsing import first_plays
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
@@ -50,6 +50,7 @@ def simulate(
     policies : one policy, or a mapping from names to policies.
     problem : arms, link, noise and theta*.
     horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
+        A policy that draws does so anew in every repetition, whatever its own `seed`.
     jobs : threads (the loop is compiled and holds no lock); None for all cores.
     checkpoints : how many plays to report at, or which.
     spacing : "even" or "log", when `checkpoints` is a number.
@@ -115,6 +116,7 @@ def run_once(
     """One policy, one repetition: its trace, and the CPU seconds of this thread."""
     check_room("policy", policy, horizon // policy.plays)
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
+    policy = reseeded(policy, noise_key)
     noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
     state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
     setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)

@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 DRAWS = 20_000
+FEW = 8  # repetitions, below which no percentile of their resamples lies far enough out
 
 
 class Estimate(NamedTuple):
@@ -64,10 +65,14 @@ def bootstrap(
     """An expanded percentile interval for the mean of repetitions, or a statistic of such means.
 
     values: one row per repetition, one column per quantity. Whole rows are resampled, so that what
-    was paired stays paired. statistic: (any, columns) means to one number per row.
+    was paired stays paired. statistic: (any, columns) means to one number per row. Resamples lie
+    between the smallest and the largest value: of fewer than eight, the interval is also that of
+    Student's t, with the deviation of the resamples.
 
     >>> [round(v, 9) for v in bootstrap([2.0, 2.0, 2.0])]
     [2.0, 2.0, 2.0]
+    >>> [round(v, 1) for v in bootstrap([1.0, 3.0])]
+    [2.0, -10.7, 14.7]
     """
     table = np.array(values, dtype=np.float64, order="C")
     size = len(table)
@@ -75,9 +80,12 @@ def bootstrap(
     value = float(statistic(table.mean(axis=0, keepdims=True))[0])
     if size < 2:
         return Estimate(value, -math.inf, math.inf)
-    means = _resamples(size, draws) @ table
-    made = _interval(value, statistic(means), expanded_tail(size, confidence))
-    return Estimate(value, min(made.low, value), max(made.high, value))
+    resampled = statistic(_resamples(size, draws) @ table)
+    made, half = _interval(value, resampled, expanded_tail(size, confidence)), 0.0
+    if size < FEW:
+        error = float(resampled.std()) * math.sqrt(size / (size - 1))
+        half = student_quantile(0.5 + confidence / 2.0, size - 1) * error
+    return Estimate(value, min(made.low, value - half), max(made.high, value + half))
 
 
 @functools.lru_cache(maxsize=4)

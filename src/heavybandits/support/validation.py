@@ -7,7 +7,7 @@ given.
 import math
 import operator
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -153,6 +153,25 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in words:
         raise InvalidInput(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
     return value
+
+
+def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
+    """Things by name; a single one is named `alone`. Names that read the same are refused.
+
+    >>> check_names("policies", {1: "a", "1": "b"}, "policy")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: policies must differ in name, got two called '1'
+    """
+    if not isinstance(given, Mapping):
+        return {alone: given}
+    if not given:
+        raise InvalidInput(f"{what} must hold at least one, got none")
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        if str(name) in named:
+            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
+        named[str(name)] = value
+    return named
 
 
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:

@@ -17,7 +17,9 @@ from ..support.statistics import Array
 from ..support.validation import positive, whole
 
 TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+SAME = 1e-9  # of an end of the range, which powers of a ratio may miss by so much
 LEVEL = 0.01  # means that differ by less than this share of the smallest count as equal
+FIRST = (1e-4, 1.0)  # where a grid begins, if nobody says
 INSIDE, FLAT = "inside", "flat"
 
 Curve = Mapping[float, Array]  # the losses at each constant, one per repetition
@@ -25,7 +27,7 @@ Group = TypeVar("Group", bound=Hashable)
 Member = TypeVar("Member", bound=Hashable)
 
 
-def grid(size: int, low: float = 1e-4, high: float = 1.0) -> list[float]:
+def grid(size: int, low: float = FIRST[0], high: float = FIRST[1]) -> list[float]:
     """`size` log-spaced constants, both ends included, rounded to four digits.
 
     >>> grid(5)
@@ -65,6 +67,8 @@ def choose(curve: Curve) -> Choice:
     """
     constants = sorted(curve)
     means = [float(np.mean(curve[c])) for c in constants]
+    if any(math.isnan(mean) for mean in means):
+        raise InvalidInput(f"losses must be numbers, got NaN among {means}")
     best = min(range(len(means)), key=means.__getitem__)
     level = [mean <= means[best] + LEVEL * abs(means[best]) for mean in means]
     return Choice(constants[best], _place(level), means[best])
@@ -128,7 +132,7 @@ def search(
         for (group, member, c), losses in zip(points, evaluate(points), strict=True):
             curves[group, member][c] = np.asarray(losses, dtype=np.float64)
         wanted = {
-            group: grown([curves[group, member] for member in mine], ratio, within)
+            group: grown([curves[group, member] for member in mine], start, ratio, within)
             for group, mine in members.items()
         }
     return curves
@@ -141,36 +145,73 @@ def widest(start: Sequence[float], ratio: float, within: tuple[float, float]) ->
     [0.01, 0.1, 1.0, 10.0, 100.0]
     """
     found = list(start)
-    while (below := rounded(found[0] / ratio)) >= within[0]:
+    while below := step(found, start, 1.0 / ratio, within):
         found.insert(0, below)
-    while (above := rounded(found[-1] * ratio)) <= within[1]:
+    while above := step(found, start, ratio, within):
         found.append(above)
     return found
 
 
-def grown(curves: Sequence[Curve], ratio: float, within: tuple[float, float]) -> list[float]:
+def step(
+    tried: Iterable[float], start: Sequence[float], ratio: float, within: tuple[float, float]
+) -> float | None:
+    """The next constant beyond those tried, or None beyond the range; counted from the end of
+    `start`, so that what is rounded for people does not add up.
+
+    >>> [step([1.0, 3.162], [1.0, 3.162], 10**0.5, (1.0, end)) for end in (9.0, 10.0)]
+    [None, 10.0]
+    """
+    end = start[0] if ratio < 1.0 else start[-1]
+    beyond = sum((constant < end) if ratio < 1.0 else (constant > end) for constant in tried)
+    exact = end * ratio ** (beyond + 1)
+    if not within[0] * (1.0 - SAME) <= exact <= within[1] * (1.0 + SAME):
+        return None
+    return min(max(rounded(exact), within[0]), within[1])
+
+
+def grown(
+    curves: Sequence[Curve], start: Sequence[float], ratio: float, within: tuple[float, float]
+) -> list[float]:
     """The constants to try next: one beyond each end at which some curve has not risen."""
     words = [choose(curve).at for curve in curves]
-    low, high = min(curves[0], default=0.0), max(curves[0], default=0.0)
-    below, above = rounded(low / ratio), rounded(high * ratio)
-    new = []
-    if below >= within[0] and any(at == FLAT or "lower" in at or "below" in at for at in words):
-        new.append(below)
-    if above <= within[1] and any(at == FLAT or "upper" in at or "above" in at for at in words):
-        new.append(above)
-    return new
+    wanted = [
+        any(at == FLAT or "lower" in at or "below" in at for at in words),
+        any(at == FLAT or "upper" in at or "above" in at for at in words),
+    ]
+    beyond = [step(curves[0], start, by, within) for by in (1.0 / ratio, ratio)] if curves else []
+    return [c for c, asked in zip(beyond, wanted, strict=False) if asked and c is not None]
+
+
+def check_range(within: Any) -> tuple[float, float]:
+    """The range in which a grid may grow.
+
+    >>> check_range(5)
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: within must be a pair (low, high), got 5
+    """
+    if not isinstance(within, Sequence) or len(within) != 2:
+        raise InvalidInput(f"within must be a pair (low, high), got {within!r}")
+    low, high = (positive("within", end) for end in within)
+    if not low < high:
+        raise InvalidInput(f"within must be a pair (low, high) with low < high, got {within!r}")
+    return low, high
 
 
 def check_grid(constants: int | Iterable[float], within: tuple[float, float]) -> list[float]:
     """The constants to begin with, inside the range in which they may grow.
 
+    A number of them lies in [1e-4, 1], or in what the range leaves of it.
+
     >>> check_grid([1.0, 10.0], within=(0.1, 5.0))
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: constants must lie within (0.1, 5), got 10
     """
-    low, high = (positive("within", end) for end in within)
-    given = constants if isinstance(constants, Iterable) else None
-    made = grid(whole("constants", constants, least=2)) if given is None else given
+    low, high = check_range(within)
+    ends = (max(low, FIRST[0]), min(high, FIRST[1]))
+    made = constants
+    if not isinstance(made, Iterable):
+        size = whole("constants", constants, least=2)
+        made = grid(size, *(ends if ends[0] < ends[1] else (low, high)))
     found = sorted({positive("constants", constant) for constant in made})
     if len(found) < 2:
         raise InvalidInput(f"constants must be at least two, got {found}")

@@ -14,7 +14,7 @@ from ..simulation.problem import Problem, check_problem
 from ..simulation.results import Result
 from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput, SweepError
-from ..support.validation import whole
+from ..support.validation import check_names, whole
 from .backends import check_backend
 from .calls import Compute, call_all
 from .cells import Cell
@@ -190,25 +190,6 @@ class Point(NamedTuple):
     policy_name: str
     problem: Problem
     policy: Policy
-
-
-def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
-    """Things by name; a single one is named `alone`. Names that read the same are refused.
-
-    >>> check_names("policies", {1: "a", "1": "b"}, "policy")
-    Traceback (most recent call last):
-    heavybandits.support.errors.InvalidInput: policies must differ in name, got two called '1'
-    """
-    if not isinstance(given, Mapping):
-        return {alone: given}
-    if not given:
-        raise InvalidInput(f"{what} must hold at least one, got none")
-    named: dict[str, Any] = {}
-    for name, value in given.items():
-        if str(name) in named:
-            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
-        named[str(name)] = value
-    return named
 
 
 def make_points(policies: Any, problems: Any) -> list[Point]:

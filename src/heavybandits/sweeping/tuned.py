@@ -55,6 +55,9 @@ class Tuning(Records):
     def tuned(self, problem: str | None = None) -> dict[str, Policy]:
         """The policies at their best constants, by name, for a problem (the first if not named)."""
         where = self.names("problem")[0] if problem is None else problem
+        if where not in self.names("problem"):
+            there = ", ".join(self.names("problem"))
+            raise KeyError(f"no problem {where!r} here; there are {there}")
         return {name: policy for (place, name), policy in self.made.items() if place == where}
 
     def summary(self) -> list[dict[str, Any]]:

@@ -14,11 +14,13 @@ from ..simulation.problem import Problem, check_problem
 from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput
 from ..support.statistics import Array
-from ..support.validation import whole
+from ..support.validation import check_names, whole
 from .backends import check_backend
 from .search import TUNING_SEEDS, check_grid, choose, search
-from .sweeps import Makers, Point, Size, Workplace, check_names, play_all, point_cells
+from .sweeps import Makers, Point, Size, Workplace, play_all, point_cells
 from .tuned import Key, Tuning
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def tune(
@@ -57,7 +59,8 @@ def tune(
     horizon, checkpoints : plays per run, and where to report.
     repetitions, tuning_repetitions : runs that are reported, and runs at each constant.
     seed : of the reported runs; the tuning runs have seed + 1 000 000.
-    constants : how many log-spaced constants in [1e-4, 1] to begin with, or which.
+    constants : how many log-spaced constants in [1e-4, 1] to begin with (or in what `within` leaves
+        of it), or which.
     within : the range in which the grid may grow.
     folder, jobs, backend, address, retries, progress, device : as in `sweep`.
 
@@ -71,7 +74,8 @@ def tune(
     (True, ['CRTM'])
     """
     start, seed = check_grid(constants, within), whole("seed", seed, least=0)
-    horizon = whole("horizon", horizon)
+    horizon, repetitions = whole("horizon", horizon), whole("repetitions", repetitions)
+    tuning_repetitions = whole("tuning_repetitions", tuning_repetitions)
     check_backend(backend, jobs, address)
     check_device(device)
     places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
@@ -104,7 +108,10 @@ def search_points(
     """The final regrets of all tuning runs, by problem and policy."""
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
     if not tuned:
-        raise InvalidInput("policies must hold at least one function of a constant, got none")
+        raise InvalidInput(
+            "policies must hold at least one function of a constant, got "
+            f"{', '.join(makers)}, which have none to tune"
+        )
 
     def evaluate(points: Sequence[tuple[str, str, float]]) -> list[Array]:
         made = [make_point(p, name, places[p], makers[name], c) for p, name, c in points]
@@ -145,6 +152,12 @@ def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Poli
     """What the function makes of a constant, or of a constant and a problem."""
     if not callable(maker):
         raise InvalidInput(f"policies[{name!r}] must be a function of a constant, got {maker!r}")
-    taken = inspect.signature(maker).parameters.values()
-    needed = sum(parameter.default is parameter.empty for parameter in taken)
-    return maker(constant, problem) if needed > 1 else maker(constant)
+    named = inspect.signature(maker).parameters
+    if "problem" in named and named["problem"].kind is inspect.Parameter.KEYWORD_ONLY:
+        return maker(constant, problem=problem)
+    needed = [
+        parameter
+        for parameter in named.values()
+        if parameter.default is parameter.empty and parameter.kind in POSITIONAL
+    ]
+    return maker(constant, problem) if len(needed) > 1 else maker(constant)

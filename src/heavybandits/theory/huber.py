@@ -31,7 +31,8 @@ def huber_factor(
     [5.87, 6.52]
     """
     epsilon, ratio = valid.epsilon(epsilon), valid.positive("ratio", ratio)
-    if not sharper:
+    corrupted = valid.flag("corrupted", corrupted)
+    if not valid.flag("sharper", sharper):
         return 11.0 if corrupted else 8.0
     if confidence < LEAST_CONFIDENCE:
         raise InvalidInput(f"confidence must be at least {LEAST_CONFIDENCE}, got {confidence!r}")
@@ -108,9 +109,15 @@ class HuberTheorem(NamedTuple):
         bias *= math.pow(self.volume(t), (1.0 + self.epsilon) / 2.0)
         return math.pow(t, self.power) * max(self.level * self.confidence(t), bias)
 
+    def check_time(self, t: int, least: int) -> int:
+        """A number of rounds that the theorem speaks of."""
+        if self.horizon is not None and valid.whole("t", t, least) > self.horizon:
+            raise InvalidInput(f"t must be at most the horizon of {self.horizon}, got {t}")
+        return valid.whole("t", t, least)
+
     def radius(self, t: int) -> float:
         """beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S, not squared (Theorem 1)"""
-        start = math.sqrt(self.penalty) * self.norm
+        t, start = self.check_time(t, 0), math.sqrt(self.penalty) * self.norm
         return start if t == 0 else self.factor * self.drive(t) / math.sqrt(self.kappa) + start
 
     def region(self) -> Powered | HuberRegion:
@@ -135,7 +142,7 @@ class HuberTheorem(NamedTuple):
 
         with J_t = max{l_t, tau0^(-1-eps) K_t^((1+eps)/2)}.
         """
-        volume = self.volume(t)
+        volume = self.volume(self.check_time(t, 1))
         weak = math.pow(self.level, -1.0 - self.epsilon)
         weak = max(self.confidence(t), weak * math.pow(volume, (1.0 + self.epsilon) / 2.0))
         slopes = self.lipschitz / self.kappa
@@ -177,11 +184,14 @@ def huber_theorem(
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: delta must be at most 0.34 without a horizon, got 0.5
     """
+    kappa, lipschitz = valid.positive("kappa", kappa), valid.positive("lipschitz", lipschitz)
+    if kappa > lipschitz:
+        raise InvalidInput(f"kappa must be at most lipschitz = {lipschitz:g}, got {kappa:g}")
     made = HuberTheorem(
         dim=valid.whole("dim", dim),
         spread=valid.positive("spread", spread),
-        kappa=valid.positive("kappa", kappa),
-        lipschitz=valid.positive("lipschitz", lipschitz),
+        kappa=kappa,
+        lipschitz=lipschitz,
         norm=valid.positive("norm", norm),
         epsilon=valid.epsilon(epsilon),
         delta=valid.fraction("delta", delta),
@@ -198,7 +208,7 @@ def huber_theorem(
             ratio=made.kappa / made.lipschitz,
             confidence=made.confidence(1),
             corrupted=made.corruption > 0.0,
-            sharper=sharper,
+            sharper=valid.flag("sharper", sharper),
         )
     )
     if level is None:

@@ -127,7 +127,7 @@ def median_radius(
         drift=2.0 * rho * rho / kappa,
         power=excess(epsilon),
         start=penalty * norm * norm,
-        volume=(2.0 if corrected else 1.0) * 4.0 * dim / kappa,
+        volume=(2.0 if valid.flag("corrected", corrected) else 1.0) * 4.0 * dim / kappa,
         time_scale=2.0 * penalty * dim / kappa,
     )
 

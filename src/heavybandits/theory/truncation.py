@@ -68,7 +68,7 @@ def truncation_region(
         * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
         * math.pow(horizon, excess(epsilon))
     )
-    mean = (96.0 if corrected else 48.0) * bound * bound
+    mean = (96.0 if valid.flag("corrected", corrected) else 48.0) * bound * bound
     return (224.0 * 4.0 * tail + mean) * volume + 2.0 * regularisation(kappa) * norm * norm
 
 

@@ -6,6 +6,7 @@ from ...algorithms.linear import linucb
 from ...algorithms.scale_free import auto
 from ...data import load_data
 from ...engine.identity import describe
+from ...engine.sources import digest
 from ...support.tables import Row
 from ...sweeping import Cell
 from ..realdata import CELL as REPLAY
@@ -56,6 +57,7 @@ def problem_group(given: dict[str, Any], problem: str, scale: float) -> tuple[Ro
             "repetitions": given["repetitions"],
             "seed": given["seed"],
         },
+        code=digest({regret_cell.__module__}),  # which knows the problem by its name
         label=f"noconstants, {problem}, rewards x {scale:g}",
         weight=float(len(made) * spec.dim * (spec.dim + spec.size)),
     )

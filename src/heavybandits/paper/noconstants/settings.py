@@ -94,7 +94,7 @@ _COMMON: dict[str, Any] = {
     "filters": list(FILTERS),
     "sets": list(SETS),
     "sparse": list(SPARSE),
-    "seed": 2026,  # never looked at: 15 had been, and constants were chosen on others
+    "seed": 314_159,  # never looked at: 15 and 2026 had been, and constants were chosen on others
 }
 
 PROFILES: dict[str, dict[str, Any]] = {
@@ -112,5 +112,5 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "quick": _COMMON | {"horizon": 2_000, "repetitions": 4, "orders": 4},
     "default": _COMMON | {"horizon": 3_000, "repetitions": 8, "orders": 10},
-    "full": _COMMON | {"horizon": 5_000, "repetitions": 16, "orders": 20},
+    "full": _COMMON | {"horizon": 5_000, "repetitions": 32, "orders": 20},
 }
