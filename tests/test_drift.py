@@ -176,3 +176,22 @@ def test_what_keeps_its_history_cannot_fade():
 
 def test_a_fading_policy_keeps_every_promise():
     assert hb.check_policy(hb.policies.Fading(ridge(), half_life=60.0))
+
+
+def test_what_was_learned_from_the_past_does_not_fade_at_once(tmp_path):
+    """Rows are learned at the time they are given, not at the beginning of all time."""
+    rows, rewards = np.tile(np.eye(2), (50, 1)), np.tile([1.0, -1.0], 50)
+    agent = hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), clock=lambda: 1.7e9)
+    agent.learn(rows, rewards)
+    before = agent.predict(np.eye(2))
+    agent.update(agent.select(np.eye(2)), float(before[0]))
+    assert agent.predict(np.eye(2)) == pytest.approx(before, abs=0.05)
+
+
+def test_a_reward_that_has_faded_is_not_revised(tmp_path):
+    path = tmp_path / "agent.db"
+    with hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), ledger=path) as agent:
+        ticket = agent.select(np.eye(2))
+        agent.update(ticket, 1.0)
+        with pytest.raises(hb.InvalidInput, match="Fading cannot revise a reward"):
+            agent.revise(ticket, 0.0)

@@ -252,7 +252,7 @@ def test_ten_rows_that_carry_everything_are_seen() -> None:
         ({}, {"call": 1.0}, {}, "must have a share for something on offer"),
         ({"there": ["mail"] * 50}, {"mail": 1.0}, {}, "offers must hold the action taken"),
         ({"there": [3] * 50}, {"mail": 1.0}, {}, "offers must hold lists of names"),
-        ({"action": [""] * 50}, {"mail": 1.0}, {}, "action must have no missing values"),
+        ({"action": [""] * 50}, {"mail": 1.0}, {}, "column 'action' must have no missing values"),
         ({}, {"mail": 1.0}, {"features": "age"}, "features must be a list"),
         ({}, "rule", {}, "policy must be one of the columns"),
     ],
@@ -341,3 +341,51 @@ def test_the_world_of_the_experiment_knows_its_truth() -> None:
     error = np.std(weights * log.rewards) / np.sqrt(20_000)
     assert abs(np.mean(weights * log.rewards) - make_world().truth) < 4.0 * error
     assert log.propensities.min() >= 0.02
+
+
+# ---- gaps, shapes, and few rows that pay
+
+
+def test_a_missing_action_is_refused_or_left_out_and_no_action_called_nan():
+    log = make_log(300)
+    log["action"] = [float("nan") if row == 7 else name for row, name in enumerate(log["action"])]
+    with pytest.raises(hb.InvalidInput, match="column 'action' must have no missing values, got 1"):
+        hb.evaluate(log, call_if_possible, **TOLD)
+    found = hb.evaluate(log, call_if_possible, **TOLD, drop_missing=True)
+    assert found.to_dict()["dropped"] == 1
+
+
+def test_a_column_with_two_numbers_per_row_is_refused():
+    log = make_log(300) | {"age": np.ones((300, 2))}
+    with pytest.raises(hb.InvalidInput, match=r"'age' must have a value per row, got shape"):
+        hb.evaluate(log, call_if_possible, **TOLD)
+
+
+def test_columns_of_unequal_length_are_refused():
+    log = make_log(300)
+    log["reward"] = log["reward"][:-1]
+    with pytest.raises(hb.InvalidInput, match="as many rows as each other"):
+        hb.evaluate(log, call_if_possible, **TOLD)
+
+
+def test_offers_in_text_may_name_numbers():
+    log = {"action": [0, 1] * 50, "reward": [1.0, 2.0] * 50, "there": ["0|1"] * 100}
+    found = hb.evaluate(log, lambda row: 1, offers="there", propensity="uniform")
+    assert found.value == pytest.approx(2.0, abs=0.3)
+
+
+def test_an_interval_of_few_rows_that_pay_is_no_point():
+    """Fewer rows differ from the median than the level needs: then nothing is clipped."""
+    values = np.zeros(1000)
+    values[:2] = 50.0
+    for mean in ("clipped", "catoni"):
+        found = robust_mean(values, mean, 0.05)
+        assert found.low < 0.1 < found.high, mean
+    assert clipped_mean(np.arange(20.0), 1e-9).low < 9.5
+
+
+def test_a_policy_without_room_for_the_log_is_refused():
+    log = make_log(100)
+    short = hb.tofu(dim=9, horizon=5, moment=1.0)
+    with pytest.raises(hb.InvalidInput, match="room for 5 decisions"):
+        hb.evaluate(log, short, **TOLD)

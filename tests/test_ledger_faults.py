@@ -21,6 +21,7 @@ import heavybandits as hb
 import ledger_victim as victim
 from heavybandits.agents.database import LOG_BYTES, End, Head
 from heavybandits.agents.log import COLUMNS, SEALED, chain
+from heavybandits.agents.salvage import export
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 from test_agent_faults import CALLS, Interrupted, interrupted_after
@@ -48,9 +49,13 @@ def packed(agent: hb.Agent) -> bytes:
     return pack(anonymous(agent.state))
 
 
-def crash(agent: hb.Agent) -> None:
+def ledger_of(agent: hb.Agent) -> Any:
     assert agent.ledger is not None
-    agent.ledger.drop()
+    return agent.ledger
+
+
+def crash(agent: hb.Agent) -> None:
+    ledger_of(agent).drop()
 
 
 # Programs of their own find the victims here, and the package where it is installed.
@@ -512,6 +517,35 @@ def test_an_interrupted_agent_is_where_its_ledger_is(call: str, tmp_path: Path) 
     assert found == {before, done}
 
 
+class InterruptedOnce:
+    """A connection in which a signal comes between two statements of a snapshot."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection, self.left = connection, 1
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+    def execute(self, statement: str, values: Any = ()) -> Any:
+        if statement.startswith("DELETE FROM states") and self.left:
+            self.left -= 1
+            raise Interrupted
+        return self.connection.execute(statement, values)
+
+
+def test_a_signal_within_a_snapshot_costs_no_event(path: Path) -> None:
+    """Its transaction is left open: the next event was written into it, and rolled back with it."""
+    agent = play(make(path, snapshot_every=6), 2)
+    ticket, database = agent.select(ARMS), ledger_of(agent).database
+    database._connection = InterruptedOnce(database._connection)
+    with pytest.raises(Interrupted):
+        agent.update(ticket, 1.0)  # the sixth event: a snapshot is due
+    play(agent, 2)
+    crash(agent)
+    with make(path) as again:
+        assert again.updates == 5
+
+
 # ---- D13: what a failed call leaves on the disk, and what a choice costs
 
 
@@ -594,3 +628,68 @@ for _ in range(40):
     assert [process.returncode for process in both] == [0, 0]
     with make(path) as agent:
         assert agent.updates == taken > 0
+
+
+# ---- what is written over a ledger, and what is left of one
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied"])
+def test_a_ledger_whose_main_file_is_gone_is_not_begun_anew(path: Path, how: str) -> None:
+    code = "agent = hb.Agent(POLICY, ledger=sys.argv[1])\n"
+    code += "for _ in range(5): agent.update(agent.select(ARMS), 1.0)\nos.kill(os.getpid(), 9)"
+    run(code, path)
+    path.unlink() if how == "removed" else path.write_bytes(b"")
+    kept = {end: Path(f"{path}{end}").read_bytes() for end in ("-wal", "-head")}
+    with pytest.raises(hb.LedgerError, match="it is empty, but 10 events were written"):
+        make(path)
+    assert {end: Path(f"{path}{end}").read_bytes() for end in ("-wal", "-head")} == kept
+
+
+def test_nothing_is_written_over_a_ledger(path: Path, tmp_path: Path) -> None:
+    with play(make(path), 2) as agent:
+        with pytest.raises(hb.InvalidInput, match="is a ledger, and nothing else is written there"):
+            agent.save(path)
+        play(agent, 1)
+    with pytest.raises(hb.InvalidInput, match="is a ledger"):
+        export(path, path)
+    with make(path) as again:
+        assert again.updates == 3
+
+
+def test_an_agent_that_is_not_compiled_writes_what_it_reads(tmp_path: Path) -> None:
+    """Uncompiled code hands on numbers of NumPy, whose bytes the chain would hash."""
+    code = (
+        "with hb.Agent(POLICY, ledger=sys.argv[1]) as agent: agent.update(agent.select(ARMS), 1.0)"
+    )
+    code += "\nwith hb.Agent(POLICY, ledger=sys.argv[1]) as agent: print(agent.updates)"
+    start = "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n"
+    start += "import sys, heavybandits as hb, ledger_victim as victim\n"
+    start += "ARMS, POLICY = victim.arms_of(0, 1), victim.make_policy(1)\n"
+    told = [sys.executable, "-W", "ignore", "-c", start + code, str(tmp_path / "agent.db")]
+    found = subprocess.run(told, capture_output=True, text=True, timeout=300, env=HERE)
+    assert found.stdout == "1\n", found.stderr
+
+
+def test_two_threads_may_fork_at_once() -> None:
+    """Another hook that takes a while lets the second thread wait while the first one lets go."""
+    code = """
+import threading, time
+os.register_at_fork(before=lambda: time.sleep(0.2))
+agent = hb.Agent(POLICY)
+def fork():
+    child = os.fork()
+    if child == 0: os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(5)
+for _ in range(2): threading.Thread(target=fork, daemon=True).start(); time.sleep(0.05)
+time.sleep(1.5)
+print(agent._lock.acquire(timeout=3), flush=True)
+os._exit(0)
+"""
+    start = "from concurrent.futures import ThreadPoolExecutor\nimport logging, os, time\n"
+    start += (
+        "import sys, heavybandits as hb, ledger_victim as victim\nPOLICY = victim.make_policy(1)\n"
+    )
+    told = [sys.executable, "-W", "ignore", "-c", start + code]
+    found = subprocess.run(told, capture_output=True, text=True, timeout=300, env=HERE)
+    assert found.stdout == "True\n", found.stderr

@@ -654,3 +654,82 @@ def test_nothing_is_lost_doubled_or_learned_by_the_wrong_agent(tmp_path: Any) ->
             for each in player.agents:
                 player.check(*each)
     assert set(player.finish()) == set(interleaving.ACTIONS)
+
+
+def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
+    """No sale is a sale of zero: it was learned from, and history and offers() count it."""
+    now = [0.0]
+    with hb.Agent(
+        POLICY,
+        ledger=tmp_path / "agent.db",
+        missing=0.0,
+        expire_after=10.0,
+        clock=lambda: now[0],
+    ) as agent:
+        agent.update(agent.select(ARMS), 5.0)
+        agent.select(ARMS)
+        now[0] = 20.0
+        agent.select(ARMS)
+        assert agent.feedback()["reward"].tolist() == [5.0, 0.0]
+        assert [row["reward"] for row in agent.history()] == [5.0, 0.0, None]
+
+
+def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any) -> None:
+    with shop(ledger=tmp_path / "shop.db", max_pending=1) as agent:
+        first = agent.select(context={"visits": 1.0}, offers=OFFERS)
+        odd = {**OFFERS["tea"], "more": object()}
+        with pytest.raises(hb.InvalidInput):
+            agent.select(context={"visits": 1.0, "more": object()}, offers={"tea": odd})
+        agent.update(first, 1.0)
+        assert agent.counters["applied"] == 1
+
+
+def test_a_rebuilt_ledger_is_whole_or_not_there(tmp_path: Any) -> None:
+    strict = Encoder(context=ENCODER.context, offer=[*ENCODER.offer, Number("weight", 1.0, 1.0)])
+    with shop(ledger=tmp_path / "shop.db") as agent:
+        sell(agent, 5)
+    policy = hb.linucb(dim=strict.dim, radius=1.0)
+    with pytest.raises(hb.InvalidInput):
+        hb.rebuild(tmp_path / "shop.db", policy, encoder=strict, output=tmp_path / "new.db")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["shop.db", "shop.db-head"]
+
+
+def test_revisions_are_repeated_by_who_can_and_dropped_for_who_cannot(tmp_path: Any) -> None:
+    with shop(ledger=tmp_path / "shop.db") as agent:
+        ticket = agent.select(context={"visits": 1.0}, offers=OFFERS)
+        agent.update(ticket, 1.0)
+        agent.revise(ticket, 0.0)
+    newton = hb.crhl(dim=ENCODER.dim, spread=1.0, gamma_scale=1.0)
+    with pytest.raises(hb.InvalidInput, match="cannot revise a reward"):
+        hb.rebuild(tmp_path / "shop.db", newton)
+    assert hb.rebuild(tmp_path / "shop.db", newton, corrections={}).updates == 1
+    smaller = Encoder(context=ENCODER.context, offer=ENCODER.offer[:1], ignore=True)
+    policy = hb.linucb(dim=smaller.dim, radius=1.0)
+    with pytest.raises(hb.InvalidInput, match=r"give corrections=\{\}"):
+        hb.rebuild(tmp_path / "shop.db", policy, encoder=smaller)
+    made = hb.rebuild(tmp_path / "shop.db", policy, encoder=smaller, corrections={})
+    assert made.updates == 1
+
+
+def test_a_history_that_is_too_short_for_a_ledger_is_refused(tmp_path: Any) -> None:
+    with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
+        for _ in range(6):
+            agent.update(agent.select(ARMS), 1.0)
+    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    with pytest.raises(hb.InvalidInput, match="room for 5 decisions, but 6"):
+        hb.rebuild(tmp_path / "agent.db", short)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"clock": 5}, "clock must be a function"),
+        ({"ledger": 5}, "ledger must be the path of a file"),
+    ],
+)
+def test_what_is_no_clock_and_no_ledger_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.Agent(POLICY, **given)
+    several: Any = {"a": POLICY}
+    with pytest.raises(hb.InvalidInput, match="policy must be a policy"):
+        hb.Agent(several)

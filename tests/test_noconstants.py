@@ -109,7 +109,12 @@ def test_sparse_rows_pay_as_often_as_they_say():
 def test_a_cell_is_recomputed_when_a_problem_is_another_one(monkeypatch: pytest.MonkeyPatch):
     """It knows its problem by name: the sources that give the name a meaning are in its key."""
     seen: list[set[str]] = []
-    monkeypatch.setattr(noconstants, "digest", lambda modules: seen.append(modules) or "stamp")
+
+    def stamp(modules: set[str]) -> str:
+        seen.append(modules)
+        return "stamp"
+
+    monkeypatch.setattr(noconstants, "digest", stamp)
     given = noconstants.settings.PROFILES["smallest"]
     _, (cell,) = noconstants.problem_group(given, HARD, 1.0)
     assert cell.code == "stamp"

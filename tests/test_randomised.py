@@ -1,5 +1,7 @@
 """Policies that draw: how likely each arm is, and that what they say of it is true."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -255,7 +257,7 @@ def test_every_repetition_draws_anew_and_the_seed_decides_what(make):
     policy = make(hb.linucb(dim=2, radius=1.0))
     arms = hb.arms.Given(ROWS)
     problem = hb.Problem(arms, hb.links.Identity(), hb.noises.Gaussian(1e-9), np.array([1.0, -0.5]))
-    size = {"horizon": 60, "repetitions": 4, "checkpoints": 1}
+    size: dict[str, Any] = {"horizon": 60, "repetitions": 4, "checkpoints": 1}
     first, again, other = (hb.simulate(policy, problem, **size, seed=s) for s in (0, 0, 1))
     assert np.unique(first.final("policy")).size > 1
     assert np.array_equal(first.final("policy"), again.final("policy"))
@@ -264,6 +266,6 @@ def test_every_repetition_draws_anew_and_the_seed_decides_what(make):
 
 def test_every_pass_of_a_replay_draws_anew():
     rows = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": np.repeat(np.arange(20), 2)}
-    options = {"protocol": "days", "group": "day", "orders": 6, "reward_scale": 1.0}
+    options: dict[str, Any] = {"protocol": "days", "group": "day", "orders": 6, "reward_scale": 1.0}
     found = hb.replay(rows, ["x"], "reward", hb.policies.Uniform(2), **options)
     assert len({row["value"] for row in found}) > 1

@@ -415,3 +415,19 @@ def test_what_a_protocol_would_not_look_at_is_refused(given: Any, words: str):
     frame = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": [0, 0, 1, 1] * 10}
     with pytest.raises(hb.InvalidInput, match=words):
         replay(frame, ["x"], "reward", **given)
+
+
+def test_a_missing_group_is_refused_or_left_out():
+    groups = ["a", "b", "c", float("nan")] * 10
+    frame = {"x": np.arange(40.0), "reward": np.ones(40), "group": groups}
+    told: dict[str, Any] = {"protocol": "groups", "group": "group", "orders": 1}
+    with pytest.raises(hb.InvalidInput, match="column 'group' must have no missing values, got 10"):
+        replay(frame, ["x"], "reward", **told)
+    assert len(replay(frame, ["x"], "reward", **told, drop_missing=True)) == 4
+
+
+def test_a_policy_without_room_for_the_rounds_is_refused():
+    frame = {"x": np.arange(100.0), "reward": np.ones(100)}
+    short = hb.tofu(dim=2, horizon=5, moment=1.0)
+    with pytest.raises(hb.InvalidInput, match="room for 5 decisions, but 10 are asked for"):
+        replay(frame, ["x"], "reward", short, orders=1)

@@ -340,11 +340,11 @@ def test_finite_array_refuses(value: object, shape: tuple[int, ...], message: st
 
 
 def test_a_theorem_speaks_of_no_other_rounds_and_no_other_link():
-    setting = {"dim": 10, "spread": 1.0, "kappa": 0.2, "lipschitz": 0.25}
+    setting: dict[str, Any] = {"dim": 10, "spread": 1.0, "kappa": 0.2, "lipschitz": 0.25}
     with pytest.raises(InvalidInput, match=r"kappa must be at most lipschitz = 0\.25, got 1"):
         theory.huber_theorem(**setting | {"kappa": 1.0})
     with pytest.raises(InvalidInput, match="sharper must be True or False, got 'no'"):
-        theory.huber_theorem(**setting, sharper="no")
+        theory.huber_theorem(**setting | {"sharper": "no"})
     promise = theory.huber_theorem(**setting, horizon=10)
     with pytest.raises(InvalidInput, match="t must be a whole number >= 0, got -1"):
         promise.radius(-1)
@@ -355,7 +355,7 @@ def test_a_theorem_speaks_of_no_other_rounds_and_no_other_link():
 
 
 def test_corrected_is_a_flag():
-    known = {"dim": 10, "horizon": 100, "moment": 1.0, "kappa": 0.2, "bound": 1.0}
+    known: dict[str, Any] = {"dim": 10, "horizon": 100, "moment": 1.0, "kappa": 0.2, "bound": 1.0}
     for region in (theory.truncation_region, theory.median_radius):
         with pytest.raises(InvalidInput, match="corrected must be True or False, got 'no'"):
-            region(**known, corrected="no")
+            region(**known | {"corrected": "no"})

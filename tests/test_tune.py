@@ -119,7 +119,7 @@ def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
     def keyword(constant: float, *, problem: Any) -> Any:
         return crtm(constant * problem.arms.dim)
 
-    makers = {"keyword": keyword, "more": lambda constant, **more: crtm(constant)}
+    makers: dict[str, Any] = {"keyword": keyword, "more": lambda constant, **more: crtm(constant)}
     made = hb.tune(makers, PROBLEM, **SIZE, constants=[0.01, 0.1], within=(0.01, 0.1))
     assert set(made.tuned()) == {"keyword", "more"}
 

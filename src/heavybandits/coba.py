@@ -31,7 +31,12 @@ def products(context: Any, actions: Sequence[Any]) -> Floats:
     >>> products([0.5], [(1, 0), (0, 1)]).tolist()
     [[1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.5]]
     """
-    rows = np.array([np.ravel(action) for action in actions], np.float64)
+    try:
+        rows = np.array([np.ravel(action) for action in actions], np.float64)
+    except ValueError as error:
+        raise InvalidInput(
+            f"actions must be numbers or rows of them, got {actions!r:.80}: give `features`"
+        ) from error
     if context is None:
         return rows
     known = np.concatenate([[1.0], np.ravel(context)])
@@ -72,10 +77,10 @@ class Learner:
         self._scale, self.params = positive("scale", scale), {"family": name}
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Any]]:
-        """The action chosen, which is certain, and the ticket of its reward."""
+        """The action chosen, how likely it was, and the ticket of its reward."""
         arms = np.asarray(self._features(context, actions), np.float64) / self._scale
         ticket = self.agent.select(arms)
-        return actions[ticket.arm], 1.0, {"ticket": ticket}
+        return actions[ticket.arm], ticket.propensity or 1.0, {"ticket": ticket}
 
     def learn(
         self, context: Any, action: Any, reward: float, probability: Any, ticket: Ticket
@@ -163,5 +168,9 @@ def _read(interaction: Any, features: Features) -> tuple[Floats, Floats]:
             f"environment must give the rewards of all actions, got an interaction without {error}"
         ) from error
     paid = [rewards(action) for action in actions] if callable(rewards) else list(rewards)
-    context = interaction.get("context")
-    return np.asarray(features(context, actions), np.float64), np.array(paid, np.float64)
+    arms = np.asarray(features(interaction.get("context"), actions), np.float64)
+    if len(paid) != len(arms):
+        raise InvalidInput(
+            f"environment must give a reward per action, got {len(paid)} for {len(arms)} actions"
+        )
+    return arms, np.array(paid, np.float64)

@@ -105,6 +105,8 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
 
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Play an arm: the arms of the next step, the reward, and what it should have been."""
+        if not hasattr(self, "_arms"):
+            raise InvalidInput("reset must be called before step: there are no arms yet")
         if not self.action_space.contains(action):
             last = self._size - 1
             raise InvalidInput(f"action must be a whole number in 0..{last}, got {action!r}")

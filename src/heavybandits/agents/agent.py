@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from ..engine.bounds import bounded_array
 from ..engine.contracts import Policy
+from ..engine.parts import check_part
 from ..features import Features
-from ..policies.checks import check_policies
 from ..support.errors import ForeignTicket, InvalidInput
 from ..support.files import replace_atomically
 from ..support.validation import finite_array, finite_number, flag, whole
 from .book import REWARD, Book, Event, Kind, Lesson, Revision, make_limits
+from .database import spare_ledger
 from .deciding import Deciding
 from .encoders import check_encoder, to_json
 from .ledger import Ledger
@@ -78,13 +79,15 @@ class Agent(Deciding):
         encoder: Features | None = None,
         keep_raw: bool = True,
     ) -> None:
-        checked: Any = check_policies(policy)["policy"]
+        checked: Any = check_part("policy", policy, Policy)
         limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
         every, known = whole("snapshot_every", snapshot_every), check_encoder(encoder, checked)
         start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), known)
         self._keep_raw = flag("keep_raw", keep_raw)
         self._begin(AgentState(*start), clock)
         if ledger is not None:
+            if not isinstance(ledger, str | Path):
+                raise InvalidInput(f"ledger must be the path of a file, got {ledger!r:.80}")
             self._ledger = Ledger(ledger, every)
             self._state = self._ledger.resume(self._state, self._kernels)
 
@@ -201,6 +204,7 @@ class Agent(Deciding):
             lesson, raw = self._read_lesson(rows, rewards)
             now, state, size = self._give_up(), self._state, len(lesson.rows)
             self._kernels.check_room(state, None, size)
+            self._kernels.try_out_rows(state, lesson.rows)
             pieces = range(0, size, MOST_ROWS)
             self._commit(
                 [
@@ -280,6 +284,7 @@ class Agent(Deciding):
         """Write policy, state, pending tickets and generator to one file, at once or not at all."""
         with self._lock:
             data = pack(self.state)
+        spare_ledger(path)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
 
     def close(self) -> None:

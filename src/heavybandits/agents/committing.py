@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from ..support.errors import LedgerError
+from ..support.errors import InvalidInput, LedgerError
 from ..support.validation import finite_number
 from .book import Event, Kind
 from .database import hold_at_fork
@@ -25,6 +25,8 @@ class Committing(Readings):
     _unfinished: Callable[[], None] | None = None
 
     def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
+        if not callable(clock):
+            raise InvalidInput(f"clock must be a function that tells the time, got {clock!r:.80}")
         self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)

@@ -13,6 +13,7 @@ import os
 import shutil
 import sqlite3
 import struct
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from ..support.errors import LedgerError
+from ..support.errors import InvalidInput, LedgerError
 
 try:
     import fcntl
@@ -119,7 +120,11 @@ class Database:
             self.fail(error)
 
     def write(self, statements: list[Statement]) -> None:
-        """All of it on the disk, or none of it and a LedgerError."""
+        """All of it on the disk, or none of it and a LedgerError.
+
+        An interrupt may have left the last transaction open: then it is given up first.
+        """
+        self.roll_back()
         database, steps = self._open(), statements
         if len(statements) > 1:  # one by itself is a transaction
             steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
@@ -248,6 +253,16 @@ def check_file(path: Path) -> None:
         raise LedgerError(f"{path}: file is not a database: choose another name")
 
 
+def spare_ledger(path: str | Path) -> None:
+    """Refuse to put another file in the place of a ledger.
+
+    Known by the head beside it: opening the file itself would take SQLite's locks from its agent.
+    """
+    target = os.path.realpath(path)
+    if os.path.isfile(target) and os.path.exists(f"{target}-head"):
+        raise InvalidInput(f"{path} is a ledger, and nothing else is written there: choose another")
+
+
 def room(folder: Path) -> str:
     """How a folder stands, for messages."""
     if not folder.is_dir():
@@ -337,12 +352,14 @@ class Head:
 _locks: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _ledgers: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _held: list[Any] = []
+_forking = threading.RLock()  # two threads that fork would empty each other's list
 
 hold_at_fork = _locks.add  # no fork while somebody has this lock
 leak_at_fork = _ledgers.add  # in a child, `ledger.leak()`
 
 
 def _before() -> None:
+    _forking.acquire()
     _held[:] = list(_locks)
     for lock in _held:
         lock.acquire()
@@ -351,6 +368,7 @@ def _before() -> None:
 def _after() -> None:
     while _held:
         _held.pop().release()
+    _forking.release()
 
 
 def _in_child() -> None:

@@ -83,6 +83,7 @@ class Deciding(Committing):
             return self._select_list(arms, mask, names, tell, top)
         with self._lock:
             offered, allowed = self._kernels.offers.check(arms, mask)
+            self._check_select(offered, allowed, names, tell)
             now = self._give_up(room=1)
             state = self._state
             number, decision = state.book.issued, repeat(state.book, offered, allowed, names)
@@ -104,6 +105,19 @@ class Deciding(Committing):
                 decision.offer,
                 state.owners[-1].agent,
             )
+
+    def _check_select(
+        self, arms: Any, allowed: Allowed, names: Sequence[str] | None, tell: Tell
+    ) -> None:
+        """Refuse what would be refused before room is made for it: then no ticket need expire."""
+        self._finish()
+        book, limits = self._state.book, self._state.limits
+        if len(book.pending) < limits.max_pending:
+            return
+        if repeat(book, arms, allowed, names) is None:
+            self._kernels.check_room(self._state, arms)
+        for name in names or ():
+            tell(name)
 
     def _read_offers(
         self, arms: Any, context: Any, offers: Any
@@ -152,11 +166,12 @@ class Deciding(Committing):
     ) -> list[Ticket]:
         with self._lock:
             offered, allowed = self._kernels.offers.check_rows(arms, mask)
-            size, state, kernels = whole("top", top), self._state, self._kernels
+            size, kernels = whole("top", top), self._kernels
             if size > allowed.sum():
                 raise InvalidInput(f"top must be at most the {allowed.sum()} on offer, got {size}")
             now = self._ready_for(size)
-            before, decisions = StateDiff(self._state), []
+            state = self._state  # not before: an interrupted reset is finished first
+            before, decisions = StateDiff(state), []
             self._unfinished = before.undo
             for _ in range(size):
                 decision = kernels.choose(state, offered, allowed)

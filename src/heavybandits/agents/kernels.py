@@ -204,8 +204,8 @@ class Kernels:
         return Decision(
             int(arm),
             view.chosen.copy(),
-            estimate + 0.0,
-            width + 0.0,
+            float(estimate) + 0.0,
+            float(width) + 0.0,
             self._policy.plays,
             self._policy.propensity(state.learned) if self._draws else 1.0,
         )
@@ -241,6 +241,11 @@ class Kernels:
         self._compiled(learn_kernel, learned, x, rewards, self._lessons)
         self._own = False
 
+    def try_out_rows(self, state: AgentState, rows: Floats) -> None:
+        """The same before rows are learned: a part of your own that cannot must not have begun."""
+        if self._own and len(rows):
+            self._try_out(state.learned, *self.offers.show(rows[:1], np.ones(1, np.bool_), None))
+
     def learn(self, learned: Any, decision: Decision) -> None:
         """Teach a decision whose rewards are all in: once, however often it is called.
 
@@ -258,7 +263,7 @@ class Kernels:
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
         self._call(learn_kernel, learned, decision.features, rewards, self._lessons)
 
-    def teach(self, learned: Any, lesson: Lesson) -> None:
+    def teach(self, learned: Any, lesson: Lesson, time: float) -> None:
         """Learn rows one after another in one compiled call: once, as `learn` does."""
         if lesson.lessons is None:
             lesson.lessons = self._lessons.item()
@@ -266,6 +271,8 @@ class Kernels:
             return
         if self.takes_spread:
             learned.estimate.spread[0] = self._policy.estimator.spread
+        if self._fades:
+            clock_of(learned)[NOW] = time
         self._call(teach_kernel, learned, lesson.rows, lesson.rewards.copy(), self._lessons)
 
     def revise(self, learned: Any, revision: Revision, reward: float) -> None:

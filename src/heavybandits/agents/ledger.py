@@ -69,6 +69,8 @@ class Ledger(Reports):
             self._head = Head(self.path)
             try:
                 check_file(self.path)
+                if not self.path.exists() or self.path.stat().st_size == 0:
+                    self._check_new()  # before SQLite finds a log without a database, and ends it
                 self.database: Database = Database(self.path)
             except BaseException:
                 self._head.discard()
@@ -90,6 +92,7 @@ class Ledger(Reports):
                 state = self._continue(state, teacher)
                 self.database.write([(MARK, ("1",))])
             else:
+                self._check_new()
                 self.database.prepare()
                 self._begin(state)
             self.database.checkpoint("TRUNCATE")
@@ -102,6 +105,15 @@ class Ledger(Reports):
             self.drop()
             raise
         return state
+
+    def _check_new(self) -> None:
+        """Refuse to begin where a ledger was: its head is left, and may be all that tells of it."""
+        end = self._head.read()
+        if end is not None and end.events > 0:
+            raise LedgerError(
+                f"{self.path} is damaged: it is empty, but {end.events} events were written; to "
+                f"begin anew, remove {self.path.name}-head and {self.path.name}-wal as well"
+            )
 
     def _begin(self, state: AgentState) -> None:
         statements, self._end = begin(state.policy, state.encoder)

@@ -1,6 +1,8 @@
 """An agent with another policy, another encoder or other rewards, from the past in a ledger."""
 
 import json
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,9 +14,10 @@ from ..engine.contracts import Policy
 from ..engine.identity import build, describe, known_parts
 from ..families import library_parts
 from ..features import Features
-from ..policies.checks import check_policies
+from ..policies.checks import check_policies, check_room
 from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError
+from ..support.files import sync_folder
 from ..support.validation import finite_number
 from .agent import Agent
 from .book import COUNTED, Book, Event, Kind
@@ -28,6 +31,7 @@ from .encoders import (
 from .kernels import Kernels
 from .ledger import Ledger
 from .log import Row, linked_rows, propensity_of, to_event
+from .revising import check_revisable
 from .salvage import copied
 from .state import AgentState, carry_out, check_state, install, plan, position_of
 from .state_file import Start, read_start
@@ -84,11 +88,12 @@ def rebuild(
     issued = sum(row[KIND] == Kind.SELECT for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
     state = _begin(past, policy, encoder, parts)
+    check_room("policy", state.policy, issued // state.policy.plays)
     told: Iterable[Row] = rows
-    if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
-        told = (_encoded_again(row, state) for row in told)
     if corrections is not None:
         told = _corrected(told, _true_rewards(rows, corrections, past.owners))
+    if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
+        told = (_encoded_again(row, state) for row in told)
     same = canonical(past.policy) == canonical(describe(state.policy))
     return _live(state, told, same, output, clock)
 
@@ -123,12 +128,37 @@ def _live(
 ) -> Agent:
     """The agent after all this has happened to it; of another policy the traces of a choice, draws
     for instance, mean nothing."""
+    if output is None:
+        return Agent.from_state(_go_through(state, rows, same, None), clock)
+    target = Path(output).absolute()
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        made = Path(folder) / target.name  # until it is whole: half a ledger would open, too
+        ledger = Ledger(made, TOGETHER)
+        try:
+            state = _go_through(state, rows, same, ledger)
+        except BaseException:
+            ledger.drop()
+            raise
+        ledger.close(state)
+        for ending in ("", "-head"):
+            os.rename(f"{made}{ending}", f"{target}{ending}")
+    sync_folder(target.parent)
+    ledger = Ledger(target, TOGETHER)
+    state = ledger.resume(state, Kernels(state.policy, state.learned))
+    return Agent.from_state(state, clock, ledger)
+
+
+def _go_through(
+    state: AgentState, rows: Iterable[Row], same: bool, ledger: Ledger | None
+) -> AgentState:
+    """The state after all these events, which are written to the ledger, if there is one."""
     kernels = Kernels(state.policy, state.learned)
-    ledger = None if output is None else Ledger(output, TOGETHER)
     if ledger is not None:
         state = ledger.resume(state, kernels)
     happened: list[Event] = []
     for row in rows:
+        if row[KIND] == Kind.REVISE:
+            check_revisable(state.policy, state.learned)
         if row[KIND] == Kind.REWARD and not kernels.takes_spread:
             row = (*row[:CHANGES], None, *row[CHANGES + 1 :])
         event = to_event(row, state)
@@ -144,7 +174,7 @@ def _live(
     if ledger is not None:
         ledger.write(happened)
         ledger.snapshot(state)
-    return Agent.from_state(state, clock, ledger)
+    return state
 
 
 def _propensity_alone(event: Event, state: AgentState) -> str | None:

@@ -45,7 +45,7 @@ class Reports:
         """
         rows = self.database.rows(
             "SELECT arm, reward, features, changes, offer FROM plays "
-            "WHERE outcome = 'reward' ORDER BY ticket"
+            "WHERE reward IS NOT NULL ORDER BY ticket"
         )
         arms, chances = [row[0] for row in rows], [propensity_of(row[3]) for row in rows]
         return {

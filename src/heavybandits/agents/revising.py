@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.linalg import bounded, dot
+from ..engine.parts import walk
 from ..engine.regions import measure
+from ..policies.fading import Fading
 from ..policies.rewards import clamp
 from ..support.errors import InvalidInput
 from .book import Revision
@@ -19,8 +21,10 @@ def check_revisable(policy: Any, learned: Any) -> None:
     """Refuse a policy that cannot put another reward in the place of one it has learned."""
     inside, _ = innermost(policy, learned)
     estimator = getattr(inside, "estimator", None)
-    if policy.plays != 1 or not hasattr(estimator, "revise"):
+    fades = any(isinstance(part, Fading) for part in walk(policy))
+    if policy.plays != 1 or fades or not hasattr(estimator, "revise"):
         name = type(inside).__name__ if estimator is None else type(estimator).__name__
+        name = Fading.__name__ if fades else name
         why = "learns from several plays at once" if policy.plays != 1 else "cannot revise a reward"
         raise InvalidInput(
             f"revise needs a policy of single plays and an estimator such as Ridge; {name} {why}. "

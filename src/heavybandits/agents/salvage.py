@@ -20,7 +20,7 @@ from ..support.errors import InvalidInput, LedgerError
 from ..support.files import replace_atomically, sync_folder
 from ..support.tables import to_csv, write_parquet
 from .book import Kind
-from .database import Database, End, Head, Statement, check_file, read_end
+from .database import Database, End, Head, Statement, check_file, read_end, spare_ledger
 from .log import (
     FORMAT,
     INSERT,
@@ -176,6 +176,7 @@ def export(path: str | Path, output: str | Path) -> Findings:
     x1, ...
     """
     path, output = Path(path), Path(output)
+    spare_ledger(output)
     with copied(path) as (database, head):
         found = _examine(path, database, head)
         columns = _columns(_true_rows(database)[0])

@@ -64,7 +64,7 @@ class Teacher(Protocol):
     def learn(self, learned: Any, decision: Decision) -> None:
         """From a decision whose rewards are all in."""
 
-    def teach(self, learned: Any, lesson: Lesson) -> None:
+    def teach(self, learned: Any, lesson: Lesson, time: float) -> None:
         """From rows without a decision."""
 
     def revise(self, learned: Any, revision: Revision, reward: float) -> None:
@@ -96,7 +96,7 @@ def _apply(state: AgentState, event: Event, teacher: Teacher) -> AgentState:
     elif kind in COUNTED:
         book.settle(event, state.learned, teacher.learn)
     elif isinstance(event.lesson, Lesson):
-        teacher.teach(state.learned, event.lesson)
+        teacher.teach(state.learned, event.lesson, event.time)
     elif isinstance(event.lesson, Revision):
         teacher.revise(state.learned, event.lesson, event.reward or 0.0)
     elif kind is Kind.ABANDON:

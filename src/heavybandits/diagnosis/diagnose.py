@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..features import Features, frames
 from ..features.logs import encode_log
+from ..features.values import is_missing
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate, bootstrap_rows
 from ..support.validation import finite_array, fraction, whole
@@ -162,9 +163,11 @@ def _read(
         if isinstance(features, Features):
             known, kept = frames.table(frame, [reward], drop_missing=drop_missing)
             return known[:, 0], encode_log(frame, features)[kept]
-        names = [reward, *(features or [])]
-        values = frames.table(frame, names, drop_missing=drop_missing)[0]
-        return values[:, 0].copy(), (values[:, 1:].copy() if features else None)
+        columns = [] if features is None else list(features)
+        if not all(isinstance(name, str) for name in columns):
+            raise InvalidInput(f"features must name columns of the frame, got {features!r:.80}")
+        values = frames.table(frame, [reward, *columns], drop_missing=drop_missing)[0]
+        return values[:, 0].copy(), (values[:, 1:].copy() if columns else None)
     if drop_missing:
         rewards, features = _drop(rewards, features)
     values = finite_array("rewards", rewards, (None,))
@@ -174,9 +177,11 @@ def _read(
 
 
 def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
-    """Rewards and features without the rows in which a reward is None or nan."""
+    """Rewards and features without the rows in which any of them is None or nan."""
     listed = list(rewards)
-    kept = [i for i, reward in enumerate(listed) if reward is not None and reward == reward]
+    rows = [[]] * len(listed) if features is None else [list(np.ravel(row)) for row in features]
+    together = zip(listed, rows, strict=False)
+    kept = [i for i, (y, x) in enumerate(together) if not any(map(is_missing, (y, *x)))]
     return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]
 
 

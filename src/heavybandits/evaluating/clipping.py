@@ -35,14 +35,18 @@ class Sizes(NamedTuple):
         return cls(squares, np.cumsum(squares[::-1])[::-1])
 
     def level(self, weight: float) -> float:
-        """The level M of this weight, 0 if fewer rows than that differ from the median.
+        """The level M of this weight. If fewer rows than that differ from the median, there is
+        none: then it is the largest distance, and nothing is clipped.
 
         >>> Sizes.of(np.ones(100)).level(4.0)
         5.0
+        >>> Sizes.of(np.array([50.0, 50.0] + 98 * [0.0])).level(3.0)
+        50.0
         """
-        beyond = np.arange(math.ceil(weight))  # M if so many rows lie beyond it
+        beyond = np.arange(min(math.ceil(weight), self.squares.size))  # rows beyond M
         level = self.rest[beyond] / (weight - beyond)
-        return math.sqrt(level[np.argmax(level >= self.squares[beyond])])
+        found = level[np.argmax(level >= self.squares[beyond])]
+        return math.sqrt(found if found > 0.0 else self.squares[0])
 
 
 def clipped_mean(values: Floats, delta: float) -> Estimate:

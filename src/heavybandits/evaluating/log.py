@@ -74,7 +74,8 @@ def read_decisions(
             "of each action taken nothing can be said of another policy. If every offer was as "
             f"likely as the other, say so: propensity={UNIFORM!r}"
         )
-    values, kept = frames.table(source, numeric, drop_missing=drop_missing)
+    named = {"action": action} | ({} if offers is None else {"offers": offers})
+    values, kept = frames.table(source, numeric, drop_missing=drop_missing, named=named)
     chosen = frames.column(source, action, "action")[kept]
     lists = None if offers is None else frames.column(source, offers, "offers")[kept]
     names, taken, offered = read_offers(chosen, lists, _known(frame))
@@ -140,7 +141,8 @@ def read_offers(
     for row, name in enumerate(names):
         if name is None or name == "" or name != name:
             raise InvalidInput(f"action must have no missing values, got {name!r} in row {row}")
-    shown = None if lists is None else [_names(cell, row) for row, cell in enumerate(lists)]
+    written = {str(name): name for name in (*known, *names)}  # text may name a number
+    shown = None if lists is None else [_names(c, row, written) for row, c in enumerate(lists)]
     every = set(names) | set(known) | {name for cell in shown or () for name in cell}
     actions = tuple(sorted(every, key=lambda name: (str(type(name)), name)))
     places = {name: place for place, name in enumerate(actions)}
@@ -159,10 +161,11 @@ def read_offers(
     return actions, taken, offered
 
 
-def _names(cell: Any, row: int) -> list[Any]:
+def _names(cell: Any, row: int, written: Mapping[str, Any]) -> list[Any]:
     """The names in a cell: a list of them, or text with bars between."""
     if isinstance(cell, str):
-        return [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
+        texts = [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
+        return [written.get(text, text) for text in texts]
     if isinstance(cell, Sequence | np.ndarray | set | frozenset):
         return [_plain(name) for name in cell]
     raise InvalidInput(

@@ -14,6 +14,7 @@ from ..engine.kernels import predict_kernel, teach_kernel
 from ..engine.parts import check_part
 from ..engine.views import make_view
 from ..filters import AdaptiveClip
+from ..policies.checks import check_room
 from ..support.errors import InvalidInput
 from .kernels import choose_encoded_kernel, choose_rows_kernel
 from .log import DecisionLog
@@ -50,6 +51,7 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
             f"model must have dim {width}, the features with their intercept, and plays 1, "
             f"got {policy.dim} and {policy.plays}"
         )
+    check_room("model", policy, log.taken.size)
     pupil = Pupil(policy)
     predicted = np.zeros((log.taken.size, len(log.actions)))
     for learned, judged in folds_of(log.taken.size, folds, seed):
@@ -121,6 +123,7 @@ def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
         raise InvalidInput(
             f"policy must have dim {dim}, {made}, and plays 1, got {policy.dim} and {policy.plays}"
         )
+    check_room("policy", policy, log.taken.size)
     scale = float(np.abs(log.rewards).mean()) or 1.0
     pupil, chosen = Pupil(policy), np.zeros(log.taken.size, np.int64)
     rows = log.contexts if log.rows is None else log.rows

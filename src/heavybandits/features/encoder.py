@@ -199,6 +199,8 @@ class Encoder:
         left = self._fill([1.0], given, self._read_context, "in the context")
         right: list[float] = []
         for name, row in offers.items():
+            if not (type(row) is dict or isinstance(row, Mapping)):
+                raise InvalidInput(f"offers[{name!r}] must be columns by name, got {row!r:.80}")
             used = {**row, str(self.action): name} if self._named else row
             right += self._fill([1.0], used, self._read_offer, "in offer", name)
         wide = np.array(right).reshape(len(offers), -1)

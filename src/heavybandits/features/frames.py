@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..support.errors import EncodingError, InvalidInput
 from ..support.optional import optional
+from ..support.validation import is_number
 from .reading import read_file
-from .values import read_number
+from .values import is_missing, read_number
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -143,13 +144,20 @@ def column(frame: Any, name: str, label: str = "column") -> NDArray[Any]:
     ['a', 'b']
     """
     found = values(frame, name, label)
-    if isinstance(found, list) and any(
-        isinstance(v, list | tuple | set | np.ndarray) for v in found
-    ):
-        cells = np.empty(len(found), object)  # a list in a cell is a value, not a dimension
-        cells[:] = found
+    if isinstance(found, list) and not _is_uniform(found):
+        cells = np.empty(len(found), object)  # nan is not the text "nan", nor a list a dimension
+        for row, value in enumerate(found):
+            cells[row] = value
         return cells
-    return np.asarray(found)
+    array = np.asarray(found)
+    if array.ndim != 1:
+        raise InvalidInput(f"{label} {name!r} must have a value per row, got shape {array.shape}")
+    return array
+
+
+def _is_uniform(found: list[Any]) -> bool:
+    """Whether these values are all text, or all numbers."""
+    return all(isinstance(v, str) for v in found) or all(is_number(v) for v in found)
 
 
 def numbers(frame: Any, name: str, label: str = "column") -> Floats:
@@ -170,22 +178,44 @@ def numbers(frame: Any, name: str, label: str = "column") -> Floats:
     return out
 
 
-def table(frame: Any, names: Sequence[str], *, drop_missing: bool = False) -> tuple[Floats, Any]:
+def table(
+    frame: Any, names: Sequence[str], *, drop_missing: bool = False, named: Mapping[str, str] = {}
+) -> tuple[Floats, Any]:
     """The columns as an array, and which rows of the frame are in it.
 
-    Infinite values are refused. So are missing ones, unless rows with any are to be dropped.
+    Infinite values are refused. So are missing ones, unless rows with any are to be dropped; also
+    in those `named` by what they are for, of which all else is none of our business here.
 
     >>> table({"a": [1, 2, None], "b": [3, 4, 5]}, ["a", "b"], drop_missing=True)[0]
     array([[1., 3.],
            [2., 4.]])
     """
-    found = np.column_stack([numbers(frame, name) for name in names])
-    for place, name in enumerate(names):
-        _check(found[:, place], name, drop_missing)
-    kept = ~np.isnan(found).any(axis=1)
+    columns = {name: numbers(frame, name) for name in names}
+    gaps = {
+        name: np.where(missing(frame, name, label), np.nan, 0.0) for label, name in named.items()
+    }
+    sizes = {name: len(column) for name, column in (columns | gaps).items()}
+    if len(set(sizes.values())) > 1:
+        raise InvalidInput(f"columns must have as many rows as each other, got {sizes!r:.200}")
+    for name, column in [*columns.items(), *gaps.items()]:
+        _check(column, name, drop_missing)
+    found = np.column_stack([columns[name] for name in names])
+    kept = ~np.isnan(np.column_stack([found, *gaps.values()])).any(axis=1)
     if not kept.any():
         raise InvalidInput(f"columns {', '.join(names)} must have a row without missing values")
     return np.ascontiguousarray(found[kept]), kept
+
+
+def missing(frame: Any, name: str, label: str = "column") -> NDArray[np.bool_]:
+    """Which rows of a column have no value.
+
+    >>> missing({"arm": ["a", None, float("nan")]}, "arm").tolist()
+    [False, True, True]
+    """
+    found = column(frame, name, label)
+    if found.dtype.kind in "biu":
+        return np.zeros(len(found), np.bool_)
+    return np.array([is_missing(value) for value in found.tolist()], np.bool_)
 
 
 def _check(found: Floats, name: str, drop_missing: bool) -> None:

@@ -60,6 +60,8 @@ def _find_offers(
     taken = [read_text(name) for name in frames.values(frame, action, "action")]
     for column in (column.name for column in features.offer if column.name not in named):
         for name, value in zip(taken, frames.values(frame, column), strict=True):
+            if name not in found:  # only in rows that are left out
+                continue
             first = found[name].setdefault(column, value)
             if first != value and not (is_missing(first) and is_missing(value)):
                 raise InvalidInput(

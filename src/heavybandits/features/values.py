@@ -35,6 +35,8 @@ def plain(value: Any) -> Any:
     >>> plain(np.int64(3)), plain("a")
     (3, 'a')
     """
+    if isinstance(value, np.datetime64):  # one of nanoseconds would become a number
+        value = value.astype("datetime64[us]")
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -10,6 +10,7 @@ from ..arms import Fresh
 from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..features import frames
+from ..policies.checks import check_room
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import finite_array
@@ -177,6 +178,7 @@ def replay_log(
                 f"policies[{name!r}] plays an arm {policy.plays} times per decision, but in a log "
                 "the context changes at every row"
             )
+        check_room(f"policies[{name!r}]", policy, log.taken.size)
     scale = choose_scale(log.rewards, reward_scale)
 
     def run(order: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from ..engine.views import make_view
 from ..features import Features, frames
 from ..features.logs import encode_log
 from ..filters import AdaptiveClip, Clip
-from ..policies.checks import check_policies
+from ..policies.checks import check_policies, check_room
 from ..support.errors import InvalidInput
 from ..support.threads import run_all
 from ..support.validation import whole
@@ -174,11 +174,12 @@ def make_rounds(
 ) -> Rounds:
     """The rows of a frame, dealt by one of the protocols."""
     source = frames.read_frame(frame)
-    scaled, rewards, kept = read_rows(source, features, reward, drop_missing)
-    if protocol == "rows":
-        return RowRounds(scaled, rewards, arms_per_round, seed)
-    if group is None:
+    if protocol != "rows" and group is None:
         raise InvalidInput(f"group must name a column for protocol {protocol!r}, got None")
+    named = {} if group is None else {"group": group}
+    scaled, rewards, kept = read_rows(source, features, reward, drop_missing, named)
+    if group is None:
+        return RowRounds(scaled, rewards, arms_per_round, seed)
     groups = frames.column(source, group, "group")[kept]
     if protocol == "days":
         return DayRounds(scaled, rewards, groups, seed)
@@ -186,15 +187,16 @@ def make_rounds(
 
 
 def read_rows(
-    source: Any, features: Any, reward: str, drop_missing: bool
+    source: Any, features: Any, reward: str, drop_missing: bool, named: Mapping[str, str] = {}
 ) -> tuple[Floats, Floats, Any]:
     """The features of the rows, their rewards, and which rows of the frame they are."""
     if isinstance(features, Features):
-        values, kept = frames.table(source, [reward], drop_missing=drop_missing)
+        values, kept = frames.table(source, [reward], drop_missing=drop_missing, named=named)
         return encode_log(source, features)[kept], values[:, 0].copy(), kept
     if isinstance(features, str) or not features:
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
-    values, kept = frames.table(source, [*features, reward], drop_missing=drop_missing)
+    columns = [*features, reward]
+    values, kept = frames.table(source, columns, drop_missing=drop_missing, named=named)
     return frames.scale_features(values[:, :-1]), values[:, -1].copy(), kept
 
 
@@ -206,12 +208,14 @@ def replay_rounds(
     jobs: int = 1,
 ) -> ReplayResult:
     """Let policies play rounds whose rewards are all known."""
+    size = len(rounds.deal(0).offers)
     for name, policy in policies.items():
         if policy.plays > 1 and not rounds.fixed:
             raise InvalidInput(
                 f"policies[{name!r}] plays an arm {policy.plays} times per decision, but the "
                 "arms change at every round: use protocol 'groups'"
             )
+        check_room(f"policies[{name!r}]", policy, size // policy.plays)
     scale = choose_scale(rounds.rewards, reward_scale)
     scores = rounds.oracle()
 
