@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from torture_agents import interleave_agents
+from torture_alarms import interrupt_ledgers
 from torture_cache import damage_cache
 from torture_files import fail_calls
 from torture_ledger import damage_ledgers, fill_disks, fork_agents, kill_agents
@@ -40,6 +41,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
     "agents": (interleave_agents, 100_000),  # several at once, foreign tickets, revisions, rebuilds
     "kills": (kill_agents, 1000),  # of processes that work on a ledger
+    "alarms": (interrupt_ledgers, 5000),  # signals to processes that work on a ledger
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers
 }

@@ -27,7 +27,7 @@ def _open(path: Path, plays: int = 1) -> hb.Agent:
     return victim.open_agent(str(path), plays)
 
 
-def _judge(path: Path, plays: int, acknowledged: set[int]) -> str:
+def judge(path: Path, plays: int, acknowledged: set[int]) -> str:
     """Whether every acknowledged reward is there once, and the bits are those of a quiet life."""
     try:
         agent = _open(path, plays)
@@ -87,7 +87,7 @@ def kill_agents(attempts: int, seed: int) -> Counter[str]:
             for _ in range(kills):
                 with _reader(path, dice):
                     told |= _kill(process, path, plays, dice)
-            outcomes[_judge(path, plays, told)] += kills
+            outcomes[judge(path, plays, told)] += kills
             outcomes["(acknowledged rewards)"] += len(told)
         process.communicate()
     return outcomes
@@ -204,7 +204,7 @@ def fill_disks(attempts: int, seed: int) -> Counter[str]:
                 found, numbers = _work_until_full(path, dice)
                 outcomes[found] += 1
                 told |= numbers
-            verdict = _judge(path, 1, told) if path.exists() else "nothing lost"
+            verdict = judge(path, 1, told) if path.exists() else "nothing lost"
             if verdict != "nothing lost":
                 outcomes[verdict] += 1
     return outcomes

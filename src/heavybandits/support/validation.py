@@ -165,7 +165,7 @@ def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         return {alone: given}
     if not given:
-        raise InvalidInput(f"{what} must hold at least one, got none")
+        raise InvalidInput(f"{what} must hold at least one {alone}, got none")
     named: dict[str, Any] = {}
     for name, value in given.items():
         if str(name) in named:

@@ -158,7 +158,7 @@ def step(
     """The next constant beyond those tried, or None beyond the range; counted from the end of
     `start`, so that what is rounded for people does not add up.
 
-    >>> [step([1.0, 3.162], [1.0, 3.162], 10**0.5, (1.0, end)) for end in (9.0, 10.0)]
+    >>> [step([0.1, 1.0, 3.162], [0.1, 1.0], 10**0.5, (0.1, end)) for end in (9.0, 10.0)]
     [None, 10.0]
     """
     end = start[0] if ratio < 1.0 else start[-1]
@@ -174,12 +174,13 @@ def grown(
 ) -> list[float]:
     """The constants to try next: one beyond each end at which some curve has not risen."""
     words = [choose(curve).at for curve in curves]
-    wanted = [
-        any(at == FLAT or "lower" in at or "below" in at for at in words),
-        any(at == FLAT or "upper" in at or "above" in at for at in words),
-    ]
-    beyond = [step(curves[0], start, by, within) for by in (1.0 / ratio, ratio)] if curves else []
-    return [c for c, asked in zip(beyond, wanted, strict=False) if asked and c is not None]
+    below, above = (step(curves[0], start, by, within) for by in (1.0 / ratio, ratio))
+    new = []
+    if below and any(at == FLAT or "lower" in at or "below" in at for at in words):
+        new.append(below)
+    if above and any(at == FLAT or "upper" in at or "above" in at for at in words):
+        new.append(above)
+    return new
 
 
 def check_range(within: Any) -> tuple[float, float]:
