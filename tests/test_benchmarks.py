@@ -125,7 +125,6 @@ def test_table(report):
     assert "| select + update | 20 us | at most 25 | met |  |" in text
     missed = "| peer over agent | 4 x | at least 5 | **not met** | slow"
     assert f"{missed}; set on two cores of an AMD EPYC |" in text
-    assert f"{missed} |" in report.markdown({"cpu": "AMD EPYC 9R14"}, outcome(report).rows)
     assert "| some peer | - us | at least 1 |  | not installed |" in text
 
 
