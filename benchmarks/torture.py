@@ -25,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from torture_agents import interleave_agents
 from torture_alarms import interrupt_ledgers
 from torture_cache import damage_cache
+from torture_damage import damage_ledgers
 from torture_files import fail_calls
-from torture_ledger import damage_ledgers, fill_disks, fork_agents, kill_agents
+from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
 

@@ -1,4 +1,4 @@
-"""Ledgers whose processes are killed or forked, whose disks fill up, whose files are damaged."""
+"""Ledgers whose processes are killed or forked, whose disks fill up."""
 
 import os
 import random
@@ -23,14 +23,14 @@ from heavybandits.agents.state_file import pack
 PER_LEDGER = 20  # kills, forks or errors before a ledger is judged and the next one begun
 
 
-def _open(path: Path, plays: int = 1) -> hb.Agent:
+def reopen(path: Path, plays: int = 1) -> hb.Agent:
     return victim.open_agent(str(path), plays)
 
 
 def judge(path: Path, plays: int, acknowledged: set[int]) -> str:
     """Whether every acknowledged reward is there once, and the bits are those of a quiet life."""
     try:
-        agent = _open(path, plays)
+        agent = reopen(path, plays)
     except hb.LedgerError as error:
         return f"FAULT: {error}"
     with agent:
@@ -107,10 +107,10 @@ def _reader(path: Path, dice: random.Random) -> Iterator[None]:
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield
         files = victim.files_of(path)
-    _restore(path, files)
+    restore(path, files)
 
 
-def _restore(path: Path, files: dict[str, bytes]) -> None:
+def restore(path: Path, files: dict[str, bytes]) -> None:
     for end, data in files.items():
         Path(f"{path}{end}").write_bytes(data)
     Path(f"{path}-shm").unlink(missing_ok=True)
@@ -183,7 +183,7 @@ def fork_agents(attempts: int, seed: int) -> Counter[str]:
                 outcomes[f"FAULT: {ended.stderr[-300:]}"] += forks
                 continue
             numbers = {int(line.split()[1]) for line in ended.stdout.splitlines()}
-            with _open(path) as agent:
+            with reopen(path) as agent:
                 rewarded = {r["ticket"] for r in agent.history() if r["outcome"] == "reward"}
                 whole = numbers <= rewarded and agent.counters["applied"] == len(rewarded)
             outcomes["nothing lost" if whole else "FAULT: rewards lost"] += forks
@@ -238,7 +238,7 @@ def _work_until_full(path: Path, dice: random.Random) -> tuple[str, set[int]]:
 
 def _work(path: Path, say: Callable[[bytes], object]) -> int:
     try:
-        agent = _open(path)
+        agent = reopen(path)
     except hb.LedgerError:
         return 0
     for _ in range(12):
@@ -251,68 +251,3 @@ def _work(path: Path, say: Callable[[bytes], object]) -> int:
             return 1 if pack(agent.state) == before else 4
         say(f"{number}\n".encode())
     return 2
-
-
-# ---- damage
-
-
-def damage_ledgers(attempts: int, seed: int) -> Counter[str]:
-    """Bits flipped, bytes wiped, files cut or lost: the same history, or refused."""
-    outcomes: Counter[str] = Counter()
-    dice = random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "agent.db"
-        files = _killed_ledger(path)
-        with _open(path) as agent:
-            wanted = pack(agent.state), agent.history()
-        for _ in range(attempts):
-            name, kind = dice.choice(["", "-wal"]), dice.choice(["cut tail", "damage"])
-            _restore(path, files)
-            harm = _cut if kind == "cut tail" else _harm
-            Path(f"{path}{name}").write_bytes(harm(files[name], dice))
-            outcomes[f"{kind}: {_reopened(path, wanted)}"] += 1
-    return Counter({_first(key): count for key, count in outcomes.items()})
-
-
-def _first(key: str) -> str:
-    """A fault begins with that word."""
-    kind, _, outcome = key.partition(": ")
-    return f"FAULT: {kind}: {outcome[7:]}" if outcome.startswith("FAULT") else key
-
-
-def _killed_ledger(path: Path) -> dict[str, bytes]:
-    """The files of a ledger that was not closed: part of it is in the log."""
-    child = os.fork()
-    if child == 0:
-        agent = _open(path)
-        for number in range(24):
-            agent.update(agent.select(victim.arms_of(number, 1)), victim.reward_of(number))
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
-    return victim.files_of(path)
-
-
-def _cut(data: bytes, dice: random.Random) -> bytes:
-    return data[: dice.randrange(len(data))]
-
-
-def _harm(data: bytes, dice: random.Random) -> bytes:
-    damaged, place = bytearray(data), dice.randrange(len(data))
-    if dice.random() < 0.5:
-        damaged[place] ^= 1 << dice.randrange(8)
-    else:
-        size = dice.choice([8, 64, 512, 4096])
-        damaged[place : place + size] = dice.choice([dice.randbytes(size), bytes(size)])
-    return bytes(damaged[: len(data)])
-
-
-def _reopened(path: Path, wanted: tuple[bytes, Any]) -> str:
-    try:
-        agent = _open(path)
-    except hb.LedgerError:
-        return "refused"
-    except Exception as error:
-        return f"FAULT: {type(error).__name__}: {error}"
-    same = (pack(agent.state), agent.history()) == wanted
-    agent.close()
-    return "harmless" if same else "FAULT: another history"

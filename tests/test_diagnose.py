@@ -248,3 +248,9 @@ def test_a_side_with_few_values_has_no_tail() -> None:
     rng = np.random.default_rng(0)
     assert estimate_tail(np.arange(10.0), rng) is None
     assert estimate_tail(-np.ones(100), rng) is None
+
+
+def test_features_of_other_rows_are_refused_also_where_gaps_are_dropped():
+    rewards = [*np.random.default_rng(0).normal(size=60), float("nan")]
+    with pytest.raises(InvalidInput, match="features must have 61 rows like rewards, got 60"):
+        diagnose(rewards, np.ones((60, 1)), drop_missing=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.parts import is_part, walk
+from ..engine.parts import has_seed, is_part
 from .layouts import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
 
@@ -20,7 +20,7 @@ def part_text(
         if path.startswith("policy") and path.endswith(".seed"):
             return f"seed_of(noise_keys[run], {path})"  # as `reseeded` does on the CPU
         return f"constants[which[run], {count[0] - 1}]" if mine else path
-    seeded = path.startswith("policy") and any("seed" in inner._fields for inner in walk(part))
+    seeded = path.startswith("policy") and has_seed(part)
     if not seeded and not any(varying[: len(numbers_of(part))]):
         del varying[: len(numbers_of(part))]
         return path

@@ -180,7 +180,9 @@ def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
     """Rewards and features without the rows in which any of them is None or nan."""
     listed = list(rewards)
     rows = [[]] * len(listed) if features is None else [list(np.ravel(row)) for row in features]
-    together = zip(listed, rows, strict=False)
+    if len(rows) != len(listed):
+        raise InvalidInput(f"features must have {len(listed)} rows like rewards, got {len(rows)}")
+    together = zip(listed, rows, strict=True)
     kept = [i for i, (y, x) in enumerate(together) if not any(map(is_missing, (y, *x)))]
     return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]
 

@@ -43,6 +43,11 @@ def classes_of(value: Any) -> set[type]:
     return {type(part) for part in walk(value)}
 
 
+def has_seed(part: Any) -> bool:
+    """Whether a part, or one inside it, draws by a `seed` of its own."""
+    return any("seed" in inner._fields for inner in walk(part))
+
+
 def reseeded(policy: T, key: Key) -> T:
     """The policy for one repetition: every `seed` in it replaced by one of the repetition's own.
 
@@ -50,10 +55,10 @@ def reseeded(policy: T, key: Key) -> T:
     the noise.
 
     >>> from heavybandits.policies import Uniform
-    >>> [reseeded(Uniform(3), np.uint64(key)).seed > 0 for key in (1, 2)]
-    [True, True]
+    >>> len({reseeded(Uniform(3, seed), np.uint64(key)).seed for seed in (0, 1) for key in (1, 2)})
+    4
     """
-    if not any("seed" in part._fields for part in walk(policy)):
+    if not has_seed(policy):
         return policy
     given: Any = policy
     with np.errstate(over="ignore"):  # the counters of the streams wrap around loudly

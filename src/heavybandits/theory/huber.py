@@ -111,9 +111,10 @@ class HuberTheorem(NamedTuple):
 
     def check_time(self, t: int, least: int) -> int:
         """A number of rounds that the theorem speaks of."""
-        if self.horizon is not None and valid.whole("t", t, least) > self.horizon:
+        rounds = valid.whole("t", t, least)
+        if self.horizon is not None and rounds > self.horizon:
             raise InvalidInput(f"t must be at most the horizon of {self.horizon}, got {t}")
-        return valid.whole("t", t, least)
+        return rounds
 
     def radius(self, t: int) -> float:
         """beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S, not squared (Theorem 1)"""
