@@ -67,7 +67,7 @@ torture: $(DEV)
 	$(BIN)/python benchmarks/torture.py
 
 gpu-test: $(GPU)
-	$(GPUBIN)/python -m pytest -q tests/test_gpu.py
+	$(GPUBIN)/python -m pytest -q tests/test_gpu.py tests/test_gpu_teams.py
 
 gpu-check: $(GPU)
 	PYTHONPATH=tests $(GPUBIN)/python benchmarks/gpu_check.py

@@ -1,7 +1,8 @@
 """Arms of a team: lane l owns the arms l, l + lanes, l + 2 lanes, ...
 
 A view has columns for a lane's own arms alone, and `chosen` in common; `synced`, of which only the
-first number counts, is as long as the CPU's view is wide. Sums run in the CPU's order.
+first number counts, is as long as the CPU's view is wide, and `penalty`, of which none does, has
+the size of the arm set. Sums run in the CPU's order.
 """
 
 import math
@@ -16,7 +17,7 @@ from ..engine.jitable import jitable
 from ..engine.streams import uniform
 from ..engine.views import best_score, entries, load_rows, measure_all, measure_anew, pick, take
 from .streams import further
-from .teams import Shared, lane, maximum, members, sync, twin, writable
+from .teams import Shared, lane, maximum, members, opaque, sync, twin, writable
 
 
 @twin(entries)
@@ -32,7 +33,7 @@ def _(lanes, view, key, start, low):
     def draw_own(view, key, start, low):
         dim, own = view.features.shape
         columns = view.synced.size
-        first = further(key, start + lane(lanes))
+        first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
         for k in range(own):
             square = 0.0
             for i in range(dim):
@@ -81,7 +82,8 @@ def _(lanes, view, theta):
         combine(view.features, theta, view.widths)
         most = -math.inf
         for k in range(view.widths.size):
-            most = max(most, view.widths[k] - view.penalty[k])
+            if k * lanes + lane(lanes) < view.penalty.size:
+                most = max(most, view.widths[k])
         return maximum(most, lanes)
 
     return best
@@ -117,8 +119,8 @@ def _(lanes, view, width):
         best, own = -math.inf, 0
         for k in range(view.scores.size):
             bonus = width * math.sqrt(max(view.squares[k], 0.0))
-            index = view.scores[k] + bonus - view.penalty[k]
-            if index > best:
+            index = view.scores[k] + bonus
+            if index > best and k * lanes + lane(lanes) < view.penalty.size:
                 best, own = index, k
         none = view.scores.size * lanes
         mine = own * lanes + lane(lanes) if best == maximum(best, lanes) else none

@@ -70,7 +70,7 @@ _TEAM = """
     scores = cuda.local.array({own}, float64)
     squares = cuda.local.array({own}, float64)
     widths = cuda.local.array({own}, float64)
-    penalty = cuda.local.array({own}, float64)
+    penalty = cuda.local.array({arms}, float64)
     view_synced = cuda.local.array({columns}, int64)
     {arrays}
     view = View(features, scores, squares, widths, penalty, view_chosen, view_synced)
@@ -81,7 +81,7 @@ _TEAM = """
     trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
-    load_view(view, views[run], {arms}, {lanes})
+    load_view(view, views[run], {lanes})
     {load}
     view_synced[0] = view_kept[0]
     for t in range(start, stop, {noises}):

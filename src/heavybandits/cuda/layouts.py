@@ -21,7 +21,7 @@ CORE = 226 * 1024  # bytes that all teams of a multiprocessor hold in common, at
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
 WARPS = 10  # per multiprocessor, at least, if there is room
 REGISTERS = 40  # features that a lane keeps in registers, at most
-FEW, MANY = 1000, 4000  # runs that leave a device nearly idle, and that fill it
+FEW, MANY = 2000, 4000  # runs that leave a device nearly idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
@@ -129,7 +129,7 @@ def make_layout(policy: Any, arms: Any, runs: int = MANY) -> Layout:
         and (policy.plays > ALONE or resident(1, lanes, size) * lanes >= 32 * WARPS)
     ):
         lanes *= 2
-    teams = largest_block(lanes, size, THREADS if runs >= MANY else THREADS // 2)
+    teams = largest_block(lanes, size, THREADS if 2 * runs >= FEW else THREADS // 2)
     own, columns = -(-arms.size // lanes), view.penalty.size
     leaves.append(Leaf("view_kept", np.array([-1]), OWN))
     return Layout(lanes, teams, size, teams * size + arms.dim, own, columns, noises, leaves)

@@ -1,137 +1,190 @@
-"""The projection of a team: the text of engine/projections.py, its vectors divided among the lanes.
+"""The projection of a team: the method of engine/projections.py, vectors divided among the lanes.
 
-The small tridiagonal system has few unknowns: one lane solves it, and tells the others.
+While a team projects, the other teams of its warp wait, and all wait for its instructions to be
+fetched. So there are few of them, and they agree with the CPU's to rounding only: sums are taken by
+exchange, all lanes solve the small tridiagonal system alike, the basis is made orthogonal by sweeps
+of which one is often enough, and no loop is unrolled (see `opaque`).
 """
 
 import math
 from typing import Any
 
+from numba.cuda import libdevice
 from numba.cuda.core.errors import TypingError
 
 from ..engine.blocked import combine
 from ..engine.jitable import jitable
-from ..engine.linalg import dot, norm, stretch
-from ..engine.projections import (
-    ROWS,
-    Tridiagonal,
-    eliminate,
-    negligible,
-    project_ball,
-    shares,
-    solve_secular,
-)
-from .teams import Shared, lane, sync, told, twin, writable
+from ..engine.linalg import stretch
+from ..engine.projections import ROWS, Tridiagonal, negligible, project_ball, shares
+from .teams import Shared, lane, opaque, sync, total, twin, writable
+
+LITTLE = 0.01  # of a square: if a sweep leaves less, another one follows
 
 
 @jitable
-def set_scaled(out: Any, x: Any, divisor: float, lanes: int) -> None:
-    """out = x / divisor"""
-    out = writable(out)
-    for start in range(0, x.size, 2 * lanes):
-        i, j = start + lane(lanes), start + lanes + lane(lanes)
-        first, second = x[min(i, x.size - 1)] / divisor, x[min(j, x.size - 1)] / divisor
-        if i < x.size:
-            out[i] = first
-        if j < x.size:
-            out[j] = second
-    sync(lanes)
-
-
-@jitable
-def span_further(inverse: Any, scratch: Any, size: int, beside: float, lanes: int) -> float:
-    """That of the CPU: a lane per entry of the image, then a lane per row of the basis."""
-    parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
-    last, previous = basis[size - 1], basis[max(size - 2, 0)]
-    combine(inverse, last, image)
-    own, changed = dot(last, image), writable(image)
-    sync(lanes)
-    i = lane(lanes)
-    while i < image.size:
-        changed[i] += beside * previous[i] - own * last[i]
+def length_of(x: Any, lanes: int) -> float:
+    """||x||"""
+    square, i = 0.0, lane(lanes)
+    while i < x.size:
+        square += x[i] * x[i]
         i += lanes
-    sync(lanes)
-    for start in range(0, image.size, 2 * lanes):
-        j, k = start + lane(lanes), start + lanes + lane(lanes)
-        one, other, part, also = min(j, size - 1), min(k, size - 1), 0.0, 0.0
-        for i in range(image.size):
-            part += basis[one, i] * image[i]
-            also += basis[other, i] * image[i]
-        if j < size:
-            parts[j] = part
-        if k < size:
-            parts[k] = also
-    sync(lanes)
-    for start in range(0, image.size, 2 * lanes):
-        i, k = start + lane(lanes), start + lanes + lane(lanes)
-        one, other = min(i, image.size - 1), min(k, image.size - 1)
-        value, also = image[one], image[other]
-        for j in range(size):
-            value -= parts[j] * basis[j, one]
-            also -= parts[j] * basis[j, other]
-        if i < image.size:
-            changed[i] = value
-        if k < image.size:
-            changed[k] = also
-    sync(lanes)
-    return own
+    return math.sqrt(total(square, lanes))
 
 
 @jitable
-def solve_alone(
-    small: Any, size: int, shift: float, goal: float, lanes: int
-) -> tuple[float, float]:
-    """`solve_secular` by one lane, whose answer all take."""
-    tail = 0.0
-    if lane(lanes) == 0:
-        shift, tail = solve_secular(small, size, shift, goal)
+def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
+    """out = factor x. A lane has the same entries in all vectors, so nobody need wait."""
+    out, i = writable(out), lane(lanes)
+    while i < x.size:
+        out[i] = factor * x[i]
+        i += lanes
+
+
+@jitable
+def measure_parts(scratch: Any, size: int, lanes: int) -> float:
+    """The parts of the image in the rows of the basis, a lane per row; the sum of their squares."""
+    parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
+    square, j, step = 0.0, lane(lanes), opaque(1)
+    while j < size:
+        part, i = 0.0, 0
+        while i < image.size:
+            part += basis[j, i] * image[i]
+            i += step
+        parts[j] = part
+        square += part * part
+        j += lanes
     sync(lanes)
-    return told(shift, lanes), told(tail, lanes)
+    return total(square, lanes)
+
+
+@jitable
+def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
+    """Leave of the image what lies in no row of the basis, a lane per entry; returns its square."""
+    parts, image, basis = scratch[4], writable(scratch[5]), scratch[ROWS:]
+    square, i, step = 0.0, lane(lanes), opaque(1)
+    while i < image.size:
+        value, j = image[i], 0
+        while j < size:
+            value -= parts[j] * basis[j, i]
+            j += step
+        image[i] = value
+        square += value * value
+        i += lanes
+    return total(square, lanes)
+
+
+@jitable
+def span_further(inverse: Any, scratch: Any, size: int, lanes: int) -> tuple[float, float]:
+    """image = V^-1 times the last row of the basis, less its parts in all rows.
+
+    Returns its part in the last row, and the square of what is left. If that is little, much of it
+    is what rounding has made of the parts, and it is swept again.
+    """
+    combine(inverse, scratch[ROWS + size - 1], scratch[5])
+    own = 0.0
+    while True:
+        lost = measure_parts(scratch, size, lanes)
+        own += scratch[4, size - 1]
+        left = take_out_parts(scratch, size, lanes)
+        if not left < LITTLE * (left + lost):
+            return own, left
+        sync(lanes)
+
+
+@jitable
+def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
+    """That of the CPU, by all lanes alike."""
+    own, mixed = shares(shift)
+    y, undo, i, step = small.y, 1.0 / mixed, size - 1, opaque(1)
+    value, below, square = 1.0, 0.0, 1.0
+    y[i] = 1.0
+    row = own + mixed * small.diagonal[i]
+    while i > 0:
+        i -= step
+        value, below = row * (undo * small.reciprocal[i]), value
+        y[i] = value
+        square += value * value
+        row = (own + mixed * small.diagonal[i]) * value - (mixed * small.beside[i]) * below
+    return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
+
+
+@jitable
+def solve_secular(small: Any, size: int, shift: float, goal: float) -> tuple[float, float]:
+    """That of the CPU."""
+    before, below, tail, turns, step = 0.0, 1.0, 0.0, 0, opaque(1)
+    while turns < 60:
+        height, tail = shortening(small, size, shift)
+        if shift == before or abs(goal - height) <= 1e-14 * goal:
+            break
+        slope = (height - below) / (shift - before)
+        if slope <= 0.0:
+            break
+        before, below = shift, height
+        shift += (goal - height) / slope
+        turns += step
+    return shift, tail
+
+
+@jitable
+def eliminate(
+    small: Any, i: int, own: float, mixed: float, undo: float, tail: float
+) -> tuple[float, float]:
+    """That of the CPU, with one over the pivots: `undo`."""
+    if i == 0:
+        undo = 1.0 / (own + mixed * small.diagonal[0])
+        return undo, undo
+    beside = mixed * small.beside[i - 1]
+    undo = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * undo)
+    return undo, beside * undo * tail
 
 
 @twin(project_ball)
 def _(lanes, inverse, x, limit, scratch):
     if not all(isinstance(array, Shared) for array in (inverse, x, scratch)):
         raise TypingError(f"project_ball divides shared(...) arrays among lanes, got x of {x}")
+    return projection_of(lanes)
+
+
+def projection_of(lanes: int) -> Any:
+    """The projection by so many lanes."""
 
     def project(inverse, x, limit, scratch):
-        own = writable(scratch)
-        small = Tridiagonal(own[0], own[1], own[2], own[3])
-        image, basis = scratch[5], scratch[ROWS:]
-        length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
-        one, mixed = 1.0, 0.0
+        alike = writable(scratch)
+        small = Tridiagonal(alike[0], alike[1], alike[2], alike[3])
+        image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
+        sync(lanes)
+        length, shift, size = length_of(x, lanes), 0.0, 0
+        own, mixed, undo, tail = 1.0, 0.0, 0.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
-            length = norm(x)
+            length = length_of(x, lanes)
         goal = length / limit
-        sync(lanes)
-        set_scaled(basis[0], x, length, lanes)
+        set_scaled(basis[0], x, 1.0 / length, lanes)
         while True:
-            diagonal = span_further(inverse, scratch, size + 1, rest, lanes)
-            if lane(lanes) == 0:
-                small.diagonal[size] = diagonal
-            sync(lanes)
+            diagonal, square = span_further(inverse, scratch, size + 1, lanes)
+            small.diagonal[size] = diagonal
             if size == 0:
                 shift = (goal - 1.0) / diagonal
-                one, mixed = shares(shift)
-            pivot, tail = eliminate(small, size, one, mixed, pivot, tail)
-            size += 1
-            rest = norm(image)
-            last = size == x.size or rest == 0.0
+                own, mixed = shares(shift)
+            undo, tail = eliminate(small, size, own, mixed, undo, tail)
+            size, rest, reciprocal = size + 1, math.sqrt(square), libdevice.rsqrt(square)
+            last = size == x.size or square == 0.0
             if last or negligible(shift, rest, tail):
-                shift, tail = solve_alone(small, size, shift, goal, lanes)
+                shift, tail = solve_secular(small, size, shift, goal)
                 if last or negligible(shift, rest, tail):
                     break
-                one, mixed = shares(shift)
-                for i in range(size):
-                    pivot, tail = eliminate(small, i, one, mixed, pivot, tail)
-            if lane(lanes) == 0:
-                small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
-            set_scaled(basis[size], image, -rest, lanes)
+                i, (own, mixed) = 0, shares(shift)
+                while i < size:
+                    undo, tail = eliminate(small, i, own, mixed, undo, tail)
+                    i += step
+            small.beside[size - 1], small.reciprocal[size - 1] = rest, reciprocal
+            set_scaled(basis[size], image, -reciprocal, lanes)
         combine(basis[:size], scratch[3][:size], x)
-        length = norm(x)
+        length = length_of(x, lanes)
         if not (length > 0.0 and length < math.inf):
             set_scaled(x, basis[0], 1.0, lanes)
-            length = norm(x)
-        stretch(x, limit / length)
+            length = length_of(x, lanes)
+        set_scaled(x, x, limit / length, lanes)
+        sync(lanes)
 
     return project

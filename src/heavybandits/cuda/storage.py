@@ -1,7 +1,6 @@
 """What a team takes from device memory before it plays, and leaves there."""
 
 import functools
-import math
 from typing import Any
 
 from numba import cuda
@@ -31,11 +30,10 @@ def store_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> No
 
 
 @jitable
-def load_view(view: Any, table: Any, arms: int, lanes: int) -> None:
-    """The arms of this lane; those beyond the last arm can never be chosen."""
+def load_view(view: Any, table: Any, lanes: int) -> None:
+    """The arms of this lane."""
     dim, own = view.features.shape
     for k in range(own):
-        view.penalty[k] = 0.0 if k * lanes + lane(lanes) < arms else math.inf
         view.scores[k] = table[dim, k, lane(lanes)]
         view.squares[k] = table[dim + 1, k, lane(lanes)]
         for i in range(dim):

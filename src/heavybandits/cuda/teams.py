@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.datamodel.models import ArrayModel
@@ -128,6 +129,23 @@ def hold(lanes: int) -> Any:
 
 
 @intrinsic
+def opaque(context: Any, number: Any) -> Any:
+    """The same number, of which the compiler knows nothing.
+
+    What depends on it is not worked out before its time, and a loop with such a step is not
+    unrolled: instructions must be fetched, and more of them than are kept at hand take longer to
+    fetch than to carry out.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = context.get_value_type(number)
+        move = ir.InlineAsm(ir.FunctionType(kind, [kind]), "mov.b64 $0, $1;", "=l,l", True)
+        return builder.call(move, arguments)
+
+    return signature(number, number), build
+
+
+@intrinsic
 def writable(context: Any, array: Any) -> Any:
     """The same array as one that may be written to."""
     kind = types.Array(array.dtype, array.ndim, "C")
@@ -170,7 +188,7 @@ def maximum(value: float, lanes: int) -> float:
 
 @jitable
 def total(value: Any, lanes: int) -> Any:
-    """The sum over all lanes, of whole numbers: its order does not matter."""
+    """The sum over all lanes, in an order of its own."""
     offset = lanes // 2
     while offset > 0:
         value += cuda.shfl_xor_sync(members(lanes), value, offset)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import llvmlite  # type: ignore[import-untyped]
+import llvmlite
 import numba
 from numba.core import config, types
 from numba.core.caching import _Cache
