@@ -310,7 +310,7 @@ OFFERS: dict[str, Any] = {
 
 
 def shop(**told: Any) -> hb.Agent:
-    return hb.Agent(hb.linucb(dim=ENCODER.dim, radius=1.0), encoder=ENCODER, **told)
+    return hb.Agent(hb.linucb(dim=ENCODER.dim, radius=1.0), **({"encoder": ENCODER} | told))
 
 
 def sell(agent: hb.Agent, rounds: int, seed: int = 0) -> None:
@@ -424,6 +424,7 @@ def test_what_has_no_name_or_cannot_be_kept_is_refused(tmp_path: Any) -> None:
     for told, words in [
         ({"context": {"visits": 1.0}, "offers": {}}, "offers must be features by name"),
         ({"context": {"visits": 1.0}, "offers": {3: OFFERS["tea"]}}, "text for names"),
+        ({"context": {"visits": 1.0}, "offers": {"\ud800": OFFERS["tea"]}}, "text for names"),
         ({"arms": np.eye(ENCODER.dim), "context": {"visits": 1.0}, "offers": OFFERS}, "not both"),
         ({"context": {"visits": "x"}, "offers": OFFERS}, "visits"),
     ]:
@@ -674,14 +675,34 @@ def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
         assert [row["reward"] for row in agent.history()] == [5.0, 0.0, None]
 
 
-def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any) -> None:
-    with shop(ledger=tmp_path / "shop.db", max_pending=1) as agent:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda agent, told, offers: agent.select(context=told, offers=offers),
+        lambda agent, told, offers: agent.select(context=told, offers=offers, top=1),
+        lambda agent, told, offers: agent.select_many(contexts=[told], offers=offers),
+    ],
+    ids=["select", "top", "select_many"],
+)
+def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any, ask: Any) -> None:
+    lax = Encoder(context=ENCODER.context, offer=ENCODER.offer, ignore=True)
+    with shop(ledger=tmp_path / "shop.db", max_pending=1, encoder=lax) as agent:
         first = agent.select(context={"visits": 1.0}, offers=OFFERS)
-        odd = {**OFFERS["tea"], "more": object()}
-        with pytest.raises(hb.InvalidInput):
-            agent.select(context={"visits": 1.0, "more": object()}, offers={"tea": odd})
+        for told, tea in (({"more": object()}, {}), ({}, {"more": object()})):
+            with pytest.raises(hb.InvalidInput, match="cannot be kept in the ledger"):
+                ask(agent, {"visits": 1.0} | told, {"tea": OFFERS["tea"] | tea})
         agent.update(first, 1.0)
         assert agent.counters["applied"] == 1
+
+
+def test_a_batch_without_room_lets_no_ticket_expire() -> None:
+    agent = hb.Agent(hb.tofu(dim=2, horizon=3, moment=1.0), max_pending=2)
+    agent.learn([[1.0, 0.0]] * 2, [1.0, 1.0])
+    first = agent.select([[1.0, 0.0]])
+    with pytest.raises(hb.InvalidInput, match="room for 3 decisions, but 4"):
+        agent.select_many(np.ones((2, 1, 2)) / 2)
+    agent.update(first, 1.0)
+    assert agent.updates == 3
 
 
 def test_a_rebuilt_ledger_is_whole_or_not_there(tmp_path: Any) -> None:
@@ -718,6 +739,46 @@ def test_a_history_that_is_too_short_for_a_ledger_is_refused(tmp_path: Any) -> N
     short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
     with pytest.raises(hb.InvalidInput, match="room for 5 decisions, but 6"):
         hb.rebuild(tmp_path / "agent.db", short)
+
+
+def test_rows_that_were_taught_take_room_and_what_was_given_up_takes_none(tmp_path: Any) -> None:
+    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    with hb.Agent(POLICY, ledger=tmp_path / "taught.db") as agent:
+        agent.update(agent.select(ARMS), 1.0)
+        agent.learn(np.ones((5, POLICY.dim)) / 2, np.ones(5))
+    with pytest.raises(hb.InvalidInput, match="room for 5 decisions, but 6"):
+        hb.rebuild(tmp_path / "taught.db", short)
+    with hb.Agent(POLICY, ledger=tmp_path / "given_up.db") as agent:
+        for _ in range(9):
+            agent.cancel(agent.select(ARMS))
+        for _ in range(5):
+            agent.update(agent.select(ARMS), 1.0)
+        agent.reset()
+        agent.update(agent.select(ARMS), 1.0)
+    assert hb.rebuild(tmp_path / "given_up.db", short).updates == 1
+
+
+@pytest.mark.parametrize("kind", ["mapping", "pandas", "file"])
+def test_a_table_that_was_learned_is_kept_as_rows(tmp_path: Any, kind: str) -> None:
+    columns = {"visits": [2.0, 4.0], "price": [3.0, 5.0], "colour": ["red", "green"]}
+    table: Any = columns
+    if kind == "pandas":
+        table = pytest.importorskip("pandas").DataFrame(columns)
+    if kind == "file":
+        table = tmp_path / "rows.csv"
+        table.write_text("visits,price,colour\n2.0,3.0,red\n4.0,5.0,green\n")
+    with shop(ledger=tmp_path / "shop.db") as agent:
+        agent.learn(table, [1.0, 2.0])
+    with shop(ledger=tmp_path / "rows.db") as agent:
+        agent.learn(
+            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            [1.0, 2.0],
+        )
+    other = Encoder(context=ENCODER.context, offer=[Category("colour", ["red"])], ignore=True)
+    policy = hb.linucb(dim=other.dim, radius=1.0)
+    made = [hb.rebuild(tmp_path / name, policy, encoder=other) for name in ("shop.db", "rows.db")]
+    assert made[0].updates == 2
+    assert bits(made[0]) == bits(made[1])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from ..engine.bounds import bounded_array
 from ..engine.contracts import Policy
 from ..engine.parts import check_part
 from ..features import Features
+from ..features.frames import records
 from ..support.errors import ForeignTicket, InvalidInput
 from ..support.files import replace_atomically
 from ..support.validation import finite_array, finite_number, flag, whole
@@ -225,8 +226,8 @@ class Agent(Deciding):
         """What is to be learned, and the rows as they were given, if they are to be kept."""
         policy, encoder, raw = self._state.policy, self._state.encoder, None
         if encoder is not None and not isinstance(rows, np.ndarray):
-            keeps = self._ledger is not None and self._keep_raw
-            raw = list(rows) if keeps and isinstance(rows, list | tuple) else None
+            if self._keeps_offers:
+                raw = list(rows) if isinstance(rows, list | tuple) else records(rows)
             rows = encoder.encode_rows(rows)
         x = bounded_array("rows", rows, (None, policy.dim))
         shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)

@@ -18,6 +18,7 @@ from .state import StateDiff
 from .tickets import Ticket, make_tickets
 
 Offers = Mapping[str, Mapping[str, Any]]  # what is known of each, by name
+Told = Sequence[tuple[Any, Any]]  # context and offers of every decision
 Tell = Callable[[str], str | None]  # what was offered under a name, as JSON, if it is to be kept
 
 
@@ -79,11 +80,12 @@ class Deciding(Committing):
         tell: Tell = tell_nothing
         if offers is not None or context is not None:
             arms, names, tell = self._read_offers(arms, context, offers)
+        told: Told = [] if names is None else [(context, offers)]
         if top is not None:
-            return self._select_list(arms, mask, names, tell, top)
+            return self._select_list(arms, mask, names, told, top)
         with self._lock:
             offered, allowed = self._kernels.offers.check(arms, mask)
-            self._check_select(offered, allowed, names, tell)
+            self._check_select(offered, allowed, names, told)
             now = self._give_up(room=1)
             state = self._state
             number, decision = state.book.issued, repeat(state.book, offered, allowed, names)
@@ -91,9 +93,9 @@ class Deciding(Committing):
             if decision is None:
                 decision = self._decide(offered, allowed, now, names, tell)
             else:
-                told = None if decision.offer is None else tell(decision.offer)
+                raw = None if decision.offer is None else tell(decision.offer)
                 again = self._again(decision)
-                self._commit([Event(SELECT, number, now, None, decision, again, None, None, told)])
+                self._commit([Event(SELECT, number, now, None, decision, again, None, None, raw)])
             return Ticket(
                 number,
                 decision.arm,
@@ -107,7 +109,7 @@ class Deciding(Committing):
             )
 
     def _check_select(
-        self, arms: Any, allowed: Allowed, names: Sequence[str] | None, tell: Tell
+        self, arms: Any, allowed: Allowed, names: Sequence[str] | None, told: Told
     ) -> None:
         """Refuse what would be refused before room is made for it: then no ticket need expire."""
         self._finish()
@@ -116,8 +118,13 @@ class Deciding(Committing):
             return
         if repeat(book, arms, allowed, names) is None:
             self._kernels.check_room(self._state, arms)
-        for name in names or ():
-            tell(name)
+        self._check_told(told)
+
+    def _check_told(self, told: Told) -> None:
+        """Refuse what cannot be kept, whatever is chosen of it."""
+        if self._keeps_offers:
+            offers = {id(offered): offered for _, offered in told}  # often the same for all
+            to_json([[context for context, _ in told], list(offers.values())])
 
     def _read_offers(
         self, arms: Any, context: Any, offers: Any
@@ -128,9 +135,14 @@ class Deciding(Committing):
         rows, names = encode(self._state.encoder, context, offers)
         return rows, names, self._teller(context, offers)
 
+    @property
+    def _keeps_offers(self) -> bool:
+        """Whether what was offered by name is kept as it was given."""
+        return self._ledger is not None and self._keep_raw
+
     def _teller(self, context: Any, offers: Any) -> Tell:
         """What tells the ledger what was offered under a name."""
-        if self._ledger is None or not self._keep_raw:
+        if not self._keeps_offers:
             return tell_nothing
         return lambda name: to_json({"context": context, "name": name, "offer": offers[name]})
 
@@ -162,14 +174,14 @@ class Deciding(Committing):
     # ---- several at once
 
     def _select_list(
-        self, arms: Any, mask: Any, names: Sequence[str] | None, tell: Tell, top: Any
+        self, arms: Any, mask: Any, names: Sequence[str] | None, told: Told, top: Any
     ) -> list[Ticket]:
         with self._lock:
             offered, allowed = self._kernels.offers.check_rows(arms, mask)
             size, kernels = whole("top", top), self._kernels
             if size > allowed.sum():
                 raise InvalidInput(f"top must be at most the {allowed.sum()} on offer, got {size}")
-            now = self._ready_for(size)
+            now = self._ready_for(size, told)
             state = self._state  # not before: an interrupted reset is finished first
             before, decisions = StateDiff(state), []
             self._unfinished = before.undo
@@ -179,6 +191,7 @@ class Deciding(Committing):
                 decision.offer = None if names is None else names[decision.arm]
                 allowed[decision.arm] = False
                 decisions.append(decision)
+            tell = self._teller(*told[0]) if told else tell_nothing
             return self._issue(gather(decisions), now, before, [tell] * size)
 
     def select_many(
@@ -200,7 +213,7 @@ class Deciding(Committing):
         """
         with self._lock:
             batch = self._read_batch(arms, mask, contexts, offers)
-            now = self._ready_for(batch.size)
+            now = self._ready_for(batch.size, batch.told or [])
             before = StateDiff(self._state)
             self._unfinished = before.undo
             choices = self._kernels.choose_many(self._state, batch)
@@ -226,8 +239,9 @@ class Deciding(Committing):
         batch = make_batch([rows for rows, _ in read], None, self._state.policy.dim)
         return batch._replace(names=[names for _, names in read], told=pairs)
 
-    def _ready_for(self, size: int) -> float:
-        """Make room for so many decisions at once; the time it is."""
+    def _ready_for(self, size: int, told: Told) -> float:
+        """Make room for so many decisions at once, if they can be made; the time it is."""
+        self._finish()
         state = self._state
         if state.policy.plays != 1:
             raise InvalidInput(
@@ -238,6 +252,11 @@ class Deciding(Committing):
             raise InvalidInput(
                 f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
             )
+        excess = len(state.book.pending) + size - state.limits.max_pending
+        if excess > 0:
+            given_up = excess if state.limits.missing is None else 0
+            self._kernels.check_room(state, None, size - given_up)
+            self._check_told(told)
         now = self._give_up(room=size)
         self._kernels.check_room(self._state, None, size)
         return now

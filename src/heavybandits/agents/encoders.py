@@ -77,8 +77,10 @@ def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:
             f"offers must be features by name, such as {{'tea': {{...}}}}, got {offers!r:.100}"
         )
     names = tuple(offers)
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"offers must have text for names, got {names!r:.100}")
+    try:
+        "".join(names).encode()
+    except (TypeError, UnicodeEncodeError):
+        raise InvalidInput(f"offers must have text for names, got {names!r:.100}") from None
     return names
 
 

@@ -14,13 +14,13 @@ from ..engine.contracts import Policy
 from ..engine.identity import build, describe, known_parts
 from ..families import library_parts
 from ..features import Features
-from ..policies.checks import check_policies, check_room
+from ..policies.checks import check_policies
 from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError
 from ..support.files import sync_folder
 from ..support.validation import finite_number
 from .agent import Agent
-from .book import COUNTED, Book, Event, Kind
+from .book import COUNTED, Book, Event, Kind, Lesson
 from .encoders import (
     check_encoder,
     describe_encoder,
@@ -88,7 +88,6 @@ def rebuild(
     issued = sum(row[KIND] == Kind.SELECT for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
     state = _begin(past, policy, encoder, parts)
-    check_room("policy", state.policy, issued // state.policy.plays)
     told: Iterable[Row] = rows
     if corrections is not None:
         told = _corrected(told, _true_rewards(rows, corrections, past.owners))
@@ -165,7 +164,11 @@ def _go_through(
         if event.changes is not None:
             state = install(state, event.changes) if same else state
             event = event if same else event._replace(changes=_propensity_alone(event, state))
+        if isinstance(event.lesson, Lesson):
+            kernels.check_room(state, None, len(event.lesson.rows))
         state = carry_out(state, plan(state, [event]), kernels)
+        if row[KIND] == Kind.SELECT:
+            kernels.check_room(state, None, 0)
         happened.append(event)
         if ledger is not None and len(happened) >= TOGETHER:
             ledger.write(happened)

@@ -123,6 +123,18 @@ def values(frame: Any, name: str, label: str = "column") -> Any:
     return series.to_list()
 
 
+def records(source: Any) -> list[dict[str, Any]]:
+    """The rows of a table, each as values by name.
+
+    >>> records({"arm": ["a", "b"], "reward": [1.0, 2.0]})
+    [{'arm': 'a', 'reward': 1.0}, {'arm': 'b', 'reward': 2.0}]
+    """
+    frame = read_frame(source)
+    names = column_names(frame)
+    columns = [values(frame, name) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def _as_list(found: Any, name: str) -> Any:
     if isinstance(found, str | bytes | Mapping) or not hasattr(found, "__len__"):
         raise InvalidInput(f"column {name!r} must hold a value per row, got {found!r:.80}")
