@@ -389,3 +389,42 @@ def test_a_policy_without_room_for_the_log_is_refused():
     short = hb.tofu(dim=9, horizon=5, moment=1.0)
     with pytest.raises(hb.InvalidInput, match="room for 5 decisions"):
         hb.evaluate(log, short, **TOLD)
+
+
+@pytest.mark.parametrize("mean", METHODS)
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e160])
+def test_a_mean_does_not_depend_on_the_unit(mean: str, unit: float) -> None:
+    values = np.random.default_rng(0).standard_t(3.0, 400) + 2.0
+    one, other = robust_mean(values, mean), robust_mean(unit * values, mean)
+    assert np.allclose(np.array(other) / unit, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["dr", "ips", "snips"])
+@pytest.mark.parametrize("size", [1e155, 1e200, 1.7e308])
+def test_one_monstrous_reward_is_clipped(estimator: str, size: float) -> None:
+    rng = np.random.default_rng(0)
+    taken = rng.choice(2, 2000)
+    paid = (taken == 1) + rng.standard_t(3.0, 2000)
+    paid[np.flatnonzero(taken == 1)[0]] = size
+    log = {"action": taken, "reward": paid}
+    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", estimator=estimator)
+    assert found.low < 1.0 < found.high < 3.0
+
+
+def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
+    tmp_path: Any,
+) -> None:
+    """They tell which arm was played: the model took them for the context of every arm."""
+    rng, arms = np.random.default_rng(0), np.eye(2)
+    policy = hb.policies.Mixed(hb.linucb(dim=2, radius=1.0), share=0.5)
+    with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
+        for _ in range(10):
+            tickets = agent.select_many(np.tile(arms, (200, 1, 1)))
+            agent.update_many([(t, 3.0 * t.arm + 0.1 * rng.normal()) for t in tickets])
+        log = agent.feedback()
+    for arm, value in enumerate((0.0, 3.0)):
+        found = hb.evaluate(log, {arm: 1.0})
+        assert found.low < value < found.high
+        assert found.high - found.low < 0.2
+    with pytest.raises(hb.InvalidInput, match="one of the columns"):
+        hb.evaluate(log, {0: 1.0}, ["context_0"])

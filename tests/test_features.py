@@ -3,6 +3,7 @@
 import json
 import pickle
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any, cast
 
 import numpy as np
@@ -483,3 +484,17 @@ def test_a_transformer_that_cannot_stand_in_is_refused():
         hb.features.wrap(object())
     with pytest.raises(hb.InvalidInput, match="columns must be given"):
         hb.features.wrap(type("T", (), {"transform": lambda self, x: x})())
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+01:00"])
+def test_the_first_and_the_last_day_there_are_have_no_other_zone(when: str) -> None:
+    encoder = hb.Encoder(context=[Date("when")], offer=[Number("price")])
+    assert np.isfinite(encoder.encode({"when": when}, {"it": {"price": 1.0}})).all()
+
+
+def test_a_context_that_is_no_row_is_refused() -> None:
+    encoder = hb.Encoder(context=[Number("visits")], offer=[Number("price")])
+    odd: Any = (np.array([1, 2]), [1.0], 3, {"visits": Decimal("sNaN")})
+    for context in odd:
+        with pytest.raises(hb.InvalidInput):
+            encoder.encode(context, {"it": {"price": 1.0}})

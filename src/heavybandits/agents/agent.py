@@ -98,12 +98,13 @@ class Agent(Deciding):
         state: AgentState,
         clock: Callable[[], float] = time.time,
         ledger: Ledger | None = None,
+        keep_raw: bool = True,
     ) -> "Agent":
         """An agent that goes on from a state, which must be nobody else's, in memory or with a
         ledger that ends there."""
         agent = cls.__new__(cls)
         agent._begin(state, clock)
-        agent._ledger = ledger
+        agent._ledger, agent._keep_raw = ledger, keep_raw
         return agent
 
     # ---- learning
@@ -226,9 +227,9 @@ class Agent(Deciding):
         """What is to be learned, and the rows as they were given, if they are to be kept."""
         policy, encoder, raw = self._state.policy, self._state.encoder, None
         if encoder is not None and not isinstance(rows, np.ndarray):
+            given, rows = rows, encoder.encode_rows(rows)
             if self._keeps_offers:
-                raw = list(rows) if isinstance(rows, list | tuple) else records(rows)
-            rows = encoder.encode_rows(rows)
+                raw = list(given) if isinstance(given, list | tuple) else records(given)
         x = bounded_array("rows", rows, (None, policy.dim))
         shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
         told = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)

@@ -17,6 +17,11 @@ from .readings import Readings
 from .state import AgentState, Step, carry_out, plan
 
 
+def check_clock(clock: Callable[[], float]) -> None:
+    if not callable(clock):
+        raise InvalidInput(f"clock must be a function that tells the time, got {clock!r:.80}")
+
+
 class Committing(Readings):
     """The part of an agent that lets events happen, each whole or not at all."""
 
@@ -25,8 +30,7 @@ class Committing(Readings):
     _unfinished: Callable[[], None] | None = None
 
     def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
-        if not callable(clock):
-            raise InvalidInput(f"clock must be a function that tells the time, got {clock!r:.80}")
+        check_clock(clock)
         self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)

@@ -113,12 +113,22 @@ class Deciding(Committing):
     ) -> None:
         """Refuse what would be refused before room is made for it: then no ticket need expire."""
         self._finish()
-        book, limits = self._state.book, self._state.limits
-        if len(book.pending) < limits.max_pending:
+        if self._excess(1) <= 0:
             return
-        if repeat(book, arms, allowed, names) is None:
-            self._kernels.check_room(self._state, arms)
+        self._give_up()  # those past their time, whatever comes
+        if repeat(self._state.book, arms, allowed, names) is None:
+            self._check_room(arms, 1)
         self._check_told(told)
+
+    def _excess(self, size: int) -> int:
+        """How many tickets more would wait than may, with so many new ones."""
+        return len(self._state.book.pending) + size - self._state.limits.max_pending
+
+    def _check_room(self, arms: Any, size: int) -> None:
+        """Refuse more decisions than the policy keeps; those that new ones push out are not."""
+        state, excess = self._state, max(self._excess(size), 0)
+        unlearned = state.limits.missing is None and state.policy.plays == 1
+        self._kernels.check_room(state, arms, size - excess if unlearned else size)
 
     def _check_told(self, told: Told) -> None:
         """Refuse what cannot be kept, whatever is chosen of it."""
@@ -241,7 +251,6 @@ class Deciding(Committing):
 
     def _ready_for(self, size: int, told: Told) -> float:
         """Make room for so many decisions at once, if they can be made; the time it is."""
-        self._finish()
         state = self._state
         if state.policy.plays != 1:
             raise InvalidInput(
@@ -252,14 +261,11 @@ class Deciding(Committing):
             raise InvalidInput(
                 f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
             )
-        excess = len(state.book.pending) + size - state.limits.max_pending
-        if excess > 0:
-            given_up = excess if state.limits.missing is None else 0
-            self._kernels.check_room(state, None, size - given_up)
+        self._give_up()  # those past their time, whatever comes
+        self._check_room(None, size)
+        if self._excess(size) > 0:
             self._check_told(told)
-        now = self._give_up(room=size)
-        self._kernels.check_room(self._state, None, size)
-        return now
+        return self._give_up(room=size)
 
     def _issue(
         self,

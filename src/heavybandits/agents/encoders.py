@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.bounds import bounded_array
+from ..features.values import is_missing
 from ..support.container import canonical
 from ..support.errors import InvalidInput, StateError
 
@@ -76,12 +77,14 @@ def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:
         raise InvalidInput(
             f"offers must be features by name, such as {{'tea': {{...}}}}, got {offers!r:.100}"
         )
-    names = tuple(offers)
     try:
+        names = tuple(map(str.__str__, offers))  # plain text of NumPy's, which hashes otherwise
         "".join(names).encode()
+        if all(map(offers.__contains__, names)):  # not so for text with a hash of its own
+            return names
     except (TypeError, UnicodeEncodeError):
-        raise InvalidInput(f"offers must have text for names, got {names!r:.100}") from None
-    return names
+        pass
+    raise InvalidInput(f"offers must have plain text for names, got {tuple(offers)!r:.100}")
 
 
 def encode(
@@ -115,6 +118,8 @@ def to_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | Mapping) and is_missing(value):
+        return None
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, np.datetime64):

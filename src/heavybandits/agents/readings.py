@@ -188,7 +188,7 @@ class Readings:
         """The plays in the ledger that have a reward, by Open Bandit Pipeline's names.
 
         `action` is the row of the arm, `pscore` its propensity, `context` the features of the arm
-        that was played. `evaluate` takes it as it is.
+        that was played. `evaluate` takes it as it is, and no model learns from that context.
         """
         with self._lock:
             if self._ledger is None:

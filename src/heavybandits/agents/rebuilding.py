@@ -5,6 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from ..families import library_parts
 from ..features import Features
 from ..policies.checks import check_policies
 from ..support.container import canonical
-from ..support.errors import InvalidInput, LedgerError
+from ..support.errors import InvalidInput, LedgerError, StateError
 from ..support.files import sync_folder
 from ..support.validation import finite_number
 from .agent import Agent
 from .book import COUNTED, Book, Event, Kind, Lesson
+from .committing import check_clock
 from .encoders import (
     check_encoder,
     describe_encoder,
@@ -32,12 +34,12 @@ from .kernels import Kernels
 from .ledger import Ledger
 from .log import Row, linked_rows, propensity_of, to_event
 from .revising import check_revisable
-from .salvage import copied
+from .salvage import copied, new_ledger
 from .state import AgentState, carry_out, check_state, install, plan, position_of
 from .state_file import Start, read_start
 from .tickets import Owners, new_owner, ticket_number
 
-KIND, TICKET, REWARDED, FEATURES, CHANGES, RAW = 1, 2, 4, 8, 9, 11  # places in a row
+KIND, TICKET, REWARDED, FEATURES, CHANGES, OFFER, RAW = 1, 2, 4, 8, 9, 10, 11  # places in a row
 TOGETHER = 1000  # events that are written at once
 
 
@@ -61,7 +63,8 @@ def rebuild(
     Parameters
     ----------
     ledger : the past.
-    policy : None for the one in the ledger. One that draws its arms has drawn none of these.
+    policy : None for the one in the ledger, whose limits on waiting tickets and whose `keep_raw`
+        the new agent has too. One that draws its arms has drawn none of these.
     encoder : None for the one in the ledger. With another one every decision is encoded anew from
         what the ledger has kept of it, and the policy must have its dimension.
     corrections : rewards that turned out otherwise, by id or key of the ticket. If given, be it {},
@@ -77,16 +80,19 @@ def rebuild(
     ...     rebuild(f"{folder}/agent.db", hb.linucb(dim=2, radius=9.0)).updates
     1
     """
-    if output is not None and Path(output).exists():
-        raise InvalidInput(f"output must be a new file, and {output} is there already")
+    target = None if output is None else new_ledger(output)
+    check_clock(clock)
     with copied(Path(ledger)) as (database, _):
         rows = [row for row, _ in linked_rows(database)]
         first = database.one("SELECT data FROM states WHERE event = 0")
+        newest = database.one("SELECT data FROM states ORDER BY event DESC LIMIT 1")
     if first is None:
         raise LedgerError(f"{ledger} has lost the state that it began with")
     past = read_start(first)
     issued = sum(row[KIND] == Kind.SELECT for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
+    with suppress(StateError):  # of a snapshot that is damaged: it is not needed
+        past = past._replace(limits=read_start(newest).limits)
     state = _begin(past, policy, encoder, parts)
     told: Iterable[Row] = rows
     if corrections is not None:
@@ -94,7 +100,14 @@ def rebuild(
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         told = (_encoded_again(row, state) for row in told)
     same = canonical(past.policy) == canonical(describe(state.policy))
-    return _live(state, told, same, output, clock)
+    state, kept = _live(state, told, same, target)
+    return Agent.from_state(state, clock, kept, _keeps_raw(rows))
+
+
+def _keeps_raw(rows: Iterable[Row]) -> bool:
+    """Whether the ledger kept what was offered by name; True if nothing was."""
+    named = [row[RAW] is not None for row in rows if row[OFFER] is not None]
+    return any(named) or not named
 
 
 def _begin(past: Start, policy: Any, encoder: Any, parts: Iterable[type]) -> AgentState:
@@ -119,17 +132,12 @@ def _begin(past: Start, policy: Any, encoder: Any, parts: Iterable[type]) -> Age
 
 
 def _live(
-    state: AgentState,
-    rows: Iterable[Row],
-    same: bool,
-    output: str | Path | None,
-    clock: Callable[[], float],
-) -> Agent:
-    """The agent after all this has happened to it; of another policy the traces of a choice, draws
-    for instance, mean nothing."""
-    if output is None:
-        return Agent.from_state(_go_through(state, rows, same, None), clock)
-    target = Path(output).absolute()
+    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None
+) -> tuple[AgentState, Ledger | None]:
+    """The state after all this has happened, and the ledger that tells it; of another policy the
+    traces of a choice, draws for instance, mean nothing."""
+    if target is None:
+        return _go_through(state, rows, same, None), None
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder) / target.name  # until it is whole: half a ledger would open, too
         ledger = Ledger(made, TOGETHER)
@@ -143,8 +151,7 @@ def _live(
             os.rename(f"{made}{ending}", f"{target}{ending}")
     sync_folder(target.parent)
     ledger = Ledger(target, TOGETHER)
-    state = ledger.resume(state, Kernels(state.policy, state.learned))
-    return Agent.from_state(state, clock, ledger)
+    return ledger.resume(state, Kernels(state.policy, state.learned)), ledger
 
 
 def _go_through(
@@ -220,6 +227,10 @@ def _true_rewards(
     """The rewards that are right, by ticket, where the first ones were not."""
     settled = {row[TICKET] for row in rows if row[KIND] in COUNTED and row[REWARDED] is not None}
     true = {row[TICKET]: float(row[REWARDED]) for row in rows if row[KIND] == Kind.REVISE}
+    if not isinstance(corrections, Mapping):
+        raise InvalidInput(
+            f"corrections must be rewards by ticket, {{7: 1.5}}, got {corrections!r:.100}"
+        )
     for ticket, reward in corrections.items():
         number = ticket_number(ticket, owners)
         if number not in settled:

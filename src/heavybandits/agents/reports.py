@@ -41,7 +41,8 @@ class Reports:
     def feedback(self) -> dict[str, Any]:
         """The plays that have a reward, by Open Bandit Pipeline's names; `offer` their names.
 
-        The propensity of a play that was one of a list is nan: there is none.
+        The propensity of a play that was one of a list is nan: there is none. `context_of` says
+        that the context is that of the arm: a model of the rewards must not learn from it.
         """
         rows = self.database.rows(
             "SELECT arm, reward, features, changes, offer FROM plays "
@@ -56,6 +57,7 @@ class Reports:
             "reward": np.array([row[1] for row in rows], np.float64),
             "pscore": np.array([np.nan if p is None else p for p in chances]),
             "position": None,
+            "context_of": "arm",
             **({"offer": [row[4] for row in rows]} if any(row[4] for row in rows) else {}),
         }
 

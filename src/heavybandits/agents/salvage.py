@@ -126,16 +126,24 @@ def _lost_states(database: Database, whole: list[int]) -> list[str]:
     return lost if whole else [*lost, "it holds no state that is whole"]
 
 
+def new_ledger(output: str | Path) -> Path:
+    """Where a new ledger is to be; refused if there is one, or what one has left there."""
+    path = Path(output).absolute()
+    if not path.parent.is_dir():
+        raise InvalidInput(f"output must be in a folder that exists, got {output}")
+    for taken in (path, Path(f"{path}-wal"), Path(f"{path}-head")):
+        if os.path.lexists(taken):
+            raise InvalidInput(f"output must be a new file, and {taken} is there already")
+    return path
+
+
 def repair(path: str | Path, output: str | Path) -> Findings:
     """Save the longest true prefix of a ledger into a new one, which is then examined.
 
     The new ledger is of the same policy, and an agent goes on from its last event; rewards that
     came later must be sent again. The old one is left as it is.
     """
-    path, output = Path(path), Path(output).absolute()
-    for taken in (output, Path(f"{output}-wal"), Path(f"{output}-head")):
-        if os.path.lexists(taken):
-            raise InvalidInput(f"output must be a new file, and {taken} is there already")
+    path, output = Path(path), new_ledger(output)
     with copied(path) as (source, _), tempfile.TemporaryDirectory(dir=output.parent) as folder:
         made = Path(folder) / output.name
         end = _rewrite(source, made, path)

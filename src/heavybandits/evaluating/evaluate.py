@@ -1,5 +1,6 @@
 """What would another policy have earned? An answer from a log that heavy tails cannot fool."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from .targets import Target, read_target
 Floats = NDArray[np.float64]
 
 ESTIMATORS = ("dr", "ips", "snips")
+LARGEST = sys.float_info.max
 STEPS = 5  # of the fixed point of self-normalisation; with the plain mean the first is exact
 
 
@@ -124,7 +126,9 @@ class Terms(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        return np.asarray(self.direct + self.weights * (self.rewards - self.expected))
+        with np.errstate(over="ignore"):
+            residual = np.clip(self.rewards - self.expected, -LARGEST, LARGEST)
+            return np.clip(self.direct + self.weights * residual, -LARGEST, LARGEST)
 
 
 def make_terms(

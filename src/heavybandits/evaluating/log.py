@@ -113,8 +113,12 @@ def _flat(frame: Any) -> Any:
 
 
 def _contexts(frame: Any) -> list[str]:
-    """The names that the columns of Open Bandit Pipeline's context get."""
-    if not _is_feedback(frame):
+    """The names that the columns of Open Bandit Pipeline's context get.
+
+    An agent's feedback has none: its contexts are the features of the arms that it played, and what
+    they say of the rewards of one arm, they would be taken to say of all.
+    """
+    if not _is_feedback(frame) or frame.get("context_of") == "arm":
         return []
     return [f"context_{place}" for place in range(np.shape(frame["context"])[1])]
 

@@ -19,6 +19,8 @@ from .clipping import Sizes, clipped_mean
 Floats = NDArray[np.float64]
 
 ROWS = 20  # fewer numbers than this have no interval worth printing
+FAR = 1e150  # in units of the median size
+PLAIN = ("mean", "median_of_means")  # which square nothing, or must
 ROOT = (1.0 + math.sqrt(2.0)) ** 2  # the constant of Wang et al. (2021) in the root of a level
 
 
@@ -37,7 +39,26 @@ def robust_mean(values: Floats, method: str = "clipped", delta: float = 0.05) ->
     if numbers.size < ROWS:
         raise InvalidInput(f"values must have at least {ROWS} rows, got {numbers.size}")
     chosen = METHODS[one_of("method", method, METHODS)]
-    return chosen(numbers, fraction("delta", delta))
+    scaled, unit = in_units(numbers, plain=method in PLAIN)
+    return Estimate(*(unit * number for number in chosen(scaled, fraction("delta", delta))))
+
+
+def in_units(values: Floats, plain: bool) -> tuple[Floats, float]:
+    """The numbers in a unit near their size, a power of two, so that their squares are numbers.
+
+    The size is that of the median one; what lies 1e150 times further out lies at 1e150, which is
+    the same to everyone but the `plain` methods. Their size is that of the largest one.
+
+    >>> in_units(np.array([3e200, 1e-200, -4e200]), plain=True)[0].round(2).tolist()
+    [0.72, 0.0, -0.95]
+    """
+    sizes = np.abs(values[values != 0.0])
+    if not sizes.size:
+        return values, 1.0
+    size = float(sizes.max() if plain else np.median(sizes))
+    unit = 2.0 ** min(max(math.frexp(size)[1], -1000), 1000)
+    with np.errstate(over="ignore"):
+        return np.clip(values / unit, -FAR, FAR), unit
 
 
 def plain_mean(values: Floats, delta: float) -> Estimate:

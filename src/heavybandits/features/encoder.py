@@ -235,7 +235,7 @@ class Encoder:
                 out += read(row[column])
         except EncodingError as error:
             raise error.at(place if name is None else f"{place} {name!r}") from None
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, IndexError):
             check_row(row, columns, self.ignore, place, name)
             raise
         if len(row) != len(columns) and self.ignore is not True:

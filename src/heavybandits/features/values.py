@@ -25,7 +25,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+    except (TypeError, ValueError, ArithmeticError):  # pandas' NA says neither yes nor no
         return type(value).__name__ == "NAType"
 
 
@@ -89,7 +89,10 @@ def read_moment(value: Any, column: str) -> datetime:
         except ValueError:
             pass
     if isinstance(given, datetime):
-        return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
+        try:
+            return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
+        except OverflowError:  # the first or last day there is, in a zone: near enough
+            return given.replace(tzinfo=None)
     if isinstance(given, date):
         return datetime(given.year, given.month, given.day)
     raise EncodingError("must be a date, or one in the form 2026-12-31T23:59", column, value)

@@ -96,8 +96,11 @@ def _read_feedback(feedback: Mapping[str, Any], actions: Any, propensity: str) -
     given = feedback.get("action_context") if actions is None else actions
     if given is None and feedback.get("n_actions") is not None:
         given = np.eye(int(feedback["n_actions"]))
+    contexts = finite_array("context", feedback["context"], (None, None))
+    if feedback.get("context_of") == "arm":  # an agent's: of the arm that was played, of no other
+        contexts = contexts[:, :0]
     return make_log(
-        finite_array("context", feedback["context"], (None, None)),
+        contexts,
         finite_array("action", feedback["action"], (None,)),
         finite_array("reward", feedback["reward"], (None,)),
         UNIFORM if propensity == UNIFORM else feedback[find_propensity(propensity, list(feedback))],
