@@ -405,3 +405,15 @@ def test_simulate_passes_the_device_on(monkeypatch):
     command = ("simulate", "CRTM", "--horizon", 20, "--repetitions", 2, "--device", "cuda")
     said = invoke(*command, code=1).output
     assert 'pip install "heavybandits[gpu]"' in said
+
+
+def test_a_constant_for_nobody_is_refused():
+    told = invoke("simulate", "Auto", "--constant", 5, code=2)
+    assert "--constant is for algorithms" in told.output
+
+
+def test_the_package_runs_as_a_module():
+    told = subprocess.run(
+        [sys.executable, "-m", "heavybandits", "--version"], capture_output=True, text=True
+    )
+    assert told.returncode == 0, told.stderr

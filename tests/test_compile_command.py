@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import heavybandits as hb
+from heavybandits.cli import compiling
 from heavybandits.cli.compiling import own_policy
 
 # What a container does first: a decision, a reward, a simulation; what of it had to be compiled.
@@ -101,3 +103,13 @@ def test_a_policy_of_ones_own_is_found_by_its_name(tmp_path, monkeypatch):
         own_policy("mine_to_compile:other")
     with pytest.raises(hb.InvalidInput, match="mine_to_compile:number must be a policy"):
         own_policy("mine_to_compile:number")
+
+
+def test_the_link_that_is_given_is_the_one_that_is_compiled(monkeypatch):
+    """Links are tuples without fields: all of them are false."""
+    links = []
+    monkeypatch.setattr(compiling, "warm", lambda policy, problem: links.append(problem.link))
+    told = CliRunner().invoke(compiling.compile_command, ["OL2M", "--link", "probit"])
+    assert told.exit_code == 0, told.output
+    assert set(links) == {hb.links.Probit()}
+    assert all(type(link) is hb.links.Probit for link in links)

@@ -223,7 +223,7 @@ def test_same_seed_same_answer_and_the_input_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0] * 50,), "rewards must be at least 100, got 50"),
+        (([1.0] * 50,), "at least 100 rewards are needed, got 50"),
         (([[1.0]] * 200,), "rewards must have shape"),
         ((["a"] * 200,), "rewards must be an array of numbers"),
         (([*range(199), float("nan")],), "rewards must be finite, got nan"),
@@ -254,3 +254,8 @@ def test_features_of_other_rows_are_refused_also_where_gaps_are_dropped():
     rewards = [*np.random.default_rng(0).normal(size=60), float("nan")]
     with pytest.raises(InvalidInput, match="features must have 61 rows like rewards, got 60"):
         diagnose(rewards, np.ones((60, 1)), drop_missing=True)
+
+
+def test_rewards_without_noise_are_given_no_constants() -> None:
+    told = diagnose(np.full(200, 5.0)).advice.assumptions
+    assert set(told.values()) == {"no constants to give: there is no noise here"}

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
+from heavybandits.cli.app import cli
 from heavybandits.evaluating.clipping import Sizes, bounded_mean, clipped_mean
 from heavybandits.evaluating.evaluate import Terms, normalise
 from heavybandits.evaluating.means import METHODS, robust_mean
@@ -158,7 +159,7 @@ def test_a_policy_may_come_as_function_column_shares_or_array() -> None:
     for other in (array, lambda row: {call_if_possible(row): 1.0}):
         assert hb.evaluate(log, other, **TOLD).to_dict() == one.to_dict()
     assert hb.evaluate(log | {"rule": chosen}, "rule", **TOLD).to_dict() == one.to_dict()
-    shares = hb.evaluate(log, {"call": 2.0, "mail": 1e-9}, **TOLD)
+    shares = hb.evaluate(log, {"call": 1.0, "mail": 1e-9}, **TOLD)
     assert shares.value == pytest.approx(one.value)
 
 
@@ -428,3 +429,15 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
         assert found.high - found.low < 0.2
     with pytest.raises(hb.InvalidInput, match="one of the columns"):
         hb.evaluate(log, {0: 1.0}, ["context_0"])
+
+
+def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
+    log = make_log()
+    with pytest.raises(hb.InvalidInput, match=r"add up to one, got 0\.9"):
+        hb.evaluate(log, {"call": 0.7, "mail": 0.2})
+    path = tmp_path / "log.csv"
+    path.write_text("action,reward,pscore\n" + "call,1.0,0.5\nmail,2.0,0.5\n" * 20)
+    words = ["evaluate", str(path), "--shares", "call=1", "--epsilon", "0.3"]
+    told = CliRunner().invoke(cli, words)
+    assert told.exit_code != 0
+    assert "--epsilon is the order of --moment" in told.output

@@ -224,3 +224,25 @@ def test_a_part_is_rehearsed_once_for_each_shape():
         rehearse_once(factory, Same(dim), hb.parts.make_view(dim, 4))
     rehearse_once(factory, hb.policies.Uniform(5), hb.parts.make_view(5, 4))
     assert rehearsals == [3, 4]
+
+
+class Nowhere(NamedTuple):
+    def draw(self, key: Any, play: int) -> float:
+        return float("nan")
+
+
+class Anywhere(NamedTuple):
+    def draw(self, key: Any, play: int) -> float:
+        return np.random.normal()
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        (Nowhere(), "Nowhere.draw: it must return a finite number, and returned nan"),
+        (Anywhere(), "Anywhere.draw: it must return the same number for the same key and play"),
+    ],
+)
+def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: str) -> None:
+    with pytest.raises(hb.PartError, match=words):
+        hb.simulate(policy(hb.filters.Raw()), problem(noise), horizon=50, repetitions=1)

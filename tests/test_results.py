@@ -9,6 +9,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.support.drawing import Panel, Series, View, draw_view
+from heavybandits.support.palette import colour_places, style_of
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
 
@@ -153,7 +154,7 @@ def test_a_repetition_without_a_row_at_every_play_is_refused():
 def test_policies_with_other_numbers_of_repetitions_are_not_compared():
     rows = [("a", 0, 9, 1.0), ("a", 1, 9, 2.0), ("b", 0, 9, 1.0)]
     unequal = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
-    with pytest.raises(hb.InvalidInput, match="as many repetitions, got 1 and 2"):
+    with pytest.raises(hb.InvalidInput, match="need the same repetitions: 'b' has 1 and 'a' 2"):
         unequal.compare("a")
 
 
@@ -178,3 +179,38 @@ def test_intervals_of_few_repetitions_are_not_too_short(size: int):
         made = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
         decided += made.compare()[0]["outcome"] != "undecided"
     assert decided <= 22  # 10 expected, and 22 or more in one of 2 000 tries
+
+
+def test_policies_of_other_repetitions_are_not_compared() -> None:
+    rows = [("a", r, 9, 1.0 + r) for r in range(4)] + [("b", r, 9, 1.0 + r) for r in range(4, 8)]
+    names = ("policy", "repetition", "play", "regret")
+    found = hb.Result(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    with pytest.raises(hb.InvalidInput, match="need the same repetitions"):
+        found.compare("a")
+
+
+def test_no_two_of_many_policies_look_alike() -> None:
+    styles = [tuple(style_of(place).values()) for place in range(32)]
+    assert len(set(styles)) == 32
+    names = [f"policy {n}" for n in range(12)]
+    assert sorted(colour_places(names, {"policy 3": 6}).values()) == list(range(12))
+
+
+def test_odd_names_stand_in_the_legend() -> None:
+    names = ("_own", "costs $5", r"$\alhpa$")
+    panel = Panel("", "x", "y", [Series(name, [0.0, 1.0], [0.0, 1.0]) for name in names])
+    canvas = draw_view(View("", [panel]), {})
+    (legend,) = canvas.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == [" _own", r"costs \$5", r"\$\alhpa\$"]
+
+
+def test_a_legend_in_axes_of_the_user_lies_within_them() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots()
+    result(("light",)).plot(axes=axes)
+    figure.canvas.draw()
+    inside, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
+    assert inside.contains(legend.x0, legend.y0)
+    assert inside.contains(legend.x1, legend.y1)
+    pyplot.close(figure)

@@ -11,6 +11,7 @@ import pytest
 import heavybandits as hb
 import sweep_functions
 from heavybandits.sweeping import Cell, run_cells
+from heavybandits.sweeping.run import _started
 from sweep_functions import OwnNoise, square
 
 ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
@@ -190,3 +191,10 @@ def test_a_process_that_runs_older_sources_than_the_key_says_stops(
     object.__setattr__(cell, "sources", "of another machine")
     with pytest.raises(hb.SweepError, match="this worker has other sources than the process that"):
         run_cells([cell], tmp_path / "out", backend="sequential", quiet=True)
+
+
+@pytest.mark.parametrize(("kept", "words"), [(True, "to go on from here"), (False, "Nothing is")])
+def test_an_interrupt_promises_what_is_kept(kept: bool, words: str, capsys: Any) -> None:
+    with pytest.raises(KeyboardInterrupt), _started("threads", 1, None, kept):
+        raise KeyboardInterrupt
+    assert words in capsys.readouterr().err

@@ -359,3 +359,12 @@ def test_corrected_is_a_flag():
     for region in (theory.truncation_region, theory.median_radius):
         with pytest.raises(InvalidInput, match="corrected must be True or False, got 'no'"):
             region(**known | {"corrected": "no"})
+
+
+def test_what_the_theorem_of_columns_does_not_cover_is_not_promised() -> None:
+    numbers: Any = {"dim": 3, "horizon": 10**6, "moment": 1.0, "lipschitz": 0.25}
+    few = theory.column_theorem(**numbers, kappa=0.2, plays=20)
+    with pytest.raises(InvalidInput, match="plays must be at least 75"):
+        few.regret()
+    with pytest.raises(InvalidInput, match="kappa must be at most lipschitz"):
+        theory.column_theorem(**numbers, kappa=0.3)

@@ -87,7 +87,7 @@ def compile_command(names: tuple[str, ...], link: Any, noise: Any, readable: boo
     """
     for name in dict.fromkeys(names or CATALOGUE):
         before, linear = count_kernels(), name in CATALOGUE and CATALOGUE[name].model == LINEAR
-        law = link or (Identity() if linear else Logistic())
+        law = link if link is not None else Identity() if linear else Logistic()
         made = versions(name, law) if name in CATALOGUE else iter([own_policy(name)])
         for policy in {typeof(policy): policy for policy in made}.values():
             warm(policy, Problem(None, law, noise))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from ..paper.roster import RANDOM, Setting, make_policy, setting
 from ..simulation.problem import Problem
 from ..simulation.results import Result
 from ..simulation.run import simulate as run_simulation
+from ..support.errors import InvalidInput
 from ..support.tables import to_text
 from ..sweeping.search import mean_losses
 from ..sweeping.tuned import Tuning
@@ -105,6 +106,9 @@ def simulate(
     heavybandits simulate CRTM OL2M --low -1 --constant 0.001
     heavybandits simulate TOFU LinUCB --link identity --low -1 --constant 0.01 --plot regret.png
     """
+    if constant is not None and all(CATALOGUE[name].tuning is None for name in algorithms):
+        named = ", ".join(algorithms)
+        raise InvalidInput(f"--constant is for algorithms that have one, which {named} have not")
     result = run((*algorithms, RANDOM), constant, options)
     if out is not None:
         result.to_parquet(out)

@@ -37,6 +37,8 @@ def advise(diagnosis: "Diagnosis") -> Advice:
         "crmm": _about_crmm(diagnosis),
         "crhl": _about_crhl(diagnosis),
     }
+    if not _deviation(diagnosis) > 0.0:
+        assumptions = dict.fromkeys(assumptions, "no constants to give: there is no noise here")
     if diagnosis.moments[1] == "no":
         reason = (
             "so heavy that the mean itself does not exist: no method that ranks arms by their mean "

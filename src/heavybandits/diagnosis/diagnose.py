@@ -121,7 +121,7 @@ def diagnose(
     """
     values, matrix = _read(rewards, features, reward, drop_missing)
     if values.size < LEAST_ROWS:
-        raise InvalidInput(f"rewards must be at least {LEAST_ROWS}, got {values.size}")
+        raise InvalidInput(f"at least {LEAST_ROWS} rewards are needed, got {values.size}")
     rng = np.random.default_rng(whole("seed", seed, least=0))
     resamples = whole("resamples", resamples, least=20)
     noise = _noise(values, matrix)

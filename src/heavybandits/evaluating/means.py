@@ -50,7 +50,7 @@ def in_units(values: Floats, plain: bool) -> tuple[Floats, float]:
     the same to everyone but the `plain` methods. Their size is that of the largest one.
 
     >>> in_units(np.array([3e200, 1e-200, -4e200]), plain=True)[0].round(2).tolist()
-    [0.72, 0.0, -0.95]
+    [0.49, 0.0, -0.65]
     """
     sizes = np.abs(values[values != 0.0])
     if not sizes.size:

@@ -57,6 +57,8 @@ def _fixed(policy: Mapping[Any, Any], log: DecisionLog) -> Floats:
     share = np.zeros(len(log.actions))
     for name, value in policy.items():
         share[_place(name, log, "policy")] = finite_number(f"policy[{name!r}]", value)
+    if abs(share.sum() - 1.0) > ROUNDING:
+        raise InvalidInput(f"policy must have shares that add up to one, got {share.sum():g}")
     shares = np.where(log.offered, share, 0.0)
     total = shares.sum(axis=1, keepdims=True)
     empty = np.flatnonzero(total[:, 0] <= 0.0)

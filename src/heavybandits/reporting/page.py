@@ -35,7 +35,7 @@ def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
         series = [s for v in figure["views"] for p in v["panels"] for s in p["series"]]
         places = colour_places([one["name"] for one in series], colours)
         for one in series:
-            one["colour"] = places[one["name"]]
+            one["colour"] = places[one["name"]] % len(PALETTE)
     text = json.dumps({"palette": PALETTE, "figures": made}, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

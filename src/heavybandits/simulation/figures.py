@@ -21,8 +21,11 @@ def plot_regret(
     if len(panels) > 1:
         raise InvalidInput(f"axes are for one problem, got {len(panels)} of them: leave axes out")
     draw_panel(axes, panels[0], {})
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
-    axes.legend(ncols=min(4, len(panels[0].series)), **below)
+    where: dict[str, Any] = {}
+    if axes.figure.get_layout_engine() is not None:  # which makes room; else there is none below
+        columns = min(4, len(panels[0].series))
+        where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": columns}
+    axes.legend(frameon=False, **where)
     return axes.figure
 
 

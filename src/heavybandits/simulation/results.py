@@ -118,6 +118,24 @@ class Result(Records):
         """The regret of a policy at the last checkpoint: one number per repetition."""
         return self.curves(policy, problem)[1][:, -1]
 
+    def _paired(
+        self, one: str, other: str, problem: str | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The final regrets of two policies, which must be of the same repetitions."""
+        if "repetition" in self.data:
+            ids = []
+            for name in (one, other):
+                mine = self.data["policy"] == name
+                if problem is not None:
+                    mine &= self.data["problem"] == problem
+                ids.append(np.unique(self.data["repetition"][mine]))
+            if not np.array_equal(ids[0], ids[1]):
+                raise InvalidInput(
+                    f"policies that are compared need the same repetitions: {one!r} has "
+                    f"{ids[0].size} and {other!r} {ids[1].size}, and they are not the same"
+                )
+        return self.final(one, problem), self.final(other, problem)
+
     def _places(self) -> list[tuple[dict[str, str], str | None]]:
         """Every problem, with what names it in a row; of one simulation, the one without a name."""
         named: list[tuple[dict[str, str], str | None]] = [
@@ -146,7 +164,7 @@ class Result(Records):
         against = self.policies[0] if baseline is None else baseline
         return [
             {**named, "policy": name, "baseline": against}
-            | _compare(self.final(name, problem), self.final(against, problem))
+            | _compare(*self._paired(name, against, problem))
             for named, problem in self._places()
             for name in self.policies
             if name != against

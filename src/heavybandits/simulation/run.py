@@ -3,19 +3,20 @@
 import os
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.compiling import compiled
-from ..engine.contracts import Observer, Policy
+from ..engine.contracts import Noise, Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
 from ..engine.parts import fallbacks_of, reseeded
-from ..engine.rehearsing import first_plays
+from ..engine.rehearsing import first_plays, own_classes
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
-from ..support.errors import InvalidInput
+from ..support.errors import InvalidInput, PartError
 from ..support.progress import Progress
 from ..support.threads import run_all
 from ..support.validation import whole
@@ -103,6 +104,21 @@ def check_device(device: str) -> None:
         raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")
 
 
+def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
+    """Whether a noise of the user's own draws numbers, and the same ones again."""
+    again = np.empty_like(drawn)
+    draw(noise, key, 0, again)
+    method = f"{type(noise).__name__}.draw"
+    if not np.isfinite(drawn).all():
+        wrong = drawn[~np.isfinite(drawn)][0]
+        raise PartError(f"{method}: it must return a finite number, and returned {wrong}")
+    if not np.array_equal(drawn, again):
+        raise PartError(
+            f"{method}: it must return the same number for the same key and play, and did not: "
+            "random numbers come from uniform(key, ...) alone"
+        )
+
+
 def run_once(
     policy: Policy,
     problem: Problem,
@@ -125,6 +141,8 @@ def run_once(
     with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly
         draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
         draw(problem.noise, noise_key, 0, first)
+        if own_classes(problem.noise):
+            check_draws(problem.noise, draw, noise_key, first)
         play = compiled(play_kernel, *setting, first, *record)
         started = time.thread_time()
         for start in range(0, horizon, noise.size):

@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from .errors import InvalidInput
 from .files import replace_atomically
 from .optional import optional
-from .palette import COLOURS, MARKERS, colour_places
+from .palette import colour_places, style_of
 
 FORMATS = ("png", "svg", "pdf")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -21,6 +21,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 _STYLE = {"svg.hashsalt": "heavybandits", "svg.fonttype": "none", "font.size": 9}
 _PER_INCH = 13.0  # characters of the legend
 _TITLE = 60  # characters in a line above a panel
+_ROW = 0.18  # inches of a row of the legend, if there are many
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
 
 
@@ -112,7 +113,9 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
     rows = -(-len(view.panels) // columns)
     with matplotlib.rc_context(_STYLE):
-        canvas = Canvas(figsize=(4.4 * columns, 3.5 * rows + 0.4), layout="constrained")
+        below = _ROW * max(legend_rows(set(named), 4.4 * columns) - 2, 0)
+        size = (4.4 * columns, 3.5 * rows + 0.4 + below)
+        canvas = Canvas(figsize=size, layout="constrained")
         FigureCanvasAgg(canvas)
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
@@ -152,6 +155,14 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
+def legend_rows(names: Collection[str], width: float) -> int:
+    """The rows of a legend in a figure of this width, in inches, beyond the first."""
+    if not names:
+        return 0
+    most = min(6, max(1, int(_PER_INCH * width // (max(map(len, names)) + _SAMPLE))))
+    return -(-len(names) // most) - 1
+
+
 def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
     """Names below all panels, where they cover no curve, in as many columns as fit."""
     found: dict[str, Any] = {}
@@ -159,9 +170,7 @@ def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
         handles, labels = axes.get_legend_handles_labels()
         found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
     if len(found) > 1:
-        room = _PER_INCH * canvas.get_figwidth()
-        most = min(6, max(1, int(room // (max(map(len, found)) + _SAMPLE))))
-        columns = -(-len(found) // -(-len(found) // most))
+        columns = -(-len(found) // (1 + legend_rows(found, canvas.get_figwidth())))
         where = {"loc": "outside lower center", "ncols": columns, "frameon": False}
         canvas.legend(found.values(), found.keys(), **where)
 
@@ -182,8 +191,7 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     axes.grid(alpha=0.25)
     places = colour_places(panel.names, colours)
     for i, series in enumerate(panel.series):
-        place = places[series.name]
-        style = {"color": COLOURS[place], "marker": MARKERS[place]}
+        style = style_of(places[series.name])
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.y_scale == "log":
         label_plainly(axes)
@@ -226,10 +234,19 @@ def label_categories(axes: Any, names: Sequence[str]) -> None:
     axes.set_xlim(-0.6, len(names) - 0.4)
 
 
+def label_of(name: str) -> str:
+    """The name as a label: no formula, and not one that matplotlib would leave out.
+
+    >>> label_of("_own"), label_of("$5")
+    (' _own', '\\\\$5')
+    """
+    return f"{' ' if name.startswith('_') else ''}{name}".replace("$", r"\$")
+
+
 def draw_line(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
     every = max(1, len(series.x) // 8)
     marks = {"markevery": (every * place // count, every), "markersize": 4, "linewidth": 1.4}
-    axes.plot(series.x, series.y, label=series.name, **style, **marks)
+    axes.plot(series.x, series.y, label=label_of(series.name), **style, **marks)
     if series.low:
         axes.fill_between(
             series.x, series.low, series.high, color=style["color"], alpha=0.15, linewidth=0
@@ -239,7 +256,8 @@ def draw_line(axes: Any, series: Series, place: int, count: int, style: dict[str
 def draw_dots(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
     shift = (place - (count - 1) / 2) * 0.5 / count
     x = [value + shift for value in series.x]
-    axes.plot(x, series.y, linestyle="none", label=series.name, markersize=5, **style)
+    style = style | {"linestyle": "none"}
+    axes.plot(x, series.y, label=label_of(series.name), markersize=5, **style)
     if series.low:
         axes.vlines(x, series.low, series.high, color=style["color"], linewidth=1.4)
 
@@ -255,11 +273,12 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
     for place, tile in panel.tiles.items():
         left, bottom = (stops[i].index(place[i]) - 0.5 for i in range(2))
-        face = faded(COLOURS[places[tile.name]], tile.strength)
+        face = faded(style_of(places[tile.name])["color"], tile.strength)
         hatch = {"hatch": "////", "edgecolor": "white"} if tile.hatched else {"edgecolor": face}
         axes.add_patch(Rectangle((left, bottom), 1.0, 1.0, facecolor=face, linewidth=0.0, **hatch))
     for name in panel.legend:
-        axes.plot([], [], "s", color=COLOURS[places[name]], label=name, markersize=8)
+        colour = style_of(places[name])["color"]
+        axes.plot([], [], "s", color=colour, label=label_of(name), markersize=8)
     for axis, values in zip((axes.xaxis, axes.yaxis), stops, strict=True):
         every = max(1, len(values) // 6)
         axis.set_ticks(range(0, len(values), every), [f"{v:.2g}" for v in values[::every]])

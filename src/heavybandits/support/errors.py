@@ -57,11 +57,6 @@ class PartError(RuntimeError):
     def __str__(self) -> str:
         return str(self.args[0])
 
-    @property
-    def headline(self) -> str:
-        """The first line of the message: where, and what."""
-        return str(self).partition("\n")[0]
-
 
 class CellError(ValueError):
     """The file of a cell is damaged, or is not that of this cell."""

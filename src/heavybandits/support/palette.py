@@ -16,6 +16,18 @@ PALETTE = (
 COLOURS = tuple(light for light, _ in PALETTE)
 GREY = COLOURS[6]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # for print in black and white
+LINES = ("-", "--", "-.", ":")
+
+
+def style_of(place: int) -> dict[str, str]:
+    """Colour, marker and line of a place: from the ninth on a colour comes again, and no pair.
+
+    >>> style_of(0)["color"] == style_of(8)["color"], style_of(0) == style_of(8)
+    (True, False)
+    """
+    turn, colour = divmod(place, len(COLOURS))
+    marker, line = MARKERS[(colour + turn) % len(MARKERS)], LINES[turn % len(LINES)]
+    return {"color": COLOURS[colour], "marker": marker, "linestyle": line}
 
 
 def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int]:
@@ -25,7 +37,7 @@ def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int
     {'CRMM': 1, 'something': 0}
     """
     taken = {own[name] for name in names if name in own}
-    free = [i for i in range(len(PALETTE)) if i not in taken] or list(range(len(PALETTE)))
     others = [name for name in dict.fromkeys(names) if name not in own]
-    found = {name: free[i % len(free)] for i, name in enumerate(others)}
+    free = [i for i in range(len(taken) + len(others)) if i not in taken]
+    found = dict(zip(others, free, strict=False))
     return {name: own[name] if name in own else found[name] for name in names}

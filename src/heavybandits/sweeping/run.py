@@ -44,6 +44,7 @@ def run_cells(
     retries: int = 3,
     progress: Callable[[int, int], None] | None = None,
     quiet: bool | None = False,
+    kept: bool = True,
 ) -> Outcome:
     """Compute the cells that the folder does not hold yet, and return all of them.
 
@@ -85,7 +86,7 @@ def run_cells(
             if there:
                 _play(there, Path(folder), outcome, display, progress)
             if here:
-                with _started(backend, jobs, address) as workers:
+                with _started(backend, jobs, address, kept) as workers:
                     sweep = Sweep(workers, Path(folder), retries, outcome, display, progress)
                     sweep.run(schedule(here))
         outcome.failed.sort(key=lambda failure: failure[0].key)
@@ -132,7 +133,7 @@ def _play(
 
 
 @contextlib.contextmanager
-def _started(backend: str, jobs: int | None, address: str | None) -> Iterator[Backend]:
+def _started(backend: str, jobs: int | None, address: str | None, kept: bool) -> Iterator[Backend]:
     """The backend, killed with all it is at if anything goes wrong."""
     workers = BACKENDS[backend](jobs, address)
     try:
@@ -140,7 +141,8 @@ def _started(backend: str, jobs: int | None, address: str | None) -> Iterator[Ba
     except BaseException as error:
         workers.close(kill=True)
         if isinstance(error, KeyboardInterrupt):
-            print("Interrupted. Run the same command again to go on from here.", file=sys.stderr)
+            rest = "Run the same command again to go on from here." if kept else "Nothing is kept."
+            print(f"Interrupted. {rest}", file=sys.stderr)
         raise
     workers.close(kill=False)
 

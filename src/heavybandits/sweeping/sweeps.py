@@ -134,6 +134,7 @@ class Workplace:
                 address=self.address,
                 retries=self.retries,
                 quiet=None if self.progress is None else not self.progress,
+                kept=self.folder is not None,
             )
         if outcome.failed:
             raise SweepError(failures(outcome.failed, len(cells), self.folder is not None))

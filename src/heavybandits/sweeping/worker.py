@@ -46,10 +46,20 @@ def compute(cell: Cell, folder: str) -> Report:
     try:
         result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
     except PartError as error:
-        return Report(RAISED, f"{error.details}\n{error.headline}")
-    except (Exception, SystemExit):
-        return Report(RAISED, traceback.format_exc())
+        return Report(RAISED, f"{error.details}\n{in_one_line(str(error))}")
+    except (Exception, SystemExit) as error:
+        only = in_one_line("".join(traceback.format_exception_only(error)))
+        return Report(RAISED, f"{traceback.format_exc()}{only}")
     return store(cell, folder, result, time.thread_time() - started)
+
+
+def in_one_line(text: str) -> str:
+    """A message as the last line of a report, which is the one that is shown.
+
+    >>> in_one_line("Mine.clean, line 7: it makes an array\\n  write instead: sorted(...)")
+    'Mine.clean, line 7: it makes an array; write instead: sorted(...)'
+    """
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Report:

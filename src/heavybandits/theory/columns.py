@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..radii import ColumnRegion
 from ..support import validation as valid
+from ..support.errors import InvalidInput
 
 
 class ColumnTheorem(NamedTuple):
@@ -58,11 +59,25 @@ class ColumnTheorem(NamedTuple):
         >>> round(column_theorem(dim=10, horizon=10**6, moment=3.0, **link).regret() / 1e6)
         54
         """
+        least = least_plays(self.horizon, self.delta)
+        if self.plays < least:
+            raise InvalidInput(
+                f"plays must be at least {least} for the theorem to hold, got {self.plays}"
+            )
         inner = 1.0 + self.kappa * self.decisions / (self.penalty * self.dim)
         volume = 1.032 * self.dim * math.log(inner)
         spread = math.sqrt(self.plays * self.horizon * volume / self.kappa)
         rest = self.norm * self.plays
         return 2.0 * self.lipschitz * (self.radius(self.decisions) * spread + rest)
+
+
+def least_plays(horizon: int, delta: float) -> int:
+    """k = ceil(4.04 ln(T / delta)), below which nothing is promised.
+
+    >>> least_plays(10**4, 0.01)
+    56
+    """
+    return math.ceil(4.04 * math.log(horizon / delta))
 
 
 def column_theorem(
@@ -84,7 +99,9 @@ def column_theorem(
     """
     horizon, delta = valid.whole("horizon", horizon), valid.fraction("delta", delta)
     if plays is None:
-        plays = math.ceil(4.04 * math.log(horizon / delta))
+        plays = least_plays(horizon, delta)
+    if kappa > lipschitz:
+        raise InvalidInput(f"kappa must be at most lipschitz, {lipschitz}, got {kappa}")
     return ColumnTheorem(
         dim=valid.whole("dim", dim),
         horizon=horizon,
