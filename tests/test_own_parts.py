@@ -246,3 +246,18 @@ class Anywhere(NamedTuple):
 def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: str) -> None:
     with pytest.raises(hb.PartError, match=words):
         hb.simulate(policy(hb.filters.Raw()), problem(noise), horizon=50, repetitions=1)
+
+
+class Endless(NamedTuple):
+    plays: int = 1
+
+    def init(self) -> Any:
+        return hb.filters.Raw().init()
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        return float(rewards[0] / 0.0)
+
+
+def test_a_filter_that_makes_infinities_is_found_out() -> None:
+    with pytest.raises(hb.PartError, match=r"Endless: theta is no longer finite"):
+        hb.simulate(policy(Endless()), problem(), horizon=50, repetitions=1)

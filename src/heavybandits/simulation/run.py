@@ -12,7 +12,7 @@ from ..engine.compiling import compiled
 from ..engine.contracts import Noise, Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
-from ..engine.parts import fallbacks_of, reseeded
+from ..engine.parts import fallbacks_of, regions_of, reseeded
 from ..engine.rehearsing import first_plays, own_classes
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
@@ -119,6 +119,16 @@ def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -
         )
 
 
+def check_theta(state: Any, own: Iterable[type]) -> None:
+    """Whether parts of the user's own have left an estimate that is a number."""
+    if not all(np.isfinite(region.centre).all() for region in regions_of(state)):
+        names = ", ".join(sorted(part.__name__ for part in own))
+        raise PartError(
+            f"{names}: theta is no longer finite. A part must return a finite number for every "
+            "finite reward; check_policy tries many"
+        )
+
+
 def run_once(
     policy: Policy,
     problem: Problem,
@@ -152,6 +162,8 @@ def run_once(
             if bar is not None:
                 bar.advance(piece.size)
     seconds = time.thread_time() - started
+    if own := own_classes(policy):
+        check_theta(state, own)
     trace.fallbacks[:] = fallbacks_of(state)
     return trace, seconds
 
