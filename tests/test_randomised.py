@@ -269,3 +269,19 @@ def test_every_pass_of_a_replay_draws_anew():
     options: dict[str, Any] = {"protocol": "days", "group": "day", "orders": 6, "reward_scale": 1.0}
     found = hb.replay(rows, ["x"], "reward", hb.policies.Uniform(2), **options)
     assert len({row["value"] for row in found}) > 1
+
+
+def test_uniform_play_knows_its_chances(tmp_path: Any) -> None:
+    """It said 1: a log of random play was judged as if nobody had drawn."""
+    arms, rng = np.eye(3), np.random.default_rng(0)
+    with hb.Agent(hb.policies.Uniform(dim=3), ledger=tmp_path / "agent.db") as agent:
+        assert agent.select(arms, mask=[True, False, True]).propensity == 0.5
+        for ticket in (agent.select(arms), *agent.select_many([arms] * 600)):
+            assert ticket.propensity == 1.0 / 3.0
+            agent.update(ticket, float(ticket.arm) + rng.normal())
+        log = agent.feedback()
+    assert np.array_equal(log["pscore"], np.full(601, 1.0 / 3.0))
+    found = hb.evaluate(log, {2: 1.0})
+    assert found.low < 2.0 < found.high
+    played = hb.replay(log, policies={"a": hb.linucb(dim=3, radius=1.0)}, protocol="logged")
+    assert played.policies == ["a"]

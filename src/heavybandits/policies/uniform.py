@@ -9,14 +9,17 @@ from ..engine.bounds import Count, Index
 from ..engine.contracts import ArmSet, Tally
 from ..engine.streams import uniform
 from ..engine.views import View, take
+from .randomised import count_offered, offered_at
 from .rewards import clamp
 
 
 class UniformState(NamedTuple):
-    """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards."""
+    """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards; and
+    the probability of the last choice."""
 
     counts: Integers
     total: Floats
+    propensity: Floats
 
 
 class Uniform(NamedTuple):
@@ -42,26 +45,25 @@ class Uniform(NamedTuple):
     @property
     def choice_writes(self) -> tuple[str, ...]:
         """The arrays of the state in which a choice leaves something that matters later."""
-        return ("counts",)
+        return ("counts", "propensity")
+
+    def sound(self, state: UniformState) -> bool:
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> UniformState:
-        return UniformState(np.zeros(2, np.int64), np.zeros(1))
+        return UniformState(np.zeros(2, np.int64), np.zeros(1), np.ones(1))
 
     def choose(self, state: UniformState, arms: ArmSet, view: View) -> int:
-        offered = 0
-        for k in range(view.penalty.size):
-            if view.penalty[k] == 0.0:
-                offered += 1
-        left = int(uniform(np.uint64(self.seed), state.counts[0]) * offered)
+        offered = count_offered(view)
+        arm = offered_at(view, int(uniform(np.uint64(self.seed), state.counts[0]) * offered))
         state.counts[0] += 1
-        arm = 0
-        for k in range(view.penalty.size):
-            if view.penalty[k] == 0.0:
-                if left == 0:
-                    arm = k
-                left -= 1
+        state.propensity[0] = 1.0 / offered
         take(view, arm)
         return arm
+
+    def propensity(self, state: UniformState) -> float:
+        """The probability of the last choice."""
+        return float(state.propensity[0])
 
     def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
