@@ -13,7 +13,7 @@ from ..engine.bounds import bounded_array
 from ..engine.contracts import Policy
 from ..engine.parts import check_part
 from ..features import Features
-from ..features.frames import records
+from ..features.frames import is_frame, records
 from ..support.errors import ForeignTicket, InvalidInput
 from ..support.files import replace_atomically
 from ..support.validation import finite_array, finite_number, flag, whole
@@ -228,8 +228,10 @@ class Agent(Deciding):
         policy, encoder, raw = self._state.policy, self._state.encoder, None
         if encoder is not None and not isinstance(rows, np.ndarray):
             given, rows = rows, encoder.encode_rows(rows)
-            if self._keeps_offers:
-                raw = list(given) if isinstance(given, list | tuple) else records(given)
+            if self._keeps_offers and isinstance(given, list | tuple):
+                raw = list(given)
+            elif self._keeps_offers and (is_frame(given) or isinstance(given, str | Path)):
+                raw = records(given)
         x = bounded_array("rows", rows, (None, policy.dim))
         shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
         told = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
