@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 
+from heavybandits.engine import projections as engine
 from heavybandits.engine.projections import ROWS, project_ball
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -82,6 +83,7 @@ def project_together(monkeypatch, lanes, inverse, x, limit):
     for module in (projections, arms):
         for name in stand_ins.keys() & vars(module).keys():
             monkeypatch.setattr(module, name, stand_ins[name])
+    monkeypatch.setattr(engine, "shortening", projections.shortening_rolled_up)
     monkeypatch.setattr("numba.cuda.libdevice.rsqrt", lambda x: 1.0 / np.sqrt(x))
     scratch = np.full((ROWS + x.size, x.size), np.nan)  # what nobody has written, nobody may read
     project = projections.projection_of(lanes)

@@ -15,7 +15,16 @@ from numba.cuda.core.errors import TypingError
 from ..engine.blocked import combine
 from ..engine.jitable import jitable
 from ..engine.linalg import stretch
-from ..engine.projections import ROWS, Tridiagonal, negligible, project_ball, shares
+from ..engine.projections import (
+    ROWS,
+    Tridiagonal,
+    eliminate,
+    negligible,
+    project_ball,
+    shares,
+    shortening,
+    solve_secular,
+)
 from .teams import Shared, lane, opaque, sync, total, twin, writable
 
 LITTLE = 0.01  # of a square: if a sweep leaves less, another one follows
@@ -91,9 +100,8 @@ def span_further(inverse: Any, scratch: Any, size: int, lanes: int) -> tuple[flo
         sync(lanes)
 
 
-@jitable
-def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
-    """That of the CPU, by all lanes alike."""
+def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, float]:
+    """The CPU's `shortening`, by all lanes alike."""
     own, mixed = shares(shift)
     y, undo, i, step = small.y, 1.0 / mixed, size - 1, opaque(1)
     value, below, square = 1.0, 0.0, 1.0
@@ -108,34 +116,9 @@ def shortening(small: Any, size: int, shift: float) -> tuple[float, float]:
     return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
 
 
-@jitable
-def solve_secular(small: Any, size: int, shift: float, goal: float) -> tuple[float, float]:
-    """That of the CPU."""
-    before, below, tail, turns, step = 0.0, 1.0, 0.0, 0, opaque(1)
-    while turns < 60:
-        height, tail = shortening(small, size, shift)
-        if shift == before or abs(goal - height) <= 1e-14 * goal:
-            break
-        slope = (height - below) / (shift - before)
-        if slope <= 0.0:
-            break
-        before, below = shift, height
-        shift += (goal - height) / slope
-        turns += step
-    return shift, tail
-
-
-@jitable
-def eliminate(
-    small: Any, i: int, own: float, mixed: float, undo: float, tail: float
-) -> tuple[float, float]:
-    """That of the CPU, with one over the pivots: `undo`."""
-    if i == 0:
-        undo = 1.0 / (own + mixed * small.diagonal[0])
-        return undo, undo
-    beside = mixed * small.beside[i - 1]
-    undo = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * undo)
-    return undo, beside * undo * tail
+@twin(shortening, alone=True)
+def _(lanes, small, size, shift):
+    return shortening_rolled_up
 
 
 @twin(project_ball)
@@ -154,7 +137,7 @@ def projection_of(lanes: int) -> Any:
         image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
         sync(lanes)
         length, shift, size = length_of(x, lanes), 0.0, 0
-        own, mixed, undo, tail = 1.0, 0.0, 0.0, 0.0
+        own, mixed, pivot, tail = 1.0, 0.0, 0.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
             length = length_of(x, lanes)
@@ -166,7 +149,7 @@ def projection_of(lanes: int) -> Any:
             if size == 0:
                 shift = (goal - 1.0) / diagonal
                 own, mixed = shares(shift)
-            undo, tail = eliminate(small, size, own, mixed, undo, tail)
+            pivot, tail = eliminate(small, size, own, mixed, pivot, tail)
             size, rest, reciprocal = size + 1, math.sqrt(square), libdevice.rsqrt(square)
             last = size == x.size or square == 0.0
             if last or negligible(shift, rest, tail):
@@ -175,7 +158,7 @@ def projection_of(lanes: int) -> Any:
                     break
                 i, (own, mixed) = 0, shares(shift)
                 while i < size:
-                    undo, tail = eliminate(small, i, own, mixed, undo, tail)
+                    pivot, tail = eliminate(small, i, own, mixed, pivot, tail)
                     i += step
             small.beside[size - 1], small.reciprocal[size - 1] = rest, reciprocal
             set_scaled(basis[size], image, -reciprocal, lanes)

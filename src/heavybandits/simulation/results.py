@@ -98,6 +98,18 @@ class Result(Records):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The checkpoints, and the regret of a policy: one row per repetition."""
         self.need("curves", NEEDED)
+        order = self._rows(policy, problem)
+        plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
+        if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
+            raise InvalidInput(f"every repetition of {policy!r} must have a row at every play")
+        return plays, self.data["regret"][order].reshape(-1, plays.size)
+
+    def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
+        """The regret of a policy at the last checkpoint: one number per repetition."""
+        return self.curves(policy, problem)[1][:, -1]
+
+    def _rows(self, policy: str, problem: str | None) -> NDArray[np.int64]:
+        """The places of a policy's rows, repetition by repetition."""
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
@@ -109,32 +121,24 @@ class Result(Records):
         order = np.flatnonzero(mine)
         if "repetition" in self.data:
             order = order[np.lexsort((self.data["play"][order], self.data["repetition"][order]))]
-        plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
-        if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
-            raise InvalidInput(f"every repetition of {policy!r} must have a row at every play")
-        return plays, self.data["regret"][order].reshape(-1, plays.size)
-
-    def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
-        """The regret of a policy at the last checkpoint: one number per repetition."""
-        return self.curves(policy, problem)[1][:, -1]
+        return order
 
     def _paired(
         self, one: str, other: str, problem: str | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The final regrets of two policies, which must be of the same repetitions."""
+        ends = self.final(one, problem), self.final(other, problem)
         if "repetition" in self.data:
-            ids = []
-            for name in (one, other):
-                mine = self.data["policy"] == name
-                if problem is not None:
-                    mine &= self.data["problem"] == problem
-                ids.append(np.unique(self.data["repetition"][mine]))
-            if not np.array_equal(ids[0], ids[1]):
+            mine, theirs = (
+                np.unique(self.data["repetition"][self._rows(name, problem)])
+                for name in (one, other)
+            )
+            if not np.array_equal(mine, theirs):
                 raise InvalidInput(
                     f"policies that are compared need the same repetitions: {one!r} has "
-                    f"{ids[0].size} and {other!r} {ids[1].size}, and they are not the same"
+                    f"{mine.size} and {other!r} {theirs.size}, and they are not the same"
                 )
-        return self.final(one, problem), self.final(other, problem)
+        return ends
 
     def _places(self) -> list[tuple[dict[str, str], str | None]]:
         """Every problem, with what names it in a row; of one simulation, the one without a name."""
