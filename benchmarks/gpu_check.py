@@ -105,12 +105,15 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
             yield name, crtm(dim, plays), problem_of(kind, dim, arms), plays, 4_224
 
 
-def precompile(pairs: list[tuple[Any, Problem]]) -> None:
+def precompile(work: list[tuple[Any, Problem, int]]) -> None:
     """Compile the kernels that play so many runs of these policies on these problems."""
     from heavybandits.cuda.precompiling import compile_all
 
-    jobs = [Job(check_policies(p)["policy"], q, 64, (64,), 0, 0, 1) for p, q in pairs]
-    compile_all([([job], make_layout(job.policy, job.problem.arms)) for job in jobs])
+    kernels = []
+    for policy, problem, runs in work:
+        job = Job(check_policies(policy)["policy"], problem, 64, (64,), 0, 0, runs)
+        kernels.append(([job], make_layout(job.policy, problem.arms, runs)))
+    compile_all(kernels)
 
 
 def speeds(quick: bool) -> list[dict[str, Any]]:
@@ -119,7 +122,7 @@ def speeds(quick: bool) -> list[dict[str, Any]]:
     The kernels of the latter are compiled side by side first.
     """
     rows = []
-    precompile([(policy, problem) for _, policy, problem, *_ in workload(1)][3:])
+    precompile([(policy, problem, runs) for _, policy, problem, _, runs in workload(1)][3:])
     for what, policy, problem, horizon, runs in workload(10 if quick else 1):
         gpu = timed(policy, problem, horizon, runs, "cuda")
         cpu = timed(policy, problem, horizon, 4 * (os.cpu_count() or 1), "cpu")

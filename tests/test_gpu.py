@@ -16,7 +16,7 @@ from all_policies import POLICIES
 from gpu_cases import cases
 from heavybandits.cuda.batches import Job, groups, pieces
 from heavybandits.cuda.keys import stream_keys
-from heavybandits.cuda.layouts import CORE, make_layout
+from heavybandits.cuda.layouts import COMMON, CORE, PASSING, PROCESSORS, REGISTERS, make_layout
 from heavybandits.engine.streams import NOISE, stream_key
 from heavybandits.parts import Region
 from heavybandits.simulation.problem import check_problem
@@ -118,7 +118,11 @@ def test_what_a_team_holds_in_common_fits_into_its_block(name):
     policy, problem = CASES[name]
     layout = make_layout(policy, problem.arms)
     assert 8 * layout.pool <= CORE + 8 * policy.dim
-    assert layout.lanes * layout.own >= problem.arms.size
+    if layout.lanes > 1:
+        assert layout.lanes * layout.teams * layout.registers <= REGISTERS
+        features = {leaf.name: leaf for leaf in layout.leaves}["view_features"]
+        columns = features.array.shape[1] * (layout.lanes if features.place == PASSING else 1)
+        assert columns >= problem.arms.size
 
 
 def test_a_lane_plays_alone_where_a_decision_lasts_long():
@@ -133,6 +137,19 @@ def test_a_lane_plays_alone_where_a_decision_lasts_long():
 def test_few_runs_are_played_by_many_lanes_each():
     arms = hb.arms.Fixed(20, 3)
     assert make_layout(CRTM, arms, runs=90).lanes > make_layout(CRTM, arms, runs=90_000).lanes
+
+
+@pytest.mark.parametrize("runs", [1, 90, 750, 2_040, 3_000])
+def test_few_runs_are_spread_over_all_multiprocessors(runs):
+    layout = make_layout(hb.crtm(dim=10, horizon=100, moment=3.5), hb.arms.Fixed(20, 10), runs)
+    warp = 32 // layout.lanes
+    assert -(-runs // PROCESSORS) <= layout.teams < -(-runs // PROCESSORS) + warp
+
+
+def test_arms_that_stand_still_are_held_in_common():
+    for kind, place in ((hb.arms.Fixed, COMMON), (hb.arms.Fresh, PASSING)):
+        leaves = make_layout(hb.crtm(dim=10, horizon=100, moment=3.5), kind(20, 10)).leaves
+        assert {leaf.place for leaf in leaves if leaf.name == "view_features"} == {place}
 
 
 @pytest.fixture

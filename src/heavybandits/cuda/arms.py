@@ -1,8 +1,9 @@
-"""Arms of a team: lane l owns the arms l, l + lanes, l + 2 lanes, ...
+"""Arms of a team: lane l sees to the arms l, l + lanes, l + 2 lanes, ...
 
-A view has columns for a lane's own arms alone, and `chosen` in common; `synced`, of which only the
-first number counts, is as long as the CPU's view is wide, and `penalty`, of which none does, has
-the size of the arm set. Sums run in the CPU's order.
+Arms that stand still are held in common, a column each. Those that change with every decision are
+a lane's own, in registers, where a view has columns for that lane's arms alone (own_arms.py). Of
+`penalty` only the size counts, the number of arms; of `synced` the first number, and its size,
+which is how many columns the CPU's view has. Sums run in the CPU's order.
 """
 
 import math
@@ -14,10 +15,26 @@ from numba import cuda
 from ..arms.finite import draw_features
 from ..engine.blocked import combine, squares
 from ..engine.jitable import jitable
+from ..engine.regions import SHRINK, STEP
 from ..engine.streams import uniform
-from ..engine.views import best_score, entries, load_rows, measure_all, measure_anew, pick, take
+from ..engine.views import (
+    advance,
+    best_score,
+    entries,
+    load_rows,
+    measure_all,
+    measure_anew,
+    pick,
+    take,
+)
+from . import own_arms
 from .streams import further
 from .teams import Shared, lane, maximum, members, opaque, sync, twin, writable
+
+
+def in_common(view: Any) -> bool:
+    """Whether a view of this type is one that the lanes of a team share."""
+    return isinstance(view[0], Shared)
 
 
 @twin(entries)
@@ -29,64 +46,82 @@ def _(lanes, view):
 def _(lanes, view, key, start, low):
     if not lanes:
         return draw_alone
+    if not in_common(view):
+        return own_arms.draw(lanes)
 
-    def draw_own(view, key, start, low):
-        dim, own = view.features.shape
-        columns = view.synced.size
-        first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
-        for k in range(own):
-            square = 0.0
-            for i in range(dim):
-                value = low + (1.0 - low) * uniform(first, i * columns + k * lanes)
-                view.features[i, k] = value
-                square += value * value
-            scale = 1.0 / math.sqrt(square)
-            for i in range(dim):
-                view.features[i, k] *= scale
+    def draw(view, key, start, low):
+        features, columns = writable(view.features), view.synced.size
+        first = further(opaque(key), start)  # else drawn even where it is not used
+        sync(lanes)
+        k = lane(lanes)
+        while k < features.shape[1]:
+            draw_arm(features, k, further(first, k), columns, low)
+            k += lanes
+        sync(lanes)
         view.synced[0] = -1
 
-    return draw_own
+    return draw
 
 
 def draw_alone(view, key, start, low):
     """That of the CPU for a view whose rows lie far apart."""
-    dim, columns = view.features.shape
+    columns = view.features.shape[1]
     for k in range(columns):
-        square = 0.0
-        for i in range(dim):
-            value = low + (1.0 - low) * uniform(key, start + i * columns + k)
-            view.features[i, k] = value
-            square += value * value
-        scale = 1.0 / math.sqrt(square)
-        for i in range(dim):
-            view.features[i, k] *= scale
+        draw_arm(view.features, k, further(key, start + k), columns, low)
     view.synced[0] = -1
+
+
+@jitable
+def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
+    """Column k, from every `columns`-th number of the stream."""
+    square = 0.0
+    for i in range(features.shape[0]):
+        value = low + (1.0 - low) * uniform(key, i * columns)
+        features[i, k] = value
+        square += value * value
+    scale = 1.0 / math.sqrt(square)
+    for i in range(features.shape[0]):
+        features[i, k] *= scale
 
 
 @twin(load_rows)
 def _(lanes, view, rows):
     def load(view, rows):
-        dim, own = view.features.shape
-        for k in range(own):
-            arm = k * lanes + lane(lanes)
-            for i in range(dim):
-                view.features[i, k] = rows[arm, i] if arm < rows.shape[0] else 0.0
+        features = writable(view.features)
+        sync(lanes)
+        k = lane(lanes)
+        while k < rows.shape[0]:
+            for i in range(rows.shape[1]):
+                features[i, k] = rows[k, i]
+            k += lanes
+        sync(lanes)
         view.synced[0] = -1
 
-    return load
+    return load if in_common(view) else own_arms.load(lanes)
+
+
+@jitable
+def product(rows: Any, weights: Any, k: int) -> float:
+    """What `combine` makes of column k."""
+    odd = weights.size % 2
+    value = weights[0] * rows[0, k]
+    if odd == 0:
+        value += weights[1] * rows[1, k]
+    for i in range(2 - odd, weights.size, 2):
+        value += weights[i] * rows[i, k] + weights[i + 1] * rows[i + 1, k]
+    return value
 
 
 @twin(best_score)
 def _(lanes, view, theta):
     def best(view, theta):
-        combine(view.features, theta, view.widths)
-        most = -math.inf
-        for k in range(view.widths.size):
-            if k * lanes + lane(lanes) < view.penalty.size:
-                most = max(most, view.widths[k])
+        most, k = -math.inf, lane(lanes)
+        while k < view.penalty.size:
+            most = max(most, product(view.features, theta, k))
+            k += lanes
         return maximum(most, lanes)
 
-    return best
+    return best if in_common(view) else own_arms.best(lanes)
 
 
 @twin(take)
@@ -94,13 +129,13 @@ def _(lanes, view, arm):
     def copy(view, arm):
         chosen = writable(view.chosen)
         sync(lanes)
-        for k in range(view.widths.size):
-            if k * lanes + lane(lanes) == arm:
-                for i in range(view.features.shape[0]):
-                    chosen[i] = view.features[i, k]
+        i = lane(lanes)
+        while i < chosen.size:
+            chosen[i] = view.features[i, arm]
+            i += lanes
         sync(lanes)
 
-    return copy
+    return copy if in_common(view) else own_arms.copy(lanes)
 
 
 @jitable
@@ -115,20 +150,45 @@ def lowest(arm: int, lanes: int) -> Any:
 
 @twin(pick)
 def _(lanes, view, width):
+    optimistic = find_in_common(lanes) if in_common(view) else own_arms.find(lanes)
+    optimistic = jitable(optimistic)
+
     def choose(view, width):
-        best, own = -math.inf, 0
-        for k in range(view.scores.size):
-            bonus = width * math.sqrt(max(view.squares[k], 0.0))
-            index = view.scores[k] + bonus
-            if index > best and k * lanes + lane(lanes) < view.penalty.size:
-                best, own = index, k
-        none = view.scores.size * lanes
-        mine = own * lanes + lane(lanes) if best == maximum(best, lanes) else none
-        arm = lowest(mine, lanes)
+        """If no index is a number, all lanes name their first arm, as on the CPU."""
+        best, own = optimistic(view, width)
+        arm = lowest(own if best == maximum(best, lanes) else view.penalty.size, lanes)
         take(view, arm)
         return arm
 
     return choose
+
+
+def find_in_common(lanes: int) -> Any:
+    def find(view, width):
+        """The largest index of this lane's arms, and the arm."""
+        best, own, k = -math.inf, lane(lanes), lane(lanes)
+        while k < view.penalty.size:
+            index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
+            if index > best:
+                best, own = index, k
+            k += lanes
+        return best, own
+
+    return find
+
+
+@twin(advance)
+def _(lanes, view, region):
+    def advance_own(view, region):
+        known, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
+        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
+        while k < scores.size:
+            width = product(view.features, region.direction, k)
+            known[k] -= shrink * width * width
+            scores[k] -= step * width
+            k += lanes
+
+    return advance_own if in_common(view) else None
 
 
 @twin(measure_anew)
@@ -140,27 +200,11 @@ def _(lanes, view, region):
 def _(lanes, rows, weights, out):
     if isinstance(out, Shared):
         return image_of(lanes)
-    if isinstance(rows, Shared):
-        return None  # each lane has a result of its own
-
-    def own_arms(rows, weights, out):
-        """The CPU's pairs of rows, over as many rows as are known when this is compiled."""
-        dim = rows.shape[0]
-        odd = dim % 2
-        for k in range(out.size):
-            out[k] = weights[0] * rows[0, k]
-        if odd == 0:
-            for k in range(out.size):
-                out[k] += weights[1] * rows[1, k]
-        for i in range(2 - odd, dim, 2):
-            for k in range(out.size):
-                out[k] += weights[i] * rows[i, k] + weights[i + 1] * rows[i + 1, k]
-
-    return own_arms
+    return None if isinstance(rows, Shared) else own_arms.combine_rows
 
 
 def image_of(lanes: int) -> Any:
-    """combine(V^-1, x, out) = V^-1 x: two rows of a lane at once, so that neither waits."""
+    """combine(V^-1, x, out) = V^-1 x: two columns of a lane at once, so that neither waits."""
 
     def image(rows, weights, out):
         out, last = writable(out), out.size - 1
@@ -187,39 +231,37 @@ def image_of(lanes: int) -> Any:
 
 @twin(squares)
 def _(lanes, features, matrix, out, above, below):
-    def own_arms(features, matrix, out, above, below):
-        """The CPU's blocks of two rows by four columns."""
-        dim, own = features.shape
-        for k in range(own):
-            out[k] = 0.0
-        for i in range(0, dim - 1, 2):
-            first, second, across = 0.5 * matrix[i, i], 0.5 * matrix[i + 1, i + 1], matrix[i + 1, i]
-            for k in range(own):
-                above[k] = first * features[i, k]
-                below[k] = second * features[i + 1, k] + across * features[i, k]
-            for j in range(0, i - 3, 4):
-                for k in range(own):
-                    p, q = features[j, k], features[j + 1, k]
-                    r, s = features[j + 2, k], features[j + 3, k]
-                    above[k] += (matrix[i, j] * p + matrix[i, j + 1] * q) + (
-                        matrix[i, j + 2] * r + matrix[i, j + 3] * s
-                    )
-                    below[k] += (matrix[i + 1, j] * p + matrix[i + 1, j + 1] * q) + (
-                        matrix[i + 1, j + 2] * r + matrix[i + 1, j + 3] * s
-                    )
-            if i % 4 == 2:
-                for k in range(own):
-                    p, q = features[i - 2, k], features[i - 1, k]
-                    above[k] += matrix[i, i - 2] * p + matrix[i, i - 1] * q
-                    below[k] += matrix[i + 1, i - 2] * p + matrix[i + 1, i - 1] * q
-            for k in range(own):
-                out[k] += features[i, k] * above[k] + features[i + 1, k] * below[k]
-        if dim % 2 == 1:
-            for j in range(dim):
-                across = matrix[dim - 1, j] if j < dim - 1 else 0.5 * matrix[dim - 1, dim - 1]
-                for k in range(own):
-                    out[k] += across * features[j, k] * features[dim - 1, k]
-        for k in range(own):
-            out[k] = 2.0 * out[k]
+    def measure(features, matrix, out, above, below):
+        out, k = writable(out), lane(lanes)
+        while k < out.size:
+            out[k] = square_of(features, matrix, k)
+            k += lanes
 
-    return own_arms
+    return measure if isinstance(features, Shared) else own_arms.squares_of_rows
+
+
+@jitable
+def square_of(features: Any, matrix: Any, k: int) -> float:
+    """||x_k||_M^2, in the CPU's blocks of two rows by four columns."""
+    dim, total = features.shape[0], 0.0
+    for i in range(0, dim - 1, 2):
+        above = 0.5 * matrix[i, i] * features[i, k]
+        below = 0.5 * matrix[i + 1, i + 1] * features[i + 1, k] + matrix[i + 1, i] * features[i, k]
+        for j in range(0, i - 3, 4):
+            p, q, r, s = features[j, k], features[j + 1, k], features[j + 2, k], features[j + 3, k]
+            above += (matrix[i, j] * p + matrix[i, j + 1] * q) + (
+                matrix[i, j + 2] * r + matrix[i, j + 3] * s
+            )
+            below += (matrix[i + 1, j] * p + matrix[i + 1, j + 1] * q) + (
+                matrix[i + 1, j + 2] * r + matrix[i + 1, j + 3] * s
+            )
+        if i % 4 == 2:
+            p, q = features[i - 2, k], features[i - 1, k]
+            above += matrix[i, i - 2] * p + matrix[i, i - 1] * q
+            below += matrix[i + 1, i - 2] * p + matrix[i + 1, i - 1] * q
+        total += features[i, k] * above + features[i + 1, k] * below
+    if dim % 2 == 1:
+        for j in range(dim):
+            across = matrix[dim - 1, j] if j < dim - 1 else 0.5 * matrix[dim - 1, dim - 1]
+            total += across * features[j, k] * features[dim - 1, k]
+    return 2.0 * total

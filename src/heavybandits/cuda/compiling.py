@@ -23,8 +23,8 @@ from . import arms, medians, playing, projections, regions, streams
 from .cache import DeviceCache
 from .kernels import kernel_text
 from .layouts import FAR, Layout
-from .storage import draw_together, load_common, load_view, store_common, store_view
-from .teams import carve, hold
+from .storage import draw_together, load_common, store_common
+from .teams import carve, hold, leading
 
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
 TWINS = (
@@ -45,16 +45,15 @@ _NAMES = {
     "draw_together": draw_together,
     "float64": types.float64,
     "int64": types.int64,
+    "leading": leading,
     "load_common": load_common,
-    "load_view": load_view,
     "play": play,
     "store_common": store_common,
-    "store_view": store_view,
 }
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
-REGISTERS = 128  # per thread of a team: 16 warps on a multiprocessor, and little goes to memory
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 _SELDOM = re.compile(r"15invert_together|noises[^(]*4drawB")  # mangled names
+_DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
 _patching = threading.Lock()
 
 
@@ -64,15 +63,26 @@ def _inlined(definition: re.Match[str]) -> str:
     return f"{definition[0]} {'noinline' if seldom else 'alwaysinline'}"
 
 
+def _chosen(declaration: re.Match[str]) -> str:
+    """max(a, b) and min(a, b) as on the CPU: b if it is larger, or smaller, else a."""
+    name, relation = declaration[1], {"max": "ogt", "min": "olt"}[declaration[1]]
+    return f"""define internal double @__nv_f{name}(double %a, double %b) alwaysinline {{
+  %better = fcmp {relation} double %b, %a
+  %chosen = select i1 %better, double %b, double %a
+  ret double %chosen
+}}"""
+
+
 @contextlib.contextmanager
 def as_on_the_cpu() -> Iterator[None]:
-    """a * b + c in two roundings, as the CPU does it: numba-cuda has no option for that."""
+    """a * b + c in two roundings and `max` by one comparison, as the CPU has them: numba-cuda has
+    no option for that."""
     compile_ir = nvvm.compile_ir
 
     def compile_strictly(ir: Any, **options: Any) -> Any:
         texts = [ir] if isinstance(ir, str) else ir
-        inlined = [_DEFINED.sub(_inlined, text) for text in texts]
-        return compile_ir(inlined, **{"fma": False, **options})
+        texts = [_DECLARED.sub(_chosen, _DEFINED.sub(_inlined, text)) for text in texts]
+        return compile_ir(texts, **{"fma": False, **options})
 
     with _patching:
         nvvm.compile_ir = compile_strictly
@@ -103,7 +113,7 @@ def signature_of(parts: Sequence[Any], layout: Layout) -> tuple[Any, ...]:
         table(f if leaf.array.dtype == np.float64 else i, leaf.array.ndim + 1)
         for leaf in layout.all(FAR)
     ]
-    common = [] if layout.lanes == 1 else [table(f, 2), table(f, 2), table(i, 2), table(f, 4)]
+    common = [] if layout.lanes == 1 else [table(f, 2), table(f, 2), table(i, 2)]
     run = [*map(typeof, parts), table(f, 2), table(i, 1)]
     keys = [table(f, 1), table(u, 1), table(u, 1), typeof(Unobserved())]
     out = [table(i, 1), table(f, 2), table(i, 2), table(i, 2), table(i, 2)]
@@ -123,8 +133,10 @@ def compile_ptx(
 
 
 @functools.cache
-def _dispatcher(text: str, names: tuple[str, ...], kinds: tuple[Any, ...], lanes: int) -> Any:
-    limit = {"max_registers": REGISTERS} if lanes > 1 else {}
+def _dispatcher(
+    text: str, names: tuple[str, ...], kinds: tuple[Any, ...], lanes: int, registers: int
+) -> Any:
+    limit = {"max_registers": registers} if lanes > 1 else {}
     function = make_function(text, dict(zip(names, kinds, strict=True)), lanes)
     return cuda.jit(function, **OPTIONS, **limit)
 
@@ -132,7 +144,9 @@ def _dispatcher(text: str, names: tuple[str, ...], kinds: tuple[Any, ...], lanes
 def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> Any:
     """The kernel, compiled for the device at hand or taken from the disk."""
     text, classes = kernel_text(parts, varying, layout)
-    dispatcher = _dispatcher(text, tuple(classes), tuple(classes.values()), layout.lanes)
+    registers = layout.registers if layout.lanes > 1 else 0
+    kinds = tuple(classes.values())
+    dispatcher = _dispatcher(text, tuple(classes), kinds, layout.lanes, registers)
     dispatcher._cache = DeviceCache(text, tuple(parts))
     with as_on_the_cpu():
         dispatcher.disable_compile(False)

@@ -66,31 +66,25 @@ _TEAM = """
     at = team * {size}
     theta = carve_{dim}(pool, {theta})
     drawn = carve_{noises}(pool, at + {drawn})
-    features = cuda.local.array(({dim}, {own}), float64)
-    scores = cuda.local.array({own}, float64)
-    squares = cuda.local.array({own}, float64)
-    widths = cuda.local.array({own}, float64)
-    penalty = cuda.local.array({arms}, float64)
-    view_synced = cuda.local.array({columns}, int64)
+    synced = cuda.local.array({columns}, int64)
     {arrays}
-    view = View(features, scores, squares, widths, penalty, view_chosen, view_synced)
+    view = View(view_features, view_scores, view_squares, view_widths, view_penalty, view_chosen,
+                synced)
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    unused = truncated[run]  # fallbacks are counted when all is over
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
+    fallbacks = truncated[run]  # which are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], fallbacks)
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
-    load_view(view, views[run], {lanes})
     {load}
-    view_synced[0] = view_kept[0]
+    synced[0] = view_synced[0]
     for t in range(start, stop, {noises}):
         draw_together(noise, noise_keys[run], t, drawn, {lanes})
         play(policy, state, arms, link, theta, view, arm_keys[run],
-             drawn[:min({noises}, stop - t)], episode, trace, observer)
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
     store_common(pool, at, common[run], {kept}, {lanes})
-    store_view(view, views[run], {lanes})
-    view_kept[0] = view_synced[0]
+    view_synced[0] = synced[0]
     {store}
 """
 
@@ -105,12 +99,12 @@ _LANE = """
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    unused = truncated[run]  # fallbacks are counted when all is over
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
+    fallbacks = truncated[run]  # which are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], fallbacks)
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
         play(policy, state, arms, link, truth, view, arm_keys[run],
-             drawn[:min({noises}, stop - t)], episode, trace, observer)
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
 """
 
 
@@ -119,9 +113,8 @@ def kernel_text(
 ) -> tuple[str, dict[str, Any]]:
     """The text of the kernel, and the classes that it names."""
     classes: dict[str, Any] = {}
-    policy, arms, *_ = parts
     far = [f"{leaf.name}_all" for leaf in layout.all(FAR)]
-    tables = far if layout.lanes == 1 else ["common", "floats", "integers", "views", *far]
+    tables = far if layout.lanes == 1 else ["common", "floats", "integers", *far]
     loads, stores = moves(layout)
     common = sum(leaf.array.size for leaf in layout.all(*POOLED))
     fields = {
@@ -133,13 +126,11 @@ def kernel_text(
         "kept": common,
         "drawn": common + common % 2,
         "noises": layout.noises,
-        "dim": policy.dim,
-        "own": layout.own,
-        "arms": arms.size,
+        "dim": parts[0].dim,
         "tables": ", ".join(tables),
         "arrays": "\n    ".join(declare(layout)),
         "parts": "\n    ".join(parts_text(parts, varying, classes)),
-        "state": state_text(policy.init(), "state", classes),
+        "state": state_text(parts[0].init(), "state", classes),
         "load": "\n    ".join(loads),
         "store": "\n    ".join(stores),
     }

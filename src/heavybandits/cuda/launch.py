@@ -15,7 +15,7 @@ from ..engine.streams import ARMS, NOISE
 from .batches import Job
 from .compiling import kernel_of
 from .keys import stream_keys
-from .layouts import FAR, OWN, POOLED, Layout, numbers_of, state_leaves
+from .layouts import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves
 from .storage import spreader
 
 THREADS = 128  # per block, where the number does not matter
@@ -70,8 +70,9 @@ def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
 
 def room_of(job: Job, layout: Layout) -> int:
     """Bytes of device memory that a run takes."""
-    view = 8 * layout.own * layout.lanes * (job.policy.dim + 2)
-    return view + sum(leaf.array.nbytes for leaf in layout.leaves) + 40 * len(job.checkpoints)
+    return sum(leaf.array.nbytes for leaf in layout.leaves if leaf.place != PASSING) + 40 * len(
+        job.checkpoints
+    )
 
 
 class Launch:
@@ -111,9 +112,6 @@ class Launch:
                 fill = configured(spreader(), blocks, THREADS)
                 fill(table, cuda.to_device(rows), which, by_rows)
             made[name] = table
-            if name == "integers":
-                shape = (size, self.jobs[0].policy.dim + 2, self.layout.own, self.layout.lanes)
-                made["views"] = cuda.device_array(shape)
         for leaf in self.layout.all(FAR):
             shape = leaf.array.shape
             whole = (size, *shape) if by_rows else (*shape, size)

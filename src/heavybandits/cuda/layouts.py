@@ -8,19 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arms import Fixed, Given
 from ..engine.loop import make_episode
 from ..estimators import NewtonColumns
 from ..filters import MeanOfMedians, Median, MedianOfMeans
 from ..policies import Optimism
 
-# Shared by a team; shared, and written by all lanes alike; a lane's own; in device memory.
-COMMON, ALIKE, OWN, FAR = "common", "alike", "own", "far"
+# Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
+# after a decision; in device memory.
+COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
 POOLED = (COMMON, ALIKE)
+WARP = 32
 NOISES = 64  # of a team, drawn at once, at most
 CORE = 226 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
+REGISTERS = 64 * 1024  # of a multiprocessor
+PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
-REGISTERS = 40  # features that a lane keeps in registers, at most
+KEPT = 40  # features that a lane keeps in registers, at most
 FEW, MANY = 2000, 4000  # runs that leave a device nearly idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
@@ -30,10 +35,9 @@ MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write i
 _DIVIDED = {
     "Region": ("centre", "inverse", "direction", "recent", "scratch", "design"),
     "OnlineToConfidenceEstimate": ("iterate",),
-    "View": ("chosen",),
 }
 _PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
-_SELDOM = ("scratch", "recent", "inverse")  # what goes to device memory first where room is scarce
+_SELDOM = ("features", "scratch", "recent", "inverse")  # what goes to device memory first, if any
 
 
 class Leaf(NamedTuple):
@@ -55,10 +59,15 @@ class Layout(NamedTuple):
     teams: int  # per block
     size: int  # numbers that a team holds in common
     pool: int  # the same of all teams of a block, and theta*
-    own: int  # arms of a lane
     columns: int  # of the CPU's view
     noises: int  # drawn at once
     leaves: list[Leaf]
+
+    @property
+    def registers(self) -> int:
+        """Per thread: all that the teams of a multiprocessor leave each other."""
+        threads = self.lanes * resident(self.teams, self.lanes, self.size)
+        return min(REGISTERS // threads // 8 * 8, 255)
 
     def all(self, *places: str) -> list[Leaf]:
         return [leaf for leaf in self.leaves if leaf.place in places]
@@ -80,6 +89,19 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
     return leaves_of(policy.init(), "state")
 
 
+def view_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
+    """The arrays of a team's view: in common if the arms stand still, else those of a lane."""
+    still = type(arms) in (Fixed, Given)
+    columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
+    yield Leaf("view_features", np.zeros((arms.dim, columns)), place)
+    yield Leaf("view_scores", np.zeros(columns), place)
+    yield Leaf("view_squares", np.zeros(columns), place)
+    yield Leaf("view_widths", np.zeros(columns), PASSING)
+    yield Leaf("view_penalty", np.zeros(arms.size), PASSING)
+    yield Leaf("view_chosen", np.zeros(arms.dim), COMMON)
+    yield Leaf("view_synced", np.array([-1]), OWN)
+
+
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
     """Numbers that a team holds in common; its size is such that the teams of a warp meet different
     banks of the memory."""
@@ -93,46 +115,58 @@ def resident(teams: int, lanes: int, size: int) -> int:
     return teams * blocks
 
 
-def largest_block(lanes: int, size: int, threads: int) -> int:
-    """The teams of a block, so that as many as possible are at work: of equals the largest."""
-    sizes = [1 << power for power in range(10) if 32 <= lanes << power <= threads]
-    return max(sizes, key=lambda teams: (resident(teams, lanes, size), teams))
+def largest_block(lanes: int, size: int, most: int) -> int:
+    """The teams of a block, so that of the `most` that a multiprocessor may have, as many as
+    possible are at work at the same time: of equals the largest."""
+    warp = WARP // lanes
+    most = -(-most // warp) * warp
+    sizes = range(warp, min(most, THREADS // lanes) + 1, warp)
+    return max(sizes, key=lambda teams: (min(resident(teams, lanes, size), most), teams))
 
 
 def _far(leaf: Leaf) -> Leaf:
     return leaf._replace(place=FAR)
 
 
-def make_layout(policy: Any, arms: Any, runs: int = MANY) -> Layout:
+def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Layout:
     """The layout for runs of a policy on an arm set, so many of them at once.
 
     Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
-    many end the sooner the fewer lanes have nothing to do.
+    many end the sooner the fewer lanes have nothing to do. A block has as many teams as there are
+    runs for a multiprocessor, so that two kernels seldom meet in one and fetch in turns.
     """
-    view = arms.view()
     leaves = [*state_leaves(policy), *leaves_of(make_episode(policy.plays), "episode")]
+    columns = arms.view().penalty.size
     if policy.plays > ALONE:
         leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
     if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
-        leaves += leaves_of(view, "view")
+        leaves += leaves_of(arms.view(), "view")
         threads = 128 if runs >= MANY else 32
-        columns = view.penalty.size
-        return Layout(1, threads, 0, 0, columns, columns, 16, list(map(_far, leaves)))
-    leaves.append(Leaf("view_chosen", view.chosen, COMMON))
+        return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
+    lanes = 8 if runs >= MANY else 16 if runs >= FEW else 32
     noises = NOISES if policy.plays > ALONE else 16
-    for field in _SELDOM:
-        if resident(1, 32, room(leaves, noises)) < WARPS:
-            leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
-    lanes, size = 8 if runs >= MANY else 16 if runs >= FEW else 32, room(leaves, noises)
-    while lanes < 32 and not (
-        -(-arms.size // lanes) * arms.dim <= REGISTERS
-        and (policy.plays > ALONE or resident(1, lanes, size) * lanes >= 32 * WARPS)
-    ):
+    while True:
+        found = near([*leaves, *view_leaves(arms, lanes)], noises)
+        size = room(found, noises)
+        if lanes == WARP or is_filling(found, lanes, size) or policy.plays > ALONE:
+            break
         lanes *= 2
-    teams = largest_block(lanes, size, THREADS if 2 * runs >= FEW else THREADS // 2)
-    own, columns = -(-arms.size // lanes), view.penalty.size
-    leaves.append(Leaf("view_kept", np.array([-1]), OWN))
-    return Layout(lanes, teams, size, teams * size + arms.dim, own, columns, noises, leaves)
+    teams = largest_block(lanes, size, -(-runs // PROCESSORS))
+    return Layout(lanes, teams, size, teams * size + arms.dim, columns, noises, found)
+
+
+def near(leaves: list[Leaf], noises: int) -> list[Leaf]:
+    """The leaves, of which the larger ones lie in device memory where room is scarce."""
+    for field in _SELDOM:
+        if resident(1, WARP, room(leaves, noises)) < WARPS:
+            leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
+    return leaves
+
+
+def is_filling(leaves: Sequence[Leaf], lanes: int, size: int) -> bool:
+    """Whether teams of so many lanes keep a multiprocessor busy, and a lane's arms in registers."""
+    own = sum(leaf.array.size for leaf in leaves if leaf[::2] == ("view_features", PASSING))
+    return own <= KEPT and resident(1, lanes, size) * lanes >= WARP * WARPS
 
 
 def is_for_teams(policy: Any) -> bool:

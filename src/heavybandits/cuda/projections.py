@@ -18,7 +18,6 @@ from ..engine.linalg import stretch
 from ..engine.projections import (
     ROWS,
     Tridiagonal,
-    eliminate,
     negligible,
     project_ball,
     shares,
@@ -51,19 +50,17 @@ def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
 
 @jitable
 def measure_parts(scratch: Any, size: int, lanes: int) -> float:
-    """The parts of the image in the rows of the basis, a lane per row; the sum of their squares."""
+    """The parts of the image in the rows of the basis, a lane per row; returns that in the last."""
     parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
-    square, j, step = 0.0, lane(lanes), opaque(1)
+    j = lane(lanes)
     while j < size:
-        part, i = 0.0, 0
-        while i < image.size:
+        part = 0.0
+        for i in range(image.size):
             part += basis[j, i] * image[i]
-            i += step
         parts[j] = part
-        square += part * part
         j += lanes
     sync(lanes)
-    return total(square, lanes)
+    return parts[size - 1]
 
 
 @jitable
@@ -83,27 +80,31 @@ def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
 
 
 @jitable
-def span_further(inverse: Any, scratch: Any, size: int, lanes: int) -> tuple[float, float]:
+def span_further(
+    inverse: Any, scratch: Any, size: int, beside: float, lanes: int
+) -> tuple[float, float]:
     """image = V^-1 times the last row of the basis, less its parts in all rows.
 
-    Returns its part in the last row, and the square of what is left. If that is little, much of it
-    is what rounding has made of the parts, and it is swept again.
+    Returns its part in the last row, and the square of what is left. If that is little beside its
+    parts in the last row and, which is `beside`, the one before, much of it is what rounding has
+    made of them, and it is swept again.
     """
     combine(inverse, scratch[ROWS + size - 1], scratch[5])
-    own = 0.0
+    own, lost = 0.0, beside * beside
     while True:
-        lost = measure_parts(scratch, size, lanes)
-        own += scratch[4, size - 1]
+        part = measure_parts(scratch, size, lanes)
         left = take_out_parts(scratch, size, lanes)
-        if not left < LITTLE * (left + lost):
+        own, lost = own + part, lost + part * part
+        if not left < LITTLE * lost:
             return own, left
+        lost = 0.0
         sync(lanes)
 
 
 def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, float]:
     """The CPU's `shortening`, by all lanes alike."""
     own, mixed = shares(shift)
-    y, undo, i, step = small.y, 1.0 / mixed, size - 1, opaque(1)
+    y, undo, i, step = small.y, (1.0 + shift) / shift, size - 1, opaque(1)
     value, below, square = 1.0, 0.0, 1.0
     y[i] = 1.0
     row = own + mixed * small.diagonal[i]
@@ -114,6 +115,19 @@ def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, fl
         square += value * value
         row = (own + mixed * small.diagonal[i]) * value - (mixed * small.beside[i]) * below
     return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
+
+
+@jitable
+def eliminate(
+    small: Any, i: int, own: float, mixed: float, inverse: float, tail: float
+) -> tuple[float, float]:
+    """That of the CPU, which takes and returns one over the pivot instead."""
+    if i == 0:
+        inverse = 1.0 / (own + mixed * small.diagonal[0])
+        return inverse, inverse
+    beside = mixed * small.beside[i - 1]
+    inverse = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * inverse)
+    return inverse, beside * inverse * tail
 
 
 @twin(shortening, alone=True)
@@ -137,14 +151,14 @@ def projection_of(lanes: int) -> Any:
         image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
         sync(lanes)
         length, shift, size = length_of(x, lanes), 0.0, 0
-        own, mixed, pivot, tail = 1.0, 0.0, 0.0, 0.0
+        own, mixed, pivot, tail, rest = 1.0, 0.0, 0.0, 0.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
             length = length_of(x, lanes)
         goal = length / limit
         set_scaled(basis[0], x, 1.0 / length, lanes)
         while True:
-            diagonal, square = span_further(inverse, scratch, size + 1, lanes)
+            diagonal, square = span_further(inverse, scratch, size + 1, rest, lanes)
             small.diagonal[size] = diagonal
             if size == 0:
                 shift = (goal - 1.0) / diagonal

@@ -3,10 +3,15 @@ stands before and after. Sums run in the CPU's order."""
 
 from typing import Any
 
+from numba import cuda
+from numba.cuda.types import float64
+
 from ..engine.jitable import jitable
 from ..engine.linalg import LOST, add_outer, cholesky, mend_inverse, stretch, subtract
 from ..engine.regions import FLOOR, NOISE, ROUNDING, SHRINK, UPDATES, repair
 from .teams import Shared, lane, sync, told, twin, writable
+
+AT_ONCE = 8  # entries of a row
 
 
 @twin(subtract)
@@ -40,17 +45,26 @@ def _(lanes, a, factor):
 @twin(add_outer)
 def _(lanes, matrix, scale, x):
     def add_outer(matrix, scale, x):
-        """Two lanes share a row, half of it each, so that every place is a constant for a lane."""
-        dim, matrix = x.size, writable(matrix)
+        """Two lanes share a row, half of it each, so that every place is a constant for a lane.
+
+        Some entries are read before any of them is written: what is written might, for all that a
+        compiler knows, be what is read next, and one would wait for the other.
+        """
+        dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
         half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
         sync(lanes)
         for down in range(0, dim, lanes // 2):
             i = down + lane(lanes) // 2
             if i < dim:
                 factor = scale * x[i]
-                for right in range(half):
-                    if dim % 2 == 0 or right + start < dim:
-                        matrix[i, right + start] += factor * x[right + start]
+                for first in range(0, half, AT_ONCE):
+                    count = min(AT_ONCE, half - first)
+                    for j in range(count):
+                        right = min(start + first + j, dim - 1)
+                        part[j] = matrix[i, right] + factor * x[right]
+                    for j in range(count):
+                        if dim % 2 == 0 or start + first + j < dim:
+                            matrix[i, start + first + j] = part[j]
         sync(lanes)
 
     return add_outer if isinstance(matrix, Shared) else None

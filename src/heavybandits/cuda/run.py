@@ -12,7 +12,7 @@ from .batches import Job, Piece, groups, pieces
 from .compiling import NUMBA_ERRORS, kernel_of
 from .door import no_form
 from .launch import Launch, room_of, varying
-from .layouts import Layout, make_layout
+from .layouts import Layout, is_for_teams, make_layout
 from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
@@ -43,7 +43,7 @@ def prepare(jobs: Sequence[Job], layout: Layout) -> None:
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
     """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
-    runs = sum(job.size for job in jobs)
+    runs = sum(job.size for job in jobs if is_for_teams(job.policy))
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
     layouts = [make_layout(alike[0].policy, alike[0].problem.arms, runs) for alike, _ in together]
     compile_all([(alike, layout) for (alike, _), layout in zip(together, layouts, strict=True)])

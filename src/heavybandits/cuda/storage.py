@@ -30,27 +30,6 @@ def store_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> No
 
 
 @jitable
-def load_view(view: Any, table: Any, lanes: int) -> None:
-    """The arms of this lane."""
-    dim, own = view.features.shape
-    for k in range(own):
-        view.scores[k] = table[dim, k, lane(lanes)]
-        view.squares[k] = table[dim + 1, k, lane(lanes)]
-        for i in range(dim):
-            view.features[i, k] = table[i, k, lane(lanes)]
-
-
-@jitable
-def store_view(view: Any, table: Any, lanes: int) -> None:
-    dim, own = view.features.shape
-    for k in range(own):
-        table[dim, k, lane(lanes)] = view.scores[k]
-        table[dim + 1, k, lane(lanes)] = view.squares[k]
-        for i in range(dim):
-            table[i, k, lane(lanes)] = view.features[i, k]
-
-
-@jitable
 def draw_together(noise: Noise, key: Any, start: int, out: Any, lanes: int) -> None:
     """The noise of the plays start, start + 1, ..., a lane each."""
     drawn = writable(out)

@@ -130,7 +130,8 @@ def hold(lanes: int) -> Any:
 
 @intrinsic
 def opaque(context: Any, number: Any) -> Any:
-    """The same number, of which the compiler knows nothing.
+    """The same number, of which no compiler knows anything: a thread's place along an axis that
+    blocks do not have is added, 0.
 
     What depends on it is not worked out before its time, and a loop with such a step is not
     unrolled: instructions must be fetched, and more of them than are kept at hand take longer to
@@ -139,10 +140,31 @@ def opaque(context: Any, number: Any) -> Any:
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = context.get_value_type(number)
-        move = ir.InlineAsm(ir.FunctionType(kind, [kind]), "mov.b64 $0, $1;", "=l,l", True)
+        text = "{ .reg .u32 z; mov.u32 z, %tid.z; cvt.u64.u32 $0, z; add.u64 $0, $0, $1; }"
+        move = ir.InlineAsm(ir.FunctionType(kind, [kind]), text, "=&l,l", True)
         return builder.call(move, arguments)
 
     return signature(number, number), build
+
+
+@intrinsic
+def leading(context: Any, array: Any, count: Any) -> Any:
+    """The first `count` numbers of an array, without the questions that a slice asks."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(array)(context, builder, arguments[0])
+        made = context.make_array(array)(context, builder)
+        populate_array(
+            made,
+            data=source.data,
+            shape=[arguments[1]],
+            strides=source.strides,
+            itemsize=source.itemsize,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return signature(array, array, types.intp), build
 
 
 @intrinsic
