@@ -212,20 +212,23 @@ def test_a_real_signal_loses_no_reward() -> None:
     """Ctrl-C by a timer, again and again: every reward is applied once, whenever it came."""
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise Interrupted
+        if awaited:  # a timer stopped at the last moment may ring all the same, on a busy machine
+            raise Interrupted
 
-    agent, sent = hb.Agent(LINUCB), 0
+    agent, sent, awaited = hb.Agent(LINUCB), 0, False
     agent.update(agent.select(ARMS), 0.0)
     before = signal.signal(signal.SIGALRM, ring)
     try:
         for place in range(300):
             tickets = [agent.select(ARMS).id for _ in range(5)]
             try:
+                awaited = True
                 signal.setitimer(signal.ITIMER_REAL, 1e-5 + 1e-6 * (place % 100))
                 agent.update_many([(n, 1.0) for n in tickets])
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
             except Interrupted:
                 pass
+            awaited = False
             taken = sum(n not in agent.pending for n in tickets)
             assert taken in (0, 5)
             sent += taken

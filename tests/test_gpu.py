@@ -16,7 +16,15 @@ from all_policies import POLICIES
 from gpu_cases import cases
 from heavybandits.cuda.batches import Job, groups, pieces
 from heavybandits.cuda.keys import stream_keys
-from heavybandits.cuda.layouts import COMMON, CORE, PASSING, PROCESSORS, REGISTERS, make_layout
+from heavybandits.cuda.layouts import (
+    COMMON,
+    CORE,
+    PASSING,
+    PROCESSORS,
+    QUARTERS,
+    REGISTERS,
+    make_layout,
+)
 from heavybandits.engine.streams import NOISE, stream_key
 from heavybandits.parts import Region
 from heavybandits.simulation.problem import check_problem
@@ -119,7 +127,8 @@ def test_what_a_team_holds_in_common_fits_into_its_block(name):
     layout = make_layout(policy, problem.arms)
     assert 8 * layout.pool <= CORE + 8 * policy.dim
     if layout.lanes > 1:
-        assert layout.lanes * layout.teams * layout.registers <= REGISTERS
+        warps = -(-layout.lanes * layout.teams // 32)
+        assert -(-warps // QUARTERS) * 32 * layout.registers <= REGISTERS
         features = {leaf.name: leaf for leaf in layout.leaves}["view_features"]
         columns = features.array.shape[1] * (layout.lanes if features.place == PASSING else 1)
         assert columns >= problem.arms.size

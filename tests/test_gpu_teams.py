@@ -1,21 +1,43 @@
-"""The text of a team's projection, with a thread in the place of every lane: no device is needed.
+"""The texts of a team, with a thread in the place of every lane: no device is needed.
 
 Threads keep to no common step, so what a device would do by luck, they do not.
 """
 
 import importlib.util
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import heavybandits as hb
+from heavybandits.arms.finite import draw_features
 from heavybandits.engine import projections as engine
+from heavybandits.engine.blocked import combine, squares
+from heavybandits.engine.linalg import add_outer
 from heavybandits.engine.projections import ROWS, project_ball
+from heavybandits.engine.regions import SHRINK, STEP
+from heavybandits.engine.streams import uniform
+from heavybandits.engine.views import (
+    View,
+    advance,
+    best_score,
+    load_rows,
+    make_view,
+    measure_all,
+    pick,
+    take,
+)
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not installed: make gpu-test", allow_module_level=True)
 
-from heavybandits.cuda import arms, projections
+from numba.cuda.types import float64
+
+from heavybandits.cuda import arms, own_arms, projections, regions, run
+from heavybandits.cuda.launch import Launch
+from heavybandits.cuda.teams import MAKERS, Shared
 
 
 class Team:
@@ -32,9 +54,18 @@ class Team:
         self.barrier.wait()
 
     def total(self, value, lanes):
+        return self.agreed(sum, value)
+
+    def maximum(self, value, lanes):
+        return self.agreed(max, value)
+
+    def lowest(self, value, lanes):
+        return int(self.agreed(min, value))
+
+    def agreed(self, choose, value):
         self.board[self.own.number] = value
         self.barrier.wait()
-        found = self.board.sum()
+        found = choose(self.board)
         self.barrier.wait()
         return found
 
@@ -136,3 +167,155 @@ def test_a_direction_that_v_knows_nothing_of_is_no_trouble(monkeypatch):
     x = np.array([2.0, 0.0, 0.0])
     found = project_together(monkeypatch, 8, np.diag([0.5, 1.0, 2.0]), x, 1.0)
     assert np.abs(found - [1.0, 0.0, 0.0]).max() < 1e-15
+
+
+# ---- arms and V, to the last bit
+
+SIZES = [(8, 10, 20), (2, 5, 3), (32, 3, 40), (8, 1, 1)]  # lanes, d and K
+
+
+def stand_in(monkeypatch, team):
+    """Let the lanes of a team be threads, and twins call twins."""
+    names: dict[str, Any] = {
+        "writable": lambda array: array,
+        "opaque": lambda number: number,
+        "cuda": SimpleNamespace(local=SimpleNamespace(array=lambda size, kind: np.zeros(size))),
+        "combine": own_arms.combine_rows,
+        **{name: getattr(team, name) for name in ("lane", "sync", "maximum", "lowest")},
+    }
+    for module in (arms, own_arms, regions):
+        for name in names.keys() & vars(module).keys():
+            monkeypatch.setattr(module, name, names[name])
+
+
+def twin_of(function, lanes, common):
+    """The text that stands for a function, where its arrays are held in common or a lane's own."""
+    array, own = Shared(float64, 2, lanes), None
+    first = (array if common else own, *6 * [own])
+    given: dict[Any, tuple[Any, ...]] = {
+        squares: (first[0], array, own, own, own),
+        combine: (array, array, array),
+        add_outer: (array, own, array),
+    }
+    count = function.__code__.co_argcount
+    return MAKERS[function](lanes, *given.get(function, (first, *(count - 1) * [own])))
+
+
+def views(lanes, dim, size, common):
+    """An empty view for the CPU, and one for every lane."""
+    cpu = make_view(dim, size)
+    wide = size if common else -(-size // lanes)
+    synced, penalty, chosen = np.zeros(cpu.penalty.size, np.int64), np.zeros(size), np.zeros(dim)
+
+    def one():
+        rows = np.full((dim, wide), np.nan), np.zeros(wide), np.zeros(wide), np.zeros(wide)
+        return View(*rows, penalty, chosen, synced)
+
+    view = one()
+    return cpu, [view if common else one() for _ in range(lanes)]
+
+
+def gathered(made, field, size, common):
+    """A field of the views of all lanes, arm by arm."""
+    if common:
+        return getattr(made[0], field)
+    lanes = len(made)
+    return np.stack([getattr(made[k % lanes], field)[..., k // lanes] for k in range(size)], -1)
+
+
+@pytest.mark.parametrize("common", [True, False])
+@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common):
+    team, rng = Team(lanes), np.random.default_rng(dim)
+    stand_in(monkeypatch, team)
+    state = hb.crtm(dim=dim, horizon=100, moment=3.5).init()
+    region: Any = state.estimate.region
+    region.inverse[:] = (lambda a: a @ a.T)(rng.normal(size=(dim, dim)))
+    region.centre[:], region.direction[:] = rng.normal(size=dim), rng.normal(size=dim)
+    region.numbers[SHRINK], region.numbers[STEP] = 0.01, 0.3
+    theta, rows = rng.normal(size=dim), rng.normal(size=(size, dim))
+    cpu, made = views(lanes, dim, size, common)
+    steps = {step: twin_of(step, lanes, common) for step in (load_rows, best_score, squares, pick)}
+    monkeypatch.setattr(arms, "take", twin_of(take, lanes, common))
+    score = arms.image_of(lanes) if common else own_arms.combine_rows
+    go_on = twin_of(advance, lanes, common) or advance
+    found: list[Any] = [None] * lanes
+
+    def work():
+        view = made[team.own.number]
+        steps[load_rows](view, rows)
+        best = steps[best_score](view, theta)
+        steps[squares](view.features, region.inverse, view.squares, view.scores, view.widths)
+        score(view.features, region.centre, view.scores)
+        go_on(view, region)
+        found[team.own.number] = best, steps[pick](view, 0.7)
+
+    assert team.run(work) == []
+    load_rows(cpu, rows)
+    best = best_score(cpu, theta)
+    measure_all(cpu, region)
+    advance(cpu, region)
+    assert found == lanes * [(best, pick(cpu, 0.7))]
+    assert made[0].chosen.tobytes() == cpu.chosen.tobytes()
+    for field in ("features", "squares", "scores"):
+        wanted = getattr(cpu, field)[..., :size]
+        assert gathered(made, field, size, common).tobytes() == wanted.tobytes(), field
+
+
+@pytest.mark.parametrize("common", [True, False])
+@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common):
+    team, key = Team(lanes), np.uint64(2**63 + 7)
+    stand_in(monkeypatch, team)
+    monkeypatch.setattr(arms, "uniform", uniform)
+    monkeypatch.setattr(own_arms, "uniform", uniform)
+    cpu, made = views(lanes, dim, size, common)
+    draw = twin_of(draw_features, lanes, common)
+    assert team.run(lambda: draw(made[team.own.number], key, 5, -1.0)) == []
+    with np.errstate(over="ignore"):
+        draw_features(cpu, key, 5, -1.0)
+    wanted = np.ascontiguousarray(cpu.features[:, :size])
+    assert gathered(made, "features", size, common).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize(("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (8, 25), (4, 1)])
+def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
+    team, rng = Team(lanes), np.random.default_rng(dim)
+    stand_in(monkeypatch, team)
+    matrix, x = rng.normal(size=(dim, dim)), rng.normal(size=dim)
+    wanted = matrix.copy()
+    add_outer(wanted, 0.37, x)
+    widen = twin_of(add_outer, lanes, True)
+    assert team.run(lambda: widen(matrix, 0.37, x)) == []
+    assert matrix.tobytes() == wanted.tobytes()
+
+
+def test_queues_end_together():
+    costs = [1.0, 4.0, 2.0, 3.0, 2.5]
+    queues = run.share_out(costs, 2)
+    assert list(queues) == [1, 3, 4, 2, 0]  # the longest first
+    waiting = [sum(costs[i] for i in queues if queues[i] == queue) for queue in (0, 1)]
+    assert waiting == [6.0, 6.5]
+
+
+def test_every_launch_plays_every_piece_once(monkeypatch):
+    played: dict[str, list[tuple[int, int]]] = {"long": [], "short": []}
+
+    class Fake:
+        def __init__(self, name, horizon):
+            self.name, self.horizon, self.size = name, horizon, 3
+
+        def play(self, start, stop, stream):
+            played[self.name].append((start, stop))
+            return SimpleNamespace(milliseconds=lambda: 1.0)
+
+        plays_between = Launch.plays_between
+
+    monkeypatch.setattr(run, "cuda", SimpleNamespace(stream=object, synchronize=lambda: None))
+    done: list[float] = []
+    launches: list[Any] = [Fake("long", 10_000), Fake("short", 1_500)]
+    run.play_together(launches, done.append)
+    assert sum(done) == 3 * (10_000 + 1_500)
+    for pieces in played.values():
+        assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
+        assert (pieces[0][0], pieces[-1][1]) == (0, 10_000)

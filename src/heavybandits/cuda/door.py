@@ -1,7 +1,6 @@
 """What a device can play, and whether there is one: all that is refused is refused here."""
 
 import importlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -114,8 +113,6 @@ def require_device() -> None:
     """Import numba-cuda and find a device, or say what is missing."""
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
         setattr(np, "row_stack", np.vstack)  # noqa: B010
-    # Of more streams than queues, some would wait for kernels that they do not depend on.
-    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     try:
         importlib.import_module("numba_cuda")
     except ModuleNotFoundError as error:

@@ -75,6 +75,18 @@ def room_of(job: Job, layout: Layout) -> int:
     )
 
 
+class Timer:
+    """How long a stream has been busy since this was made."""
+
+    def __init__(self, stream: Any) -> None:
+        self.start, self.end = cuda.event(), cuda.event()
+        self.start.record(stream)
+
+    def milliseconds(self) -> float:
+        """Until `end` was recorded; asked when all is over."""
+        return float(cuda.event_elapsed_time(self.start, self.end))
+
+
 class Launch:
     """The runs of jobs that differ in real numbers and seeds alone."""
 
@@ -82,7 +94,6 @@ class Launch:
         self.jobs, self.layout, self.horizon = jobs, layout, jobs[0].horizon
         plays, problem, differs = np.array(jobs[0].checkpoints), jobs[0].problem, varying(jobs)
         self.kernel = kernel_of(jobs[0].parts, differs, layout)
-        self.stream = cuda.stream()
         sizes = [job.size for job in jobs]
         self.size, which = sum(sizes), cuda.to_device(np.repeat(np.arange(len(jobs)), sizes))
         self.head = (
@@ -118,15 +129,20 @@ class Launch:
             made[leaf.name] = made[leaf.name].reshape(*whole)
         return made
 
-    def play(self, start: int, stop: int) -> int:
-        """Go on from play `start` to play `stop`, without waiting for the end; the plays of all."""
-        layout, stop = self.layout, min(stop, self.horizon)
-        if start >= stop:
-            return 0
-        blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes
-        launch = configured(self.kernel, blocks, threads, self.stream, 8 * layout.pool)
-        launch(*self.head, start, stop, self.plays_there, *self.out.values(), *self.tables.values())
-        return self.size * (stop - start)
+    def play(self, start: int, stop: int, stream: Any) -> Timer:
+        """Go on from play `start` to play `stop`, without waiting for the end."""
+        layout, stop, timer = self.layout, min(stop, self.horizon), Timer(stream)
+        if start < stop:
+            blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes
+            launch = configured(self.kernel, blocks, threads, stream, 8 * layout.pool)
+            tables = (*self.out.values(), *self.tables.values())
+            launch(*self.head, start, stop, self.plays_there, *tables)
+        timer.end.record(stream)
+        return timer
+
+    def plays_between(self, start: int, stop: int) -> int:
+        """The plays of all runs together."""
+        return self.size * max(min(stop, self.horizon) - start, 0)
 
     def outcomes(self, seconds: float) -> list[dict[str, Any]]:
         """What the runs of every job left at their checkpoints, one row per run."""

@@ -22,10 +22,10 @@ WARP = 32
 NOISES = 64  # of a team, drawn at once, at most
 CORE = 226 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
-REGISTERS = 64 * 1024  # of a multiprocessor
+QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
-KEPT = 40  # features that a lane keeps in registers, at most
+FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 2000, 4000  # runs that leave a device nearly idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
@@ -37,7 +37,7 @@ _DIVIDED = {
     "OnlineToConfidenceEstimate": ("iterate",),
 }
 _PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
-_SELDOM = ("features", "scratch", "recent", "inverse")  # what goes to device memory first, if any
+_LARGE = ("scratch", "recent", "features", "inverse")  # to device memory, where room is scarce
 
 
 class Leaf(NamedTuple):
@@ -65,9 +65,9 @@ class Layout(NamedTuple):
 
     @property
     def registers(self) -> int:
-        """Per thread: all that the teams of a multiprocessor leave each other."""
-        threads = self.lanes * resident(self.teams, self.lanes, self.size)
-        return min(REGISTERS // threads // 8 * 8, 255)
+        """Per thread: all that the teams at work leave each other in the quarter they are in."""
+        warps = self.lanes * resident(self.teams, self.lanes, self.size) // WARP
+        return min(REGISTERS // (WARP * max(-(-warps // QUARTERS), 1)) // 8 * 8, 255)
 
     def all(self, *places: str) -> list[Leaf]:
         return [leaf for leaf in self.leaves if leaf.place in places]
@@ -148,7 +148,7 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
     while True:
         found = near([*leaves, *view_leaves(arms, lanes)], noises)
         size = room(found, noises)
-        if lanes == WARP or is_filling(found, lanes, size) or policy.plays > ALONE:
+        if lanes == WARP or is_filling(arms, lanes, size) or policy.plays > ALONE:
             break
         lanes *= 2
     teams = largest_block(lanes, size, -(-runs // PROCESSORS))
@@ -156,17 +156,17 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
 
 
 def near(leaves: list[Leaf], noises: int) -> list[Leaf]:
-    """The leaves, of which the larger ones lie in device memory where room is scarce."""
-    for field in _SELDOM:
+    """The leaves, the large ones in device memory where room is scarce."""
+    for field in _LARGE:
         if resident(1, WARP, room(leaves, noises)) < WARPS:
             leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
     return leaves
 
 
-def is_filling(leaves: Sequence[Leaf], lanes: int, size: int) -> bool:
-    """Whether teams of so many lanes keep a multiprocessor busy, and a lane's arms in registers."""
-    own = sum(leaf.array.size for leaf in leaves if leaf[::2] == ("view_features", PASSING))
-    return own <= KEPT and resident(1, lanes, size) * lanes >= WARP * WARPS
+def is_filling(arms: Any, lanes: int, size: int) -> bool:
+    """Whether teams of so many lanes keep a multiprocessor busy, and no lane for long."""
+    seen_to = -(-arms.size // lanes) * arms.dim
+    return seen_to <= FEATURES and resident(1, lanes, size) * lanes >= WARP * WARPS
 
 
 def is_for_teams(policy: Any) -> bool:

@@ -17,6 +17,7 @@ from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
+QUEUES = 8  # of a device, in which streams stand in line: more streams would share them anyhow
 SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a look at progress
 
 
@@ -82,15 +83,34 @@ def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) 
     """Play launches side by side, piece by piece; the seconds it took."""
     started, start, plays = time.perf_counter(), 0, PIECE
     horizon = max(launch.horizon for launch in launches)
+    streams = [cuda.stream() for _ in range(min(QUEUES, len(launches)))]
+    costs = [float(launch.size) for launch in launches]
     while start < horizon:
         stop, before = min(start + plays, horizon), time.perf_counter()
-        done = sum(launch.play(start, stop) for launch in launches)
+        queues = share_out(costs, len(streams))
+        timers = {i: launches[i].play(start, stop, streams[queue]) for i, queue in queues.items()}
         cuda.synchronize()
-        advance(done)
+        costs = [timers[i].milliseconds() for i in range(len(launches))]
+        advance(sum(launch.plays_between(start, stop) for launch in launches))
         if time.perf_counter() - before < SECONDS:
             plays *= 2
         start = stop
     return time.perf_counter() - started
+
+
+def share_out(costs: Sequence[float], queues: int) -> dict[int, int]:
+    """The queue of every launch, by its place, the longest first: each goes where least waits.
+
+    What waits in a queue for its turn waits for nothing else, so the queues should end together.
+
+    >>> share_out([1.0, 4.0, 2.0, 3.0], 2)
+    {1: 0, 3: 1, 2: 1, 0: 0}
+    """
+    waiting, found = [0.0] * queues, {}
+    for place in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        found[place] = waiting.index(min(waiting))
+        waiting[found[place]] += costs[place]
+    return found
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

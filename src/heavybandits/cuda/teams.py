@@ -25,6 +25,7 @@ from ..engine.jitable import jitable
 
 WARP = 32
 F = Callable[..., Any]
+MAKERS: dict[F, F] = {}  # what makes the twin of a function
 
 
 class Shared(types.Array):
@@ -73,6 +74,8 @@ def twin(function: F, alone: bool = False) -> Callable[[Callable[..., Any]], Non
     """
 
     def register(make: Callable[..., Any]) -> None:
+        MAKERS[function] = make
+
         def resolve(*arguments: Any) -> Callable[..., Any]:
             lanes = max(map(lanes_of, arguments), default=0)
             return (make(lanes, *arguments) or function) if lanes or alone else function
