@@ -68,6 +68,10 @@ def shapes() -> dict[str, tuple[Any, Problem]]:
         policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
         problem = Problem(hb.arms.Fresh(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_{dim}_{arms}"] = policy, check_problem(problem)
+    for dim, arms in ((10, 20), (100, 200)):
+        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
+        problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
+        made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)
     alone = hb.crmm(dim=DIM, horizon=600, moment=3.5, gamma_scale=1e-3, plays=30)
     problem = Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0])
     return made | {"crmm_many": (alone, check_problem(problem))}

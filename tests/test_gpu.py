@@ -4,6 +4,7 @@ What a device computes is compared with the CPU by `make gpu-check`, on a machin
 """
 
 import importlib.util
+import re
 import sys
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -14,6 +15,7 @@ import pytest
 import heavybandits as hb
 from all_policies import POLICIES
 from gpu_cases import cases
+from heavybandits.cuda import layouts
 from heavybandits.cuda.batches import Job, groups, pieces
 from heavybandits.cuda.keys import stream_keys
 from heavybandits.cuda.layouts import (
@@ -33,6 +35,10 @@ COMPILER = importlib.util.find_spec("numba_cuda") is not None
 compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
 CASES = cases()
 CRTM = hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=1e-3)
+
+
+def crtm(dim):
+    return hb.crtm(dim=dim, horizon=100, moment=3.5)
 
 
 def simulate(policy, arms=None, device="cuda"):
@@ -125,7 +131,7 @@ def test_the_keys_of_many_runs_are_those_of_each(seed):
 def test_what_a_team_holds_in_common_fits_into_its_block(name):
     policy, problem = CASES[name]
     layout = make_layout(policy, problem.arms)
-    assert 8 * layout.pool <= CORE + 8 * policy.dim
+    assert 8 * layout.pool <= CORE
     if layout.lanes > 1:
         warps = -(-layout.lanes * layout.teams // 32)
         assert -(-warps // QUARTERS) * 32 * layout.registers <= REGISTERS
@@ -150,14 +156,44 @@ def test_few_runs_are_played_by_many_lanes_each():
 
 @pytest.mark.parametrize("runs", [1, 90, 750, 2_040, 3_000])
 def test_few_runs_are_spread_over_all_multiprocessors(runs):
-    layout = make_layout(hb.crtm(dim=10, horizon=100, moment=3.5), hb.arms.Fixed(20, 10), runs)
-    warp = 32 // layout.lanes
-    assert -(-runs // PROCESSORS) <= layout.teams < -(-runs // PROCESSORS) + warp
+    layout = make_layout(crtm(10), hb.arms.Fixed(20, 10), runs)
+    warp, each = 32 // layout.lanes, -(-runs // PROCESSORS)
+    assert each <= layout.teams < 2 * max(each, warp)
+
+
+def test_few_kernels_are_compiled_for_any_number_of_runs():
+    layouts = [make_layout(crtm(10), hb.arms.Fixed(20, 10), runs) for runs in range(1, 9_000, 50)]
+    assert len({(layout.lanes, layout.teams) for layout in layouts}) < 10
+
+
+@pytest.mark.parametrize("runs", [1, 2_112, 67_584])
+@pytest.mark.parametrize(
+    ("dim", "size"), [(1, 2), (10, 20_000), (129, 440), (300, 500), (350, 700), (600, 40)]
+)
+def test_every_block_has_room(dim, size, runs):
+    for kind in (hb.arms.Fixed, hb.arms.Fresh):
+        layout = make_layout(crtm(dim), kind(size, dim), runs)
+        assert layout.teams > 0
+        assert 8 * layout.pool <= CORE
+        assert layout.lanes * layout.teams <= 512
+
+
+def test_what_no_block_has_room_for_is_refused(monkeypatch):
+    monkeypatch.setattr(layouts, "CORE", 300)  # a vector of such length would take a machine
+    with pytest.raises(hb.InvalidInput, match=r"d = 10 and K = 2 takes \d+ bytes .* has 300;"):
+        make_layout(crtm(10), hb.arms.Fixed(2, 10))
+
+
+class Standing(hb.arms.Fixed):
+    """Arms of one's own that stand still."""
+
+    arm_by_arm = True
 
 
 def test_arms_that_stand_still_are_held_in_common():
-    for kind, place in ((hb.arms.Fixed, COMMON), (hb.arms.Fresh, PASSING)):
-        leaves = make_layout(hb.crtm(dim=10, horizon=100, moment=3.5), kind(20, 10)).leaves
+    """And so from one launch to the next: what is passing is forgotten between them."""
+    for kind, place in ((hb.arms.Fixed, COMMON), (Standing, COMMON), (hb.arms.Fresh, PASSING)):
+        leaves = make_layout(crtm(10), kind(20, 10)).leaves
         assert {leaf.place for leaf in leaves if leaf.name == "view_features"} == {place}
 
 
@@ -193,6 +229,25 @@ def test_a_grid_of_constants_compiles_to_one_kernel_that_rounds_as_the_cpu_does(
     ptx = ptx_of(*CASES["crtm_10_20"], varies=True)
     assert "fma.rn.f64" in ptx  # in the library of CUDA, which needs it
     assert "mul.f64" not in ptx.replace("mul.rn.f64", "")  # a product the compiler may contract
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+def test_the_larger_of_two_numbers_is_found_by_one_comparison(monkeypatch):
+    from numba.cuda.cudadrv import nvvm
+
+    texts: list[str] = []
+    compile_ir = nvvm.compile_ir
+
+    def watched(given, **options):
+        texts.extend(given)
+        return compile_ir(given, **options)
+
+    monkeypatch.setattr(nvvm, "compile_ir", watched)
+    ptx_of(*CASES["crtm_10_20"])
+    calling = [text for text in texts if re.search(r'call double @"?__nv_fmax', text)]
+    assert calling
+    assert all("define internal double @__nv_fmax(" in text for text in calling)
 
 
 class Writes(NamedTuple):

@@ -14,7 +14,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.arms.finite import draw_features
 from heavybandits.engine import projections as engine
-from heavybandits.engine.blocked import combine, squares
+from heavybandits.engine.blocked import squares
 from heavybandits.engine.linalg import add_outer
 from heavybandits.engine.projections import ROWS, project_ball
 from heavybandits.engine.regions import SHRINK, STEP
@@ -33,9 +33,10 @@ from heavybandits.engine.views import (
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not installed: make gpu-test", allow_module_level=True)
 
+from numba.cuda.cudadrv import nvvm
 from numba.cuda.types import float64
 
-from heavybandits.cuda import arms, own_arms, projections, regions, run
+from heavybandits.cuda import arms, compiling, own_arms, projections, regions, run
 from heavybandits.cuda.launch import Launch
 from heavybandits.cuda.teams import MAKERS, Shared
 
@@ -194,7 +195,6 @@ def twin_of(function, lanes, common):
     first = (array if common else own, *6 * [own])
     given: dict[Any, tuple[Any, ...]] = {
         squares: (first[0], array, own, own, own),
-        combine: (array, array, array),
         add_outer: (array, own, array),
     }
     count = function.__code__.co_argcount
@@ -319,3 +319,22 @@ def test_every_launch_plays_every_piece_once(monkeypatch):
     for pieces in played.values():
         assert [stop for _, stop in pieces[:-1]] == [start for start, _ in pieces[1:]]
         assert (pieces[0][0], pieces[-1][1]) == (0, 10_000)
+
+
+def test_the_larger_number_is_found_as_on_the_cpu(monkeypatch):
+    """numba-cuda would call a function of CUDA's library, which passes over what is no number."""
+    seen: list[str] = []
+
+    def compile_ir(texts, **options):
+        seen.extend(texts)
+        assert options["fma"] is False
+
+    monkeypatch.setattr(nvvm, "compile_ir", compile_ir)
+    declared = 'declare double @"__nv_fmax"(double %".1", double %".2")'
+    with compiling.as_on_the_cpu():
+        nvvm.compile_ir([declared, declared.replace("max", "min"), "declare i32 @max(i32)"])
+    larger, smaller, other = seen
+    assert "define internal double @__nv_fmax(" in larger
+    assert "fcmp ogt double %b, %a" in larger
+    assert "fcmp olt double %b, %a" in smaller
+    assert other == "declare i32 @max(i32)"

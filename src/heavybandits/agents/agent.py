@@ -37,7 +37,8 @@ class Agent(Deciding):
     ----------
     policy : what an algorithm such as `crtm` returns.
     rng : how ties between arms are broken. None takes the lowest arm, as `simulate` does; an
-        int, SeedSequence or Generator breaks them at random.
+        int, SeedSequence or Generator breaks them at random. A ticket's `propensity` knows the
+        chance that the policy takes, and nothing of this one.
     ledger : a file in which every decision and reward is kept before a call returns, so that an
         agent killed at any moment comes back bit for bit when it is opened again. Then the ledger
         knows the generator, and `rng` only matters for a new one. None keeps nothing.

@@ -155,8 +155,8 @@ def _(lanes, view, width):
 
     def choose(view, width):
         """If no index is a number, all lanes name their first arm, as on the CPU."""
-        best, own = optimistic(view, width)
-        arm = lowest(own if best == maximum(best, lanes) else view.penalty.size, lanes)
+        best, mine = optimistic(view, width)
+        arm = lowest(mine if best == maximum(best, lanes) else view.penalty.size, lanes)
         take(view, arm)
         return arm
 
@@ -166,29 +166,29 @@ def _(lanes, view, width):
 def find_in_common(lanes: int) -> Any:
     def find(view, width):
         """The largest index of this lane's arms, and the arm."""
-        best, own, k = -math.inf, lane(lanes), lane(lanes)
+        best, arm, k = -math.inf, lane(lanes), lane(lanes)
         while k < view.penalty.size:
             index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
             if index > best:
-                best, own = index, k
+                best, arm = index, k
             k += lanes
-        return best, own
+        return best, arm
 
     return find
 
 
 @twin(advance)
 def _(lanes, view, region):
-    def advance_own(view, region):
-        known, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
+    def advance_in_common(view, region):
+        measured, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
         shrink, step = region.numbers[SHRINK], region.numbers[STEP]
         while k < scores.size:
             width = product(view.features, region.direction, k)
-            known[k] -= shrink * width * width
+            measured[k] -= shrink * width * width
             scores[k] -= step * width
             k += lanes
 
-    return advance_own if in_common(view) else None
+    return advance_in_common if in_common(view) else None
 
 
 @twin(measure_anew)
@@ -204,7 +204,7 @@ def _(lanes, rows, weights, out):
 
 
 def image_of(lanes: int) -> Any:
-    """combine(V^-1, x, out) = V^-1 x: two columns of a lane at once, so that neither waits."""
+    """`combine`, as in V^-1 x: two columns of a lane at once, so that neither waits."""
 
     def image(rows, weights, out):
         out, last = writable(out), out.size - 1

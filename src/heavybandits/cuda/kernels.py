@@ -73,18 +73,18 @@ _TEAM = """
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    fallbacks = truncated[run]  # which are counted when all is over
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], fallbacks)
+    unused = truncated[run]  # fallbacks are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
     {load}
-    synced[0] = view_synced[0]
+    synced[0] = view_kept[0]
     for t in range(start, stop, {noises}):
         draw_together(noise, noise_keys[run], t, drawn, {lanes})
         play(policy, state, arms, link, theta, view, arm_keys[run],
              leading(drawn, min({noises}, stop - t)), episode, trace, observer)
     store_common(pool, at, common[run], {kept}, {lanes})
-    view_synced[0] = synced[0]
+    view_kept[0] = synced[0]
     {store}
 """
 
@@ -99,8 +99,8 @@ _LANE = """
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
-    fallbacks = truncated[run]  # which are counted when all is over
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], fallbacks)
+    unused = truncated[run]  # fallbacks are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
         play(policy, state, arms, link, truth, view, arm_keys[run],

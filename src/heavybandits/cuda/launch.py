@@ -76,15 +76,19 @@ def room_of(job: Job, layout: Layout) -> int:
 
 
 class Timer:
-    """How long a stream has been busy since this was made."""
+    """How long a stream takes from here, when its turn comes, to where this is stopped."""
 
     def __init__(self, stream: Any) -> None:
-        self.start, self.end = cuda.event(), cuda.event()
-        self.start.record(stream)
+        self._stream, self._start, self._end = stream, cuda.event(), cuda.event()
+        self._start.record(stream)
+
+    def stop(self) -> "Timer":
+        self._end.record(self._stream)
+        return self
 
     def milliseconds(self) -> float:
-        """Until `end` was recorded; asked when all is over."""
-        return float(cuda.event_elapsed_time(self.start, self.end))
+        """Asked when all is over."""
+        return float(cuda.event_elapsed_time(self._start, self._end))
 
 
 class Launch:
@@ -137,8 +141,7 @@ class Launch:
             launch = configured(self.kernel, blocks, threads, stream, 8 * layout.pool)
             tables = (*self.out.values(), *self.tables.values())
             launch(*self.head, start, stop, self.plays_there, *tables)
-        timer.end.record(stream)
-        return timer
+        return timer.stop()
 
     def plays_between(self, start: int, stop: int) -> int:
         """The plays of all runs together."""

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arms import Fixed, Given
 from ..engine.loop import make_episode
+from ..engine.views import View
 from ..estimators import NewtonColumns
 from ..filters import MeanOfMedians, Median, MedianOfMeans
 from ..policies import Optimism
+from ..support.errors import InvalidInput
 
 # Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
 # after a decision; in device memory.
@@ -20,7 +21,7 @@ COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
 POOLED = (COMMON, ALIKE)
 WARP = 32
 NOISES = 64  # of a team, drawn at once, at most
-CORE = 226 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
+CORE = 227 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
 QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
@@ -37,7 +38,8 @@ _DIVIDED = {
     "OnlineToConfidenceEstimate": ("iterate",),
 }
 _PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
-_LARGE = ("scratch", "recent", "features", "inverse")  # to device memory, where room is scarce
+# In this order to device memory, where room is scarce.
+_LARGE = ("scratch", "recent", "features", "scores", "squares", "inverse")
 
 
 class Leaf(NamedTuple):
@@ -66,8 +68,9 @@ class Layout(NamedTuple):
     @property
     def registers(self) -> int:
         """Per thread: all that the teams at work leave each other in the quarter they are in."""
-        warps = self.lanes * resident(self.teams, self.lanes, self.size) // WARP
-        return min(REGISTERS // (WARP * max(-(-warps // QUARTERS), 1)) // 8 * 8, 255)
+        dim = self.pool - self.teams * self.size
+        warps = self.lanes * resident(self.teams, self.lanes, self.size, dim) // WARP
+        return min(REGISTERS // (WARP * -(-warps // QUARTERS)) // 8 * 8, 255)
 
     def all(self, *places: str) -> list[Leaf]:
         return [leaf for leaf in self.leaves if leaf.place in places]
@@ -91,7 +94,7 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
 
 def view_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
     """The arrays of a team's view: in common if the arms stand still, else those of a lane."""
-    still = type(arms) in (Fixed, Given)
+    still = arms.changes == "fixed"
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
     yield Leaf("view_features", np.zeros((arms.dim, columns)), place)
     yield Leaf("view_scores", np.zeros(columns), place)
@@ -99,7 +102,7 @@ def view_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
     yield Leaf("view_widths", np.zeros(columns), PASSING)
     yield Leaf("view_penalty", np.zeros(arms.size), PASSING)
     yield Leaf("view_chosen", np.zeros(arms.dim), COMMON)
-    yield Leaf("view_synced", np.array([-1]), OWN)
+    yield Leaf("view_kept", np.array([-1]), OWN)  # of `synced`
 
 
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
@@ -109,19 +112,27 @@ def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
     return size + (8 - size) % 16
 
 
-def resident(teams: int, lanes: int, size: int) -> int:
-    """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`."""
-    blocks = min(CORE // (8 * teams * size), THREADS // (teams * lanes))
+def resident(teams: int, lanes: int, size: int, dim: int) -> int:
+    """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`, which
+    hold theta* beside."""
+    blocks = min(CORE // (8 * (teams * size + dim)), THREADS // (teams * lanes))
     return teams * blocks
 
 
-def largest_block(lanes: int, size: int, most: int) -> int:
+def largest_block(lanes: int, size: int, dim: int, most: int) -> int:
     """The teams of a block, so that of the `most` that a multiprocessor may have, as many as
-    possible are at work at the same time: of equals the largest."""
+    possible are at work at the same time: of equals the largest. 0 if there is room for none.
+
+    Few numbers of warps, for every one is another kernel to compile.
+    """
     warp = WARP // lanes
-    most = -(-most // warp) * warp
-    sizes = range(warp, min(most, THREADS // lanes) + 1, warp)
-    return max(sizes, key=lambda teams: (min(resident(teams, lanes, size), most), teams))
+    most = warp << max(-(-most // warp) - 1, 0).bit_length()
+    sizes = range(0, min(most, THREADS // lanes) + 1, warp)
+
+    def at_work(teams: int) -> int:
+        return min(resident(teams, lanes, size, dim), most) if teams else 0
+
+    return max(sizes, key=lambda teams: (at_work(teams), teams if at_work(teams) else 0))
 
 
 def _far(leaf: Leaf) -> Leaf:
@@ -143,30 +154,42 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
         leaves += leaves_of(arms.view(), "view")
         threads = 128 if runs >= MANY else 32
         return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
-    lanes = 8 if runs >= MANY else 16 if runs >= FEW else 32
-    noises = NOISES if policy.plays > ALONE else 16
-    while True:
-        found = near([*leaves, *view_leaves(arms, lanes)], noises)
-        size = room(found, noises)
-        if lanes == WARP or is_filling(arms, lanes, size) or policy.plays > ALONE:
-            break
+    lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP
+    while not is_filling(found := near(leaves, policy, arms, lanes), policy, arms, lanes):
         lanes *= 2
-    teams = largest_block(lanes, size, -(-runs // PROCESSORS))
+    noises = noises_of(policy)
+    size = room(found, noises)
+    teams = largest_block(lanes, size, arms.dim, -(-runs // PROCESSORS))
+    if teams == 0:
+        raise InvalidInput(
+            f"device='cuda': a run with d = {arms.dim} and K = {arms.size} takes {8 * size} bytes "
+            f"of a multiprocessor, which has {CORE}; play it on the CPU"
+        )
     return Layout(lanes, teams, size, teams * size + arms.dim, columns, noises, found)
 
 
-def near(leaves: list[Leaf], noises: int) -> list[Leaf]:
-    """The leaves, the large ones in device memory where room is scarce."""
+def noises_of(policy: Any) -> int:
+    return NOISES if policy.plays > ALONE else 16
+
+
+def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
+    """These and the leaves of the view, the large ones in device memory where room is scarce; so is
+    it where a decision lasts long, and its view is seldom looked at."""
+    leaves = [*leaves, *view_leaves(arms, lanes)]
     for field in _LARGE:
-        if resident(1, WARP, room(leaves, noises)) < WARPS:
+        seldom = policy.plays > ALONE and field in View._fields
+        if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < WARPS:
             leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
     return leaves
 
 
-def is_filling(arms: Any, lanes: int, size: int) -> bool:
+def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
     """Whether teams of so many lanes keep a multiprocessor busy, and no lane for long."""
-    seen_to = -(-arms.size // lanes) * arms.dim
-    return seen_to <= FEATURES and resident(1, lanes, size) * lanes >= WARP * WARPS
+    if lanes == WARP:
+        return True
+    teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
+    busy = policy.plays > ALONE or teams * lanes >= WARP * WARPS
+    return busy and -(-arms.size // lanes) * arms.dim <= FEATURES
 
 
 def is_for_teams(policy: Any) -> bool:

@@ -69,13 +69,13 @@ def copy(lanes: int) -> Any:
 def find(lanes: int) -> Any:
     def find(view, width):
         """The largest index of this lane's arms, and the arm."""
-        best, own = -math.inf, 0
+        best, column = -math.inf, 0
         for k in range(view.scores.size):
             bonus = width * math.sqrt(max(view.squares[k], 0.0))
             index = view.scores[k] + bonus
             if index > best and k * lanes + lane(lanes) < view.penalty.size:
-                best, own = index, k
-        return best, own * lanes + lane(lanes)
+                best, column = index, k
+        return best, column * lanes + lane(lanes)
 
     return find
 

@@ -46,7 +46,7 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
     runs = sum(job.size for job in jobs if is_for_teams(job.policy))
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
-    layouts = [make_layout(alike[0].policy, alike[0].problem.arms, runs) for alike, _ in together]
+    layouts = [layout_of(alike, runs) for alike, _ in together]
     compile_all([(alike, layout) for (alike, _), layout in zip(together, layouts, strict=True)])
     waiting: deque[Batch] = deque()
     for (alike, places), layout in zip(together, layouts, strict=True):
@@ -58,6 +58,12 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
     while waiting:
         play_some(next_batches(waiting, free), found, advance)
     return [joined(parts) for parts in found]
+
+
+def layout_of(alike: Sequence[Job], runs: int) -> Layout:
+    """The layout of jobs that one kernel plays, beside so many runs that teams play."""
+    own = sum(job.size for job in alike)
+    return make_layout(alike[0].policy, alike[0].problem.arms, max(own, runs))
 
 
 def next_batches(waiting: deque[Batch], free: int) -> list[Batch]:
@@ -87,8 +93,8 @@ def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) 
     costs = [float(launch.size) for launch in launches]
     while start < horizon:
         stop, before = min(start + plays, horizon), time.perf_counter()
-        queues = share_out(costs, len(streams))
-        timers = {i: launches[i].play(start, stop, streams[queue]) for i, queue in queues.items()}
+        shared_out = share_out(costs, len(streams))
+        timers = {i: launches[i].play(start, stop, streams[q]) for i, q in shared_out.items()}
         cuda.synchronize()
         costs = [timers[i].milliseconds() for i in range(len(launches))]
         advance(sum(launch.plays_between(start, stop) for launch in launches))

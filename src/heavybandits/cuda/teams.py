@@ -22,10 +22,10 @@ from numba.cuda.np.arrayobj import populate_array
 from numba.cuda.typing.templates import signature
 
 from ..engine.jitable import jitable
+from .layouts import WARP
 
-WARP = 32
 F = Callable[..., Any]
-MAKERS: dict[F, F] = {}  # what makes the twin of a function
+MAKERS: dict[F, F] = {}  # what makes the twin of a function, for whoever runs it without a device
 
 
 class Shared(types.Array):
