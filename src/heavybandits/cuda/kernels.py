@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.loop import PENDING
 from ..engine.parts import has_seed, is_part
 from .layouts import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
@@ -131,10 +132,16 @@ def kernel_text(
         "arrays": "\n    ".join(declare(layout)),
         "parts": "\n    ".join(parts_text(parts, varying, classes)),
         "state": state_text(parts[0].init(), "state", classes),
-        "load": "\n    ".join(loads),
+        "load": "\n    ".join([*loads, *known(parts[0])]),
         "store": "\n    ".join(stores),
     }
     return (_HEAD + (_LANE if layout.lanes == 1 else _TEAM)).format(**fields), classes
+
+
+def known(policy: Any) -> Iterator[str]:
+    """What the compiler could not know of a state: no play of a decision of one play is pending."""
+    if policy.plays == 1:
+        yield f"episode_counts[{PENDING}] = 0"
 
 
 def declare(layout: Layout) -> Iterator[str]:

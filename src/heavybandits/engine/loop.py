@@ -89,8 +89,7 @@ def play(
     rewards, numbers, counts = episode
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
     regret, expected, best = numbers[REGRET], numbers[MEAN], numbers[BEST]
-    done, upcoming = counts[PLAY], counts[NEXT]
-    pending = counts[PENDING] % rewards.size  # if a decision is one play, a compiler sees a 0
+    done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
     gap, awaited = best - expected, checkpoint(trace, upcoming)
     for i in range(noise.size):
         if pending == 0:
