@@ -17,12 +17,12 @@ from heavybandits.engine import projections as engine
 from heavybandits.engine.blocked import squares
 from heavybandits.engine.linalg import add_outer
 from heavybandits.engine.projections import ROWS, project_ball
-from heavybandits.engine.regions import SHRINK, STEP
+from heavybandits.engine.regions import SHRINK, STEP, STRAYED, UPDATES
 from heavybandits.engine.streams import uniform
 from heavybandits.engine.views import (
     View,
-    advance,
     best_score,
+    follow,
     load_rows,
     make_view,
     measure_all,
@@ -36,7 +36,7 @@ if importlib.util.find_spec("numba_cuda") is None:
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.types import float64
 
-from heavybandits.cuda import arms, compiling, own_arms, projections, regions, run
+from heavybandits.cuda import arms, compiling, own_arms, projections, regions, run, storage
 from heavybandits.cuda.launch import Launch
 from heavybandits.cuda.teams import MAKERS, Shared
 
@@ -223,22 +223,23 @@ def gathered(made, field, size, common):
     return np.stack([getattr(made[k % lanes], field)[..., k // lanes] for k in range(size)], -1)
 
 
+@pytest.mark.parametrize("strayed", [0.0, 1.0])
 @pytest.mark.parametrize("common", [True, False])
 @pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
-def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common):
+def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common, strayed):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
     state = hb.crtm(dim=dim, horizon=100, moment=3.5).init()
     region: Any = state.estimate.region
     region.inverse[:] = (lambda a: a @ a.T)(rng.normal(size=(dim, dim)))
     region.centre[:], region.direction[:] = rng.normal(size=dim), rng.normal(size=dim)
-    region.numbers[SHRINK], region.numbers[STEP] = 0.01, 0.3
+    region.numbers[SHRINK], region.numbers[STEP], region.numbers[STRAYED] = 0.01, 0.3, strayed
     theta, rows = rng.normal(size=dim), rng.normal(size=(size, dim))
     cpu, made = views(lanes, dim, size, common)
     steps = {step: twin_of(step, lanes, common) for step in (load_rows, best_score, squares, pick)}
     monkeypatch.setattr(arms, "take", twin_of(take, lanes, common))
     score = arms.image_of(lanes) if common else own_arms.combine_rows
-    go_on = twin_of(advance, lanes, common) or advance
+    go_on = twin_of(follow, lanes, common) or follow
     found: list[Any] = [None] * lanes
 
     def work():
@@ -247,6 +248,7 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
         best = steps[best_score](view, theta)
         steps[squares](view.features, region.inverse, view.squares, view.scores, view.widths)
         score(view.features, region.centre, view.scores)
+        view.synced[0] = region.counts[UPDATES] - 1
         go_on(view, region)
         found[team.own.number] = best, steps[pick](view, 0.7)
 
@@ -254,7 +256,8 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
     load_rows(cpu, rows)
     best = best_score(cpu, theta)
     measure_all(cpu, region)
-    advance(cpu, region)
+    cpu.synced[0] = region.counts[UPDATES] - 1
+    follow(cpu, region)
     assert found == lanes * [(best, pick(cpu, 0.7))]
     assert made[0].chosen.tobytes() == cpu.chosen.tobytes()
     for field in ("features", "squares", "scores"):
@@ -338,3 +341,9 @@ def test_the_larger_number_is_found_as_on_the_cpu(monkeypatch):
     assert "fcmp ogt double %b, %a" in larger
     assert "fcmp olt double %b, %a" in smaller
     assert other == "declare i32 @max(i32)"
+
+
+def test_checkpoints_are_looked_at_when_the_next_is_near():
+    plays = np.array([10, 20])
+    asked = ((0, 9), (0, 10), (1, 19), (1, 32), (2, 99))
+    assert [storage.due(plays, *given) for given in asked] == [0, 2, 0, 2, 0]

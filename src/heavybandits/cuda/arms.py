@@ -15,12 +15,12 @@ from numba import cuda
 from ..arms.finite import draw_features
 from ..engine.blocked import combine, squares
 from ..engine.jitable import jitable
-from ..engine.regions import SHRINK, STEP
+from ..engine.regions import SHRINK, STEP, STRAYED, UPDATES
 from ..engine.streams import uniform
 from ..engine.views import (
-    advance,
     best_score,
     entries,
+    follow,
     load_rows,
     measure_all,
     measure_anew,
@@ -177,18 +177,30 @@ def find_in_common(lanes: int) -> Any:
     return find
 
 
-@twin(advance)
+@twin(follow)
 def _(lanes, view, region):
-    def advance_in_common(view, region):
-        measured, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
-        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
-        while k < scores.size:
-            width = product(view.features, region.direction, k)
-            measured[k] -= shrink * width * width
-            scores[k] -= step * width
-            k += lanes
+    def follow_in_common(view, region):
+        updates, shrink = region.counts[UPDATES], region.numbers[SHRINK]
+        if view.synced[0] == updates - 1 and shrink > 0.0:
+            advance(view, region, shrink, lanes)
+            if region.numbers[STRAYED] != 0.0:
+                combine(view.features, region.centre, view.scores)
+        elif view.synced[0] != updates:
+            measure_all(view, region)
+        view.synced[0] = updates
 
-    return advance_in_common if in_common(view) else None
+    return follow_in_common if in_common(view) else None
+
+
+@jitable
+def advance(view: Any, region: Any, shrink: float, lanes: int) -> None:
+    """Squares and scores after one update, from those before it."""
+    measured, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
+    while k < scores.size:
+        width = product(view.features, region.direction, k)
+        measured[k] -= shrink * width * width
+        scores[k] -= region.numbers[STEP] * width
+        k += lanes
 
 
 @twin(measure_anew)

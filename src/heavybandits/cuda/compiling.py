@@ -23,7 +23,7 @@ from . import arms, medians, playing, projections, regions, streams
 from .cache import DeviceCache
 from .kernels import kernel_text
 from .layouts import FAR, Layout
-from .storage import draw_together, load_common, store_common
+from .storage import draw_together, due, load_common, store_common
 from .teams import carve, hold, leading
 
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
@@ -43,6 +43,7 @@ _NAMES = {
     "draw_noise": draw_noise,
     "seed_of": seed_of,
     "draw_together": draw_together,
+    "due": due,
     "float64": types.float64,
     "int64": types.int64,
     "leading": leading,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.loop import PENDING
+from ..engine.loop import NEXT, PENDING
 from ..engine.parts import has_seed, is_part
 from .layouts import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
@@ -75,13 +75,14 @@ _TEAM = """
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
     unused = truncated[run]  # fallbacks are counted when all is over
-    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
     {load}
     synced[0] = view_kept[0]
     for t in range(start, stop, {noises}):
         draw_together(noise, noise_keys[run], t, drawn, {lanes})
+        near = leading(plays, due(plays, episode_counts[{next}], t + {noises}))
+        trace = Trace(near, regret[run], updates[run], projections[run], truncated[run], unused)
         play(policy, state, arms, link, theta, view, arm_keys[run],
              leading(drawn, min({noises}, stop - t)), episode, trace, observer)
     store_common(pool, at, common[run], {kept}, {lanes})
@@ -127,6 +128,7 @@ def kernel_text(
         "kept": common,
         "drawn": common + common % 2,
         "noises": layout.noises,
+        "next": NEXT,
         "dim": parts[0].dim,
         "tables": ", ".join(tables),
         "arrays": "\n    ".join(declare(layout)),

@@ -30,6 +30,13 @@ def store_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> No
 
 
 @jitable
+def due(plays: Any, upcoming: int, stop: int) -> int:
+    """How many checkpoints to look at up to play `stop`: all, or none if the next comes later. To
+    read it before every play would take a while."""
+    return plays.size if upcoming < plays.size and plays[upcoming] <= stop else 0
+
+
+@jitable
 def draw_together(noise: Noise, key: Any, start: int, out: Any, lanes: int) -> None:
     """The noise of the plays start, start + 1, ..., a lane each."""
     drawn = writable(out)

@@ -62,12 +62,6 @@ def draw_noise(noise: Noise, key: Key, start: int, out: Floats) -> None:
 
 
 @jitable
-def checkpoint(trace: Trace, upcoming: int) -> int:
-    """The play to report at next; -1 after the last."""
-    return trace.plays[upcoming] if upcoming < trace.plays.size else -1
-
-
-@jitable
 def play(
     policy: Policy,
     state: Any,
@@ -90,7 +84,7 @@ def play(
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
     regret, expected, best = numbers[REGRET], numbers[MEAN], numbers[BEST]
     done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
-    gap, awaited = best - expected, checkpoint(trace, upcoming)
+    gap = best - expected
     for i in range(noise.size):
         if pending == 0:
             if refresh(arms, view, key, done):
@@ -106,13 +100,12 @@ def play(
             learn(policy, state, view.chosen, rewards)
             observe(observer, policy, state, theta)
             pending = 0
-        if done == awaited:
+        if upcoming < trace.plays.size and done == trace.plays[upcoming]:
             updates, projections, truncated = tally(policy, state)
             trace.regret[upcoming] = regret
             trace.updates[upcoming] = updates
             trace.projections[upcoming] = projections
             trace.truncated[upcoming] = truncated
             upcoming += 1
-            awaited = checkpoint(trace, upcoming)
     numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
     counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming

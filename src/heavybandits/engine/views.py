@@ -91,16 +91,6 @@ def measure_anew(view: View, region: Region) -> None:
 
 
 @jitable
-def advance(view: View, region: Region) -> None:
-    """x.centre and ||x||^2_{V^-1} of every arm after one update, from those before it."""
-    combine(view.features, region.direction, view.widths)
-    shrink, step = region.numbers[SHRINK], region.numbers[STEP]
-    for k in range(view.squares.size):
-        view.squares[k] -= shrink * view.widths[k] * view.widths[k]
-        view.scores[k] -= step * view.widths[k]
-
-
-@jitable
 def follow(view: View, region: Region) -> None:
     """The same for arms that were there before: O(K d) after one update.
 
@@ -111,7 +101,11 @@ def follow(view: View, region: Region) -> None:
     if view.synced[0] == updates:
         return
     if view.synced[0] == updates - 1 and region.numbers[SHRINK] > 0.0:
-        advance(view, region)
+        combine(view.features, region.direction, view.widths)
+        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
+        for k in range(view.squares.size):
+            view.squares[k] -= shrink * view.widths[k] * view.widths[k]
+            view.scores[k] -= step * view.widths[k]
         if region.numbers[STRAYED] != 0.0:
             combine(view.features, region.centre, view.scores)
     else:
