@@ -70,9 +70,8 @@ def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
 
 def room_of(job: Job, layout: Layout) -> int:
     """Bytes of device memory that a run takes."""
-    return sum(leaf.array.nbytes for leaf in layout.leaves if leaf.place != PASSING) + 40 * len(
-        job.checkpoints
-    )
+    kept = sum(leaf.array.nbytes for leaf in layout.leaves if leaf.place != PASSING)
+    return kept + 40 * len(job.checkpoints)
 
 
 class Timer:

@@ -3,7 +3,7 @@
 While a team projects, the other teams of its warp wait, and all wait for its instructions to be
 fetched. So there are few of them, and they agree with the CPU's to rounding only: sums are taken by
 exchange, all lanes solve the small tridiagonal system alike, the basis is made orthogonal by sweeps
-of which one is often enough, and no loop is unrolled (see `opaque`).
+of which one is often enough, and no loop over the basis is unrolled (see `opaque`).
 """
 
 import math
@@ -119,15 +119,15 @@ def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, fl
 
 @jitable
 def eliminate(
-    small: Any, i: int, own: float, mixed: float, inverse: float, tail: float
+    small: Any, i: int, own: float, mixed: float, over_pivot: float, tail: float
 ) -> tuple[float, float]:
-    """That of the CPU, which takes and returns one over the pivot instead."""
+    """The CPU's `eliminate`, which takes and returns one over the pivot: one division a row."""
     if i == 0:
-        inverse = 1.0 / (own + mixed * small.diagonal[0])
-        return inverse, inverse
+        over_pivot = 1.0 / (own + mixed * small.diagonal[0])
+        return over_pivot, over_pivot
     beside = mixed * small.beside[i - 1]
-    inverse = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * inverse)
-    return inverse, beside * inverse * tail
+    over_pivot = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * over_pivot)
+    return over_pivot, beside * over_pivot * tail
 
 
 @twin(shortening, alone=True)
@@ -151,7 +151,7 @@ def projection_of(lanes: int) -> Any:
         image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
         sync(lanes)
         length, shift, size = length_of(x, lanes), 0.0, 0
-        own, mixed, pivot, tail, rest = 1.0, 0.0, 0.0, 0.0, 0.0
+        own, mixed, over_pivot, tail, rest = 1.0, 0.0, 0.0, 0.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
             length = length_of(x, lanes)
@@ -163,7 +163,7 @@ def projection_of(lanes: int) -> Any:
             if size == 0:
                 shift = (goal - 1.0) / diagonal
                 own, mixed = shares(shift)
-            pivot, tail = eliminate(small, size, own, mixed, pivot, tail)
+            over_pivot, tail = eliminate(small, size, own, mixed, over_pivot, tail)
             size, rest, reciprocal = size + 1, math.sqrt(square), libdevice.rsqrt(square)
             last = size == x.size or square == 0.0
             if last or negligible(shift, rest, tail):
@@ -172,7 +172,7 @@ def projection_of(lanes: int) -> Any:
                     break
                 i, (own, mixed) = 0, shares(shift)
                 while i < size:
-                    pivot, tail = eliminate(small, i, own, mixed, pivot, tail)
+                    over_pivot, tail = eliminate(small, i, own, mixed, over_pivot, tail)
                     i += step
             small.beside[size - 1], small.reciprocal[size - 1] = rest, reciprocal
             set_scaled(basis[size], image, -reciprocal, lanes)
