@@ -18,7 +18,6 @@ from heavybandits.engine.blocked import squares
 from heavybandits.engine.linalg import add_outer
 from heavybandits.engine.projections import ROWS, project_ball
 from heavybandits.engine.regions import SHRINK, STEP, STRAYED, UPDATES
-from heavybandits.engine.streams import uniform
 from heavybandits.engine.views import (
     View,
     best_score,
@@ -270,8 +269,6 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
 def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common):
     team, key = Team(lanes), np.uint64(2**63 + 7)
     stand_in(monkeypatch, team)
-    monkeypatch.setattr(arms, "uniform", uniform)
-    monkeypatch.setattr(own_arms, "uniform", uniform)
     cpu, made = views(lanes, dim, size, common)
     draw = twin_of(draw_features, lanes, common)
     assert team.run(lambda: draw(made[team.own.number], key, 5, -1.0)) == []

@@ -16,7 +16,6 @@ from ..arms.finite import draw_features
 from ..engine.blocked import combine, squares
 from ..engine.jitable import jitable
 from ..engine.regions import SHRINK, STEP, STRAYED, UPDATES
-from ..engine.streams import uniform
 from ..engine.views import (
     best_score,
     entries,
@@ -55,7 +54,7 @@ def _(lanes, view, key, start, low):
         sync(lanes)
         k = lane(lanes)
         while k < features.shape[1]:
-            draw_arm(features, k, further(first, k), columns, low)
+            own_arms.draw_arm(features, k, further(first, k), columns, low)
             k += lanes
         sync(lanes)
         view.synced[0] = -1
@@ -67,21 +66,8 @@ def draw_alone(view, key, start, low):
     """That of the CPU for a view whose rows lie far apart."""
     columns = view.features.shape[1]
     for k in range(columns):
-        draw_arm(view.features, k, further(key, start + k), columns, low)
+        own_arms.draw_arm(view.features, k, further(key, start + k), columns, low)
     view.synced[0] = -1
-
-
-@jitable
-def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
-    """Column k, from every `columns`-th number of the stream."""
-    square = 0.0
-    for i in range(features.shape[0]):
-        value = low + (1.0 - low) * uniform(key, i * columns)
-        features[i, k] = value
-        square += value * value
-    scale = 1.0 / math.sqrt(square)
-    for i in range(features.shape[0]):
-        features[i, k] *= scale
 
 
 @twin(load_rows)

@@ -5,25 +5,31 @@ import math
 from typing import Any
 
 from ..engine.blocked import combine
+from ..engine.jitable import jitable
 from ..engine.streams import uniform
 from .streams import further
 from .teams import lane, maximum, opaque, sync, writable
 
 
+@jitable
+def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
+    """Column k, from every `columns`-th number of the stream."""
+    square = 0.0
+    for i in range(features.shape[0]):
+        value = low + (1.0 - low) * uniform(key, i * columns)
+        features[i, k] = value
+        square += value * value
+    scale = 1.0 / math.sqrt(square)
+    for i in range(features.shape[0]):
+        features[i, k] *= scale
+
+
 def draw(lanes: int) -> Any:
     def draw(view, key, start, low):
-        dim, own = view.features.shape
-        columns = view.synced.size
+        features, columns = view.features, view.synced.size
         first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
-        for k in range(own):
-            square = 0.0
-            for i in range(dim):
-                value = low + (1.0 - low) * uniform(first, i * columns + k * lanes)
-                view.features[i, k] = value
-                square += value * value
-            scale = 1.0 / math.sqrt(square)
-            for i in range(dim):
-                view.features[i, k] *= scale
+        for k in range(features.shape[1]):
+            draw_arm(features, k, further(first, k * lanes), columns, low)
         view.synced[0] = -1
 
     return draw
