@@ -35,7 +35,16 @@ if importlib.util.find_spec("numba_cuda") is None:
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.types import float64
 
-from heavybandits.cuda import arms, compiling, own_arms, projections, regions, run, storage
+from heavybandits.cuda import (
+    arms,
+    compiling,
+    own_arms,
+    projections,
+    regions,
+    run,
+    series,
+    storage,
+)
 from heavybandits.cuda.launch import Launch
 from heavybandits.cuda.teams import MAKERS, Shared
 
@@ -111,7 +120,7 @@ def project_together(monkeypatch, lanes, inverse, x, limit):
         "stretch": stretch_for(team),
         "combine": arms.image_of(lanes),
     }
-    for module in (projections, arms):
+    for module in (projections, series, arms):
         for name in stand_ins.keys() & vars(module).keys():
             monkeypatch.setattr(module, name, stand_ins[name])
     monkeypatch.setattr(engine, "shortening", projections.shortening_rolled_up)
@@ -140,7 +149,7 @@ def region(rng, dim, spread):
         (24, 1e9, 5e-8),  # with one sweep alone it would be 1e-6
     ],
 )
-@pytest.mark.parametrize("far", [1.0 + 1e-9, 1.3, 1e4])
+@pytest.mark.parametrize("far", [1.0 + 1e-9, 1.0 + 1e-5, 1.004, 1.3, 1e4])
 def test_a_team_projects_where_the_cpu_does(monkeypatch, lanes, dim, spread, error, far):
     rng = np.random.default_rng(dim)
     inverse, x = region(rng, dim, spread), rng.normal(size=dim)

@@ -24,28 +24,20 @@ from ..engine.projections import (
     shortening,
     solve_secular,
 )
+from .series import project_nearby, set_scaled
 from .teams import Shared, lane, opaque, sync, total, twin, writable
 
 LITTLE = 0.01  # of a square: if a sweep leaves less, another one follows
 
 
 @jitable
-def length_of(x: Any, lanes: int) -> float:
-    """||x||"""
+def square_of(x: Any, lanes: int) -> float:
+    """||x||^2"""
     square, i = 0.0, lane(lanes)
     while i < x.size:
         square += x[i] * x[i]
         i += lanes
-    return math.sqrt(total(square, lanes))
-
-
-@jitable
-def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
-    """out = factor x. A lane has the same entries in all vectors, so nobody need wait."""
-    out, i = writable(out), lane(lanes)
-    while i < x.size:
-        out[i] = factor * x[i]
-        i += lanes
+    return total(square, lanes)
 
 
 @jitable
@@ -150,11 +142,14 @@ def projection_of(lanes: int) -> Any:
         small = Tridiagonal(alike[0], alike[1], alike[2], alike[3])
         image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
         sync(lanes)
-        length, shift, size = length_of(x, lanes), 0.0, 0
+        square = square_of(x, lanes)
+        if project_nearby(inverse, x, limit, scratch, square, lanes):
+            return
+        length, shift, size = math.sqrt(square), 0.0, 0
         own, mixed, over_pivot, tail, rest = 1.0, 0.0, 0.0, 0.0, 0.0
         if length == math.inf:
             stretch(x, 1e-150)
-            length = length_of(x, lanes)
+            length = math.sqrt(square_of(x, lanes))
         goal = length / limit
         set_scaled(basis[0], x, 1.0 / length, lanes)
         while True:
@@ -177,10 +172,10 @@ def projection_of(lanes: int) -> Any:
             small.beside[size - 1], small.reciprocal[size - 1] = rest, reciprocal
             set_scaled(basis[size], image, -reciprocal, lanes)
         combine(basis[:size], scratch[3][:size], x)
-        length = length_of(x, lanes)
+        length = math.sqrt(square_of(x, lanes))
         if not (length > 0.0 and length < math.inf):
             set_scaled(x, basis[0], 1.0, lanes)
-            length = length_of(x, lanes)
+            length = math.sqrt(square_of(x, lanes))
         set_scaled(x, x, limit / length, lanes)
         sync(lanes)
 
