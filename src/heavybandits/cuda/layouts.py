@@ -27,7 +27,7 @@ QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
-FEW, MANY = 2000, 4000  # runs that leave a device nearly idle, and that fill it
+FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike

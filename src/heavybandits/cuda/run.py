@@ -10,14 +10,13 @@ from numba import cuda
 
 from .batches import Job, Piece, groups, pieces
 from .compiling import NUMBA_ERRORS, kernel_of
-from .door import no_form
+from .door import QUEUES, no_form
 from .launch import Launch, room_of, varying
-from .layouts import Layout, is_for_teams, make_layout
+from .layouts import Layout, make_layout
 from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
-QUEUES = 8  # of a device, in which streams stand in line: more streams would share them anyhow
 SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a look at progress
 
 
@@ -44,8 +43,8 @@ def prepare(jobs: Sequence[Job], layout: Layout) -> None:
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
     """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
-    runs = sum(job.size for job in jobs if is_for_teams(job.policy))
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
+    runs = sum(job.size for alike, _ in together if has_teams(alike[0]) for job in alike)
     layouts = [layout_of(alike, runs) for alike, _ in together]
     compile_all([(alike, layout) for (alike, _), layout in zip(together, layouts, strict=True)])
     waiting: deque[Batch] = deque()
@@ -58,6 +57,10 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
     while waiting:
         play_some(next_batches(waiting, free), found, advance)
     return [joined(parts) for parts in found]
+
+
+def has_teams(job: Job) -> bool:
+    return make_layout(job.policy, job.problem.arms).lanes > 1
 
 
 def layout_of(alike: Sequence[Job], runs: int) -> Layout:
