@@ -31,12 +31,11 @@ def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
     'truncated': 1.0}]
     """
     first, plays = settings["repetitions_from"], result["play"].tolist()
+    names, columns = ("repetition", "play", *COUNTS), [result[name].tolist() for name in COUNTS]
     return [
-        named
-        | {"repetition": first + r, "play": play}
-        | {name: result[name][r][i].item() for name in COUNTS}
-        for r in range(len(result["regret"]))
-        for i, play in enumerate(plays)
+        named | dict(zip(names, (first + r, *values), strict=True))
+        for r, counts in enumerate(zip(*columns, strict=True))
+        for values in zip(plays, *counts, strict=True)
     ]
 
 

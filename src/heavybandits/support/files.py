@@ -35,13 +35,14 @@ def check_target(path: str | Path) -> Path:
 
 
 def replace_atomically(
-    path: str | Path, write: Callable[[Path], object], mode: int = 0o666
+    path: str | Path, write: Callable[[Path], object], mode: int = 0o666, lasting: bool = True
 ) -> None:
     """Let `write` make a file beside `path`, flush it to the disk, then put it in place at once.
 
     Whatever happens in between, `path` holds either what it held before or all of the new, and an
     error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
-    the process's umask forbids. Links are followed: what they point to is replaced.
+    the process's umask forbids. Links are followed: what they point to is replaced. A file that is
+    not `lasting` is not flushed: it outlives this process, and a power cut may leave it cut short.
     """
     target = check_target(path)
     before = _mode(target)
@@ -51,15 +52,17 @@ def replace_atomically(
     try:
         os.close(handle)
         write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        if lasting:
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
         if before is not None:
             temporary.chmod(stat.S_IMODE(before))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
+    if lasting:
+        sync_folder(target.parent)
 
 
 def _mode(path: Path) -> int | None:

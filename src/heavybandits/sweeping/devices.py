@@ -46,15 +46,19 @@ class Twins:
     def __init__(self) -> None:
         self.refusals: dict[str, str] = {}
         self._known: dict[str, str] = {}  # the refusal of every kind of cell, or nothing
+        self._found: dict[Cell, Cell] = {}
 
     def find(self, cell: Cell) -> Cell | None:
+        if cell in self._found:
+            return self._found[cell]
         alike = kind(cell)
         if alike not in self._known:
             self._known[alike] = refusal(cell)
         if self._known[alike]:
             self.refusals.setdefault(cell.name, self._known[alike])
             return None
-        return Cell(cell.function + ON_DEVICE, cell.settings, cell.code, cell.label, cell.weight)
+        twin = Cell(cell.function + ON_DEVICE, cell.settings, cell.code, cell.label, cell.weight)
+        return self._found.setdefault(cell, twin)
 
     def require(self, cells: Sequence[Cell]) -> list[Cell]:
         """Those of all cells; InvalidInput, with the reason, if one has none."""

@@ -1,5 +1,6 @@
 """The cells of simulations: one policy, one problem, some repetitions. Made and computed."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -139,5 +140,11 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
     >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
     Logistic()
     """
-    own: list[Any] = [resolve(name, "part") for name in parts or []]
-    return build(description, known_parts(library_parts().values(), [Problem], own))
+    return build(description, _known(tuple(parts or ())))
+
+
+@functools.cache
+def _known(names: tuple[str, ...]) -> dict[str, type]:
+    """The library's parts and those of these names."""
+    own: list[Any] = [resolve(name, "part") for name in names]
+    return known_parts(library_parts().values(), [Problem], own)

@@ -5,6 +5,7 @@ computes it. What differs from run to run, the seconds, is in folder/timings/<ke
 """
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -37,6 +38,7 @@ except ImportError:  # Windows: leftovers stay
 
 FORMAT = Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
+HEADER = 10  # bytes of an npy file up to its header: magic, version, and the length of the header
 
 
 def cell_path(folder: str | Path, cell: Cell) -> Path:
@@ -104,14 +106,17 @@ def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
 
 
 def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings: Any) -> None:
-    """Store what the cell computed; the timings first, so that a result never lacks them."""
+    """Store what the cell computed; the timings first, so that a result never lacks them.
+
+    Nothing waits for the disk: what a power cut damages is found by its digest, and computed again.
+    """
     clocks = {name: value for name, value in result.items() if name.endswith(SECONDS)}
     rest = {name: value for name, value in result.items() if name not in clocks}
     data = pack(cell, rest, sorted(clocks))
     seconds = {name: np.asarray(value, float).tolist() for name, value in clocks.items()}
     text = canonical(timings | seconds).encode()
-    replace_atomically(timing_path(folder, cell), lambda path: path.write_bytes(text))
-    replace_atomically(cell_path(folder, cell), lambda path: path.write_bytes(data))
+    replace_atomically(timing_path(folder, cell), lambda p: p.write_bytes(text), lasting=False)
+    replace_atomically(cell_path(folder, cell), lambda p: p.write_bytes(data), lasting=False)
 
 
 def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
@@ -197,14 +202,21 @@ def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _from_npy(blob: memoryview) -> NDArray[Any]:
     """The array of an npy file. Its header sizes nothing that the file cannot fill."""
-    stream = io.BytesIO(blob)
-    np.lib.format.read_magic(stream)
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    data = blob[stream.tell() :]
+    start = HEADER + int.from_bytes(blob[HEADER - 2 : HEADER], "little")
+    shape, fortran, dtype = _header(bytes(blob[:start]))
+    data = blob[start:]
     if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data):
         raise CellError("is damaged: an array is not as long as it says")
     array = np.ndarray(shape, dtype, data, order="F" if fortran else "C")
     return array.copy(order="C")
+
+
+@functools.cache
+def _header(text: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, order and type of an array; most cells of a sweep have the same."""
+    stream = io.BytesIO(text)
+    np.lib.format.read_magic(stream)
+    return np.lib.format.read_array_header_1_0(stream)
 
 
 def _check_versions(made: dict[str, str]) -> None:

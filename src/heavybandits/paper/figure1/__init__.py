@@ -30,7 +30,8 @@ def make_problem(reading: str, noise: str) -> Problem:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
-    start, make = grid(given["constants"]), functools.partial(make_group, given, "tuning")
+    start = grid(given["constants"])
+    make = functools.cache(functools.partial(make_group, given, "tuning"))
     pairs = list(product(given["readings"], given["noises"]))
     tuning: list[Row] = []
     best: dict[tuple[str, ...], float] = {}
