@@ -4,6 +4,7 @@ Threads keep to no common step, so what a device would do by luck, they do not.
 """
 
 import importlib.util
+import os
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -297,6 +298,25 @@ def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     widen = twin_of(add_outer, lanes, True)
     assert team.run(lambda: widen(matrix, 0.37, x)) == []
     assert matrix.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("kernels", "given", "asked"), [(8, None, []), (9, None, ["32"]), (9, "4", [])]
+)
+def test_many_kernels_ask_for_queues_of_their_own(monkeypatch, kernels, given, asked):
+    """Those of this process alone, and not where somebody has asked already."""
+    monkeypatch.delenv(run.WISH, raising=False)
+    if given:
+        monkeypatch.setenv(run.WISH, given)
+    seen = []
+
+    def meet():
+        seen.append(os.environ.get(run.WISH))
+
+    monkeypatch.setattr(run, "cuda", SimpleNamespace(current_context=meet))
+    run.meet_device(kernels)
+    assert os.environ.get(run.WISH) == given
+    assert seen == asked
 
 
 def test_queues_end_together():

@@ -1,7 +1,6 @@
 """What a device can play, and whether there is one: all that is refused is refused here."""
 
 import importlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from .batches import Job
 from .layouts import ALONE, Layout
 
 _ARMS = (Fixed, Frozen, Fresh, Given)
-QUEUES = 32  # in which streams stand in line: the most that a device has
 
 
 def play_policies(
@@ -113,9 +111,6 @@ def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
 
 def require_device() -> None:
     """Import numba-cuda and find a device, or say what is missing."""
-    # Read when the device is first met. It would give 8, and streams that share a queue wait for
-    # each other.
-    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", str(QUEUES))
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
         setattr(np, "row_stack", np.vstack)  # noqa: B010
     try:

@@ -1,5 +1,6 @@
 """Jobs on a device: which runs go together, in how many pieces, and how far they are."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,13 +11,15 @@ from numba import cuda
 
 from .batches import Job, Piece, groups, pieces
 from .compiling import NUMBA_ERRORS, kernel_of
-from .door import QUEUES, no_form
+from .door import no_form
 from .launch import Launch, room_of, varying
 from .layouts import Layout, make_layout
 from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
+QUEUES, MOST_QUEUES = 8, 32  # in which streams stand in line: given to a process, and at most
+WISH = "CUDA_DEVICE_MAX_CONNECTIONS"  # how many: read when a process meets the device
 SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a look at progress
 
 
@@ -42,8 +45,9 @@ def prepare(jobs: Sequence[Job], layout: Layout) -> None:
 
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
     """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
-    free = int(SHARE * cuda.current_context().get_memory_info()[0])
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
+    meet_device(len(together))
+    free = int(SHARE * cuda.current_context().get_memory_info()[0])
     runs = sum(job.size for alike, _ in together if has_teams(alike[0]) for job in alike)
     layouts = [layout_of(alike, runs) for alike, _ in together]
     compile_all([(alike, layout) for (alike, _), layout in zip(together, layouts, strict=True)])
@@ -57,6 +61,21 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
     while waiting:
         play_some(next_batches(waiting, free), found, advance)
     return [joined(parts) for parts in found]
+
+
+def meet_device(kernels: int) -> None:
+    """Ask for as many queues as there can be, if so many kernels would share those that are given:
+    what stands in one queue waits for each other.
+
+    Not left in the environment: a device has not so many for every process that might inherit it.
+    """
+    if kernels <= QUEUES or WISH in os.environ:
+        return
+    os.environ[WISH] = str(MOST_QUEUES)
+    try:
+        cuda.current_context()
+    finally:
+        del os.environ[WISH]
 
 
 def has_teams(job: Job) -> bool:
@@ -92,7 +111,7 @@ def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) 
     """Play launches side by side, piece by piece; the seconds it took."""
     started, start, plays = time.perf_counter(), 0, PIECE
     horizon = max(launch.horizon for launch in launches)
-    streams = [cuda.stream() for _ in range(min(QUEUES, len(launches)))]
+    streams = [cuda.stream() for _ in range(min(MOST_QUEUES, len(launches)))]
     costs = [float(launch.size) for launch in launches]
     while start < horizon:
         stop, before = min(start + plays, horizon), time.perf_counter()

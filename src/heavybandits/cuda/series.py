@@ -17,9 +17,9 @@ from ..engine.projections import EXACT, ROWS
 from .regions import trace
 from .teams import lane, opaque, sync, total, writable
 
-MOST = 4  # terms after x
-CLOSE = 5e-4  # how far outside the ball, in its radius: beyond, more terms would be needed
-STEEP = 0.1  # how much of the last a term may be
+MOST = 8  # terms after x
+CLOSE = 0.01  # how far outside the ball, in its radius: beyond, more terms would be needed
+STEEP = 0.3  # how much of the last a term may be
 
 
 @jitable
@@ -43,12 +43,21 @@ def measure_term(x: Any, term: Any, lanes: int) -> tuple[float, float]:
 
 
 @jitable
-def solve_series(second: float, third: float, fourth: float) -> float:
-    """z = 1 + second z^2 - third z^3 + fourth z^4, by putting it in again and again."""
-    z = 1.0
+def solve_series(weights: Any, size: int, first: float, error: float) -> float:
+    """z = 1 + weights[2] z^2 - weights[3] z^3 + ..., by putting it in again and again.
+
+    The steps are lengthened by about what the next one would be. `first` is the square of the first
+    term, which z multiplies, and `error` that of the error it may make.
+    """
+    z, longer, step = 1.0, 1.0 + 2.0 * weights[2] if size > 1 else 1.0, opaque(1)
     for _ in range(60):
-        last, z = z, 1.0 + z * z * (second - z * (third - z * fourth))
-        if abs(z - last) <= EXACT:
+        powers, k = 0.0, size
+        while k > 1:
+            powers = weights[k] - z * powers
+            k -= step
+        change = (1.0 + z * z * powers - z) * longer
+        z += change
+        if change * change * first <= error:
             break
     return z
 
@@ -79,10 +88,10 @@ def project_nearby(
     The terms are those of nu = `first`, at which x is too long by no more than its excess squared;
     nu = z first makes 2 excess = 2 z <x, terms[1]> - 3 z^2 <x, terms[2]> + 4 z^3 <x, terms[3]> ...
     """
-    excess, terms = 0.5 * (square - limit * limit), scratch[ROWS:]
-    if not (excess < CLOSE * square and x.size > MOST):
+    excess, error, terms = 0.5 * (square - limit * limit), EXACT * EXACT * square, scratch[ROWS:]
+    if not (excess < CLOSE * square and x.size > 1):
         return False
-    over, first, steepest, second, third, fourth = 1.0 / excess, 0.0, 0.0, 0.0, 0.0, 0.0
+    weights, over, first, steepest, longest = writable(scratch[0]), 0.5 / excess, 0.0, 0.0, 0.0
     size, step = 0, opaque(1)
     set_scaled(terms[0], x, 1.0, lanes)
     while True:
@@ -92,15 +101,13 @@ def project_nearby(
         if size == 1:
             first = excess / along
             steepest = first * trace(inverse)
+            longest = length * first * first
         set_scaled(terms[size], terms[size], first, lanes)
         length *= first * first
-        weight = 0.5 * (size + 1) * first * along * over
-        second = weight if size == 2 else second
-        third = weight if size == 3 else third
-        fourth = weight if size == 4 else fourth
-        if length * steepest * steepest <= EXACT * EXACT * square:
+        weights[size] = (size + 1) * first * along * over
+        if length * steepest * steepest <= error:
             break
-        if size == MOST or not steepest < STEEP:
+        if size == min(MOST, x.size - 1) or not steepest < STEEP:
             return False
-    sum_terms(x, terms, size, solve_series(second, third, fourth), limit, lanes)
+    sum_terms(x, terms, size, solve_series(weights, size, longest, error), limit, lanes)
     return True
