@@ -214,10 +214,9 @@ def main() -> int:
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
+    parts = (comparisons, lambda: speeds(given.quick), figure1)
     report: dict[str, Any] = {"machine": machine(given.commit)}
-    # Figure 1 first: a process is given its queues when it first plays, and this needs many.
-    makers = {"figure1": figure1, "comparisons": comparisons, "speed": lambda: speeds(given.quick)}
-    for title, make in makers.items():
+    for title, make in zip(PARTS, parts, strict=True):
         report[title] = make() if given.only in (None, title) else []
     write(report, given.out)
     return 0 if all(row["agrees"] for row in report["comparisons"]) else 1

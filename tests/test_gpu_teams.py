@@ -4,7 +4,6 @@ Threads keep to no common step, so what a device would do by luck, they do not.
 """
 
 import importlib.util
-import os
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -300,31 +299,22 @@ def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     assert matrix.tobytes() == wanted.tobytes()
 
 
-@pytest.mark.parametrize(
-    ("kernels", "given", "asked"), [(8, None, []), (9, None, ["32"]), (9, "4", [])]
-)
-def test_many_kernels_ask_for_queues_of_their_own(monkeypatch, kernels, given, asked):
-    """Those of this process alone, and not where somebody has asked already."""
-    monkeypatch.delenv(run.WISH, raising=False)
-    if given:
-        monkeypatch.setenv(run.WISH, given)
-    seen = []
+def test_nothing_that_waits_is_sent_before_the_last_kernel(monkeypatch):
+    """And the costliest kernels are sent first."""
+    sent = []
 
-    def meet():
-        seen.append(os.environ.get(run.WISH))
+    def launch(name, cost):
+        def play(start, stop, stream):
+            sent.append(name)
+            return SimpleNamespace(stop=lambda: sent.append("stop"), milliseconds=lambda: cost)
 
-    monkeypatch.setattr(run, "cuda", SimpleNamespace(current_context=meet))
-    run.meet_device(kernels)
-    assert os.environ.get(run.WISH) == given
-    assert seen == asked
+        return SimpleNamespace(play=play)
 
-
-def test_queues_end_together():
-    costs = [1.0, 4.0, 2.0, 3.0, 2.5]
-    queues = run.share_out(costs, 2)
-    assert list(queues) == [1, 3, 4, 2, 0]  # the longest first
-    waiting = [sum(costs[i] for i in queues if queues[i] == queue) for queue in (0, 1)]
-    assert waiting == [6.0, 6.5]
+    monkeypatch.setattr(run, "cuda", SimpleNamespace(synchronize=lambda: sent.append("wait")))
+    launches: list[Any] = [launch("short", 1.0), launch("long", 4.0), launch("middle", 2.0)]
+    costs = run.play_piece(launches, 0, 9, [None] * 3, [1.0, 4.0, 2.0])
+    assert sent == ["long", "middle", "short", *3 * ["stop"], "wait"]
+    assert costs == [1.0, 4.0, 2.0]
 
 
 def test_every_launch_plays_every_piece_once(monkeypatch):
@@ -336,7 +326,7 @@ def test_every_launch_plays_every_piece_once(monkeypatch):
 
         def play(self, start, stop, stream):
             played[self.name].append((start, stop))
-            return SimpleNamespace(milliseconds=lambda: 1.0)
+            return SimpleNamespace(stop=lambda: None, milliseconds=lambda: 1.0)
 
         plays_between = Launch.plays_between
 

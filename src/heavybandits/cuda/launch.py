@@ -81,9 +81,8 @@ class Timer:
         self._stream, self._start, self._end = stream, cuda.event(), cuda.event()
         self._start.record(stream)
 
-    def stop(self) -> "Timer":
+    def stop(self) -> None:
         self._end.record(self._stream)
-        return self
 
     def milliseconds(self) -> float:
         """Asked when all is over."""
@@ -133,14 +132,14 @@ class Launch:
         return made
 
     def play(self, start: int, stop: int, stream: Any) -> Timer:
-        """Go on from play `start` to play `stop`, without waiting for the end."""
+        """Go on from play `start` to play `stop`, without waiting for the end; its clock runs."""
         layout, stop, timer = self.layout, min(stop, self.horizon), Timer(stream)
         if start < stop:
             blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes
             launch = configured(self.kernel, blocks, threads, stream, 8 * layout.pool)
             tables = (*self.out.values(), *self.tables.values())
             launch(*self.head, start, stop, self.plays_there, *tables)
-        return timer.stop()
+        return timer
 
     def plays_between(self, start: int, stop: int) -> int:
         """The plays of all runs together."""

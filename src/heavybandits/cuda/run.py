@@ -1,6 +1,5 @@
 """Jobs on a device: which runs go together, in how many pieces, and how far they are."""
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,8 +17,6 @@ from .precompiling import compile_all
 
 SHARE = 0.7  # of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
-QUEUES, MOST_QUEUES = 8, 32  # in which streams stand in line: given to a process, and at most
-WISH = "CUDA_DEVICE_MAX_CONNECTIONS"  # how many: read when a process meets the device
 SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a look at progress
 
 
@@ -46,7 +43,6 @@ def prepare(jobs: Sequence[Job], layout: Layout) -> None:
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
     """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
-    meet_device(len(together))
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
     runs = sum(job.size for alike, _ in together if has_teams(alike[0]) for job in alike)
     layouts = [layout_of(alike, runs) for alike, _ in together]
@@ -61,21 +57,6 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
     while waiting:
         play_some(next_batches(waiting, free), found, advance)
     return [joined(parts) for parts in found]
-
-
-def meet_device(kernels: int) -> None:
-    """Ask for as many queues as there can be, if so many kernels would share those that are given:
-    what stands in one queue waits for each other.
-
-    Not left in the environment: a device has not so many for every process that might inherit it.
-    """
-    if kernels <= QUEUES or WISH in os.environ:
-        return
-    os.environ[WISH] = str(MOST_QUEUES)
-    try:
-        cuda.current_context()
-    finally:
-        del os.environ[WISH]
 
 
 def has_teams(job: Job) -> bool:
@@ -111,14 +92,11 @@ def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) 
     """Play launches side by side, piece by piece; the seconds it took."""
     started, start, plays = time.perf_counter(), 0, PIECE
     horizon = max(launch.horizon for launch in launches)
-    streams = [cuda.stream() for _ in range(min(MOST_QUEUES, len(launches)))]
+    streams = [cuda.stream() for _ in launches]
     costs = [float(launch.size) for launch in launches]
     while start < horizon:
         stop, before = min(start + plays, horizon), time.perf_counter()
-        shared_out = share_out(costs, len(streams))
-        timers = {i: launches[i].play(start, stop, streams[q]) for i, q in shared_out.items()}
-        cuda.synchronize()
-        costs = [timers[i].milliseconds() for i in range(len(launches))]
+        costs = play_piece(launches, start, stop, streams, costs)
         advance(sum(launch.plays_between(start, stop) for launch in launches))
         if time.perf_counter() - before < SECONDS:
             plays *= 2
@@ -126,19 +104,24 @@ def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) 
     return time.perf_counter() - started
 
 
-def share_out(costs: Sequence[float], queues: int) -> dict[int, int]:
-    """The queue of every launch, by its place, the longest first: each goes where least waits.
+def play_piece(
+    launches: Sequence[Launch],
+    start: int,
+    stop: int,
+    streams: Sequence[Any],
+    costs: Sequence[float],
+) -> list[float]:
+    """Play from `start` to `stop`, the costliest launches first; the milliseconds each took.
 
-    What waits in a queue for its turn waits for nothing else, so the queues should end together.
-
-    >>> share_out([1.0, 4.0, 2.0, 3.0], 2)
-    {1: 0, 3: 1, 2: 1, 0: 0}
+    Clocks are stopped when all have been sent off. Streams share a few queues, and what is sent
+    after a kernel and waits for its end, as the stop of a clock does, holds up its whole queue.
     """
-    waiting, found = [0.0] * queues, {}
-    for place in sorted(range(len(costs)), key=lambda i: -costs[i]):
-        found[place] = waiting.index(min(waiting))
-        waiting[found[place]] += costs[place]
-    return found
+    order = sorted(range(len(launches)), key=lambda place: -costs[place])
+    timers = {place: launches[place].play(start, stop, streams[place]) for place in order}
+    for timer in timers.values():
+        timer.stop()
+    cuda.synchronize()
+    return [timers[place].milliseconds() for place in range(len(launches))]
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
