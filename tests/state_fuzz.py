@@ -19,7 +19,7 @@ import heavybandits as hb
 from heavybandits.agents.state import AgentState
 from heavybandits.agents.state_file import pack, unpack
 from heavybandits.arms import Fresh
-from heavybandits.engine.identity import known_parts
+from heavybandits.engine.parts import known_parts
 from heavybandits.engine.views import make_view
 from heavybandits.families import library_parts
 from heavybandits.support import container

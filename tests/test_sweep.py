@@ -13,7 +13,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import InvalidInput
-from heavybandits.engine.identity import describe
+from heavybandits.engine.parts import describe
 from heavybandits.support import container
 from heavybandits.support.container import Format
 from heavybandits.support.progress import Progress

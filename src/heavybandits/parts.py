@@ -90,7 +90,7 @@ from .engine.views import (
     pick,
     take,
 )
-from .filters.memory import CUT, SEEN, Memory, make_memory
+from .filters.truncation import CUT, SEEN, Memory, make_memory
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (by what they are for)

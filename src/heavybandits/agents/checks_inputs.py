@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.identity import build, describe, known_parts
-from ..engine.parts import cast, classes_of, is_part
+from ..engine.parts import build, cast, classes_of, describe, is_part, known_parts
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require

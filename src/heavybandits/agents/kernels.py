@@ -21,8 +21,8 @@ from ..engine.kernels import (
     teach_kernel,
 )
 from ..engine.loop import Unobserved, make_episode, make_trace
-from ..engine.parts import check_part, is_part, walk
-from ..engine.rehearsing import first_plays, own_classes
+from ..engine.parts import check_part, is_part, own_classes, walk
+from ..engine.rehearsing import first_plays
 from ..engine.verbs import tally
 from ..engine.views import View, make_view
 from ..links import Identity

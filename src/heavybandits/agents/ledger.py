@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.identity import describe
+from ..engine.parts import describe
 from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError, StateError
 from ..support.files import sync_folder

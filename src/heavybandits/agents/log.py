@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine.arrays import Floats
 from ..engine.bounds import bounded_array
-from ..engine.identity import describe
+from ..engine.parts import describe
 from ..support.container import canonical, too_new
 from ..support.errors import LedgerError
 from ..support.validation import finite_array, finite_number, positive, whole

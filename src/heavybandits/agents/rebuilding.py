@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.contracts import Policy
-from ..engine.identity import build, describe, known_parts
+from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..features import Features
 from ..policies.checks import check_policies

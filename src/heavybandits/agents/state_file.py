@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..engine.bounds import bounded_array
-from ..engine.identity import build, describe, known_parts
+from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..policies.checks import check_policies
 from ..support.container import (

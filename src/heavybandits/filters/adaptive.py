@@ -14,7 +14,7 @@ from ..engine.arrays import Floats, Integers
 from ..engine.bounds import Count, Fraction, Positive
 from ..engine.jitable import jitable
 from ..engine.selection import select_rank
-from .memory import CUT, SEEN
+from .truncation import CUT, SEEN
 
 KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
 WARM = 32  # rewards whose quantile starts the level

@@ -14,7 +14,7 @@ from ..engine.bounds import Count, Interval, Positive, Share
 from ..engine.jitable import jitable
 from ..engine.selection import median, select_rank
 from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_level
-from .memory import CUT, SEEN
+from .truncation import CUT, SEEN
 
 
 @jitable

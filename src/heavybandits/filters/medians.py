@@ -6,7 +6,7 @@ from ..engine.arrays import Floats
 from ..engine.bounds import Count, Interval
 from ..engine.selection import median, select_rank
 from ..support.errors import InvalidInput
-from .memory import CUT, SEEN, Memory, make_memory
+from .truncation import CUT, SEEN, Memory, make_memory
 
 
 class Median(NamedTuple):

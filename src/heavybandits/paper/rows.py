@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.contracts import Tally
-from ..engine.identity import describe
-from ..engine.parts import cast
+from ..engine.parts import cast, describe
 from ..simulation.problem import check_problem
 from ..simulation.run import run_once
 from ..support.tables import Row

@@ -11,7 +11,7 @@ from ..engine.parts import check_reads
 from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from ..engine.verbs import clean, maximise, predict, radius, update
 from ..engine.views import View
-from ..filters.memory import CUT
+from ..filters.truncation import CUT
 from ..support.errors import InvalidInput
 from .rewards import clamp
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..engine.compiling import is_cacheable
-from ..engine.identity import PACKAGE, known_parts
 from ..engine.kernels import play_kernel
+from ..engine.parts import PACKAGE, known_parts
 from ..engine.sources import closure, digest, is_edited, source_file
 from ..families import library_parts
 from ..simulation.problem import Problem

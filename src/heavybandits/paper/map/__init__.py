@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.identity import describe
-from ...engine.parts import classes_of
+from ...engine.parts import classes_of, describe
 from ...links import Identity
 from ...simulation.problem import Problem, check_problem
 from ...support.statistics import Array

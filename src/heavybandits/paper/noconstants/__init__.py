@@ -5,7 +5,7 @@ from typing import Any
 from ...algorithms.linear import linucb
 from ...algorithms.scale_free import auto
 from ...data import load_data
-from ...engine.identity import describe
+from ...engine.parts import describe
 from ...engine.sources import digest
 from ...support.tables import Row
 from ...sweeping import Cell

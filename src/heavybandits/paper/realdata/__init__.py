@@ -10,7 +10,7 @@ from ...algorithms.linear import linucb
 from ...data import load_data
 from ...diagnosis.diagnose import Diagnosis, diagnose
 from ...engine.contracts import Filter
-from ...engine.identity import describe
+from ...engine.parts import describe
 from ...engine.sources import digest
 from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
