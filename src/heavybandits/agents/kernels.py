@@ -32,9 +32,9 @@ from ..support.errors import InvalidInput
 from ..support.warning import warn_caller
 from .batches import Batch, row_orders
 from .book import Book, Lesson, Revision
-from .decisions import Choices, Decision
 from .revising import revised_arrays
 from .state import AgentState, kept
+from .tickets import Choices, Decision
 
 Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
