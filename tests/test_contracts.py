@@ -15,7 +15,6 @@ import heavybandits as hb
 from all_parts import DIM, EXAMPLES, PLAYS, examples
 from heavybandits.agents.state import flatten
 from heavybandits.engine import verbs
-from heavybandits.engine.bounds import Interval
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.contracts import CONTRACTS
 from heavybandits.engine.kernels import noise_kernel
@@ -24,6 +23,7 @@ from heavybandits.engine.parts import build, cast, check_part, classes_of, descr
 from heavybandits.engine.regions import EXPECTED, UPDATES, make_region, measure
 from heavybandits.estimators.online_to_confidence import GRADIENTS
 from heavybandits.families import FAMILIES, exported_parts, library_parts
+from heavybandits.support.validation import Interval
 
 EVERY_CLASS = [*library_parts().values()]
 KEY = np.uint64(1)

@@ -11,10 +11,10 @@ import pytest
 import heavybandits as hb
 from all_parts import examples
 from heavybandits.engine import compiling
-from heavybandits.engine.bounds import Features, Interval
 from heavybandits.engine.contracts import CONTRACTS, ArmSet, Filter, Noise, Policy
 from heavybandits.engine.members import contracts_table, fault, members, written
 from heavybandits.engine.parts import cast, check_part, walk
+from heavybandits.support.validation import Features, Interval
 
 LOGISTIC: Any = hb.links.Logistic()
 PROBLEM = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian())

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.bounds import bounded_array
 from ..features.values import is_missing
 from ..support.errors import InvalidInput
+from ..support.validation import bounded_array
 
 LOST = (
     "the ledger has not kept what was offered, only its features, so that no other encoder can "

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
-from ..engine.bounds import bounded_array
 from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
 from ..engine.kernels import (
@@ -29,6 +28,7 @@ from ..links import Identity
 from ..policies.checks import check_finite, check_room
 from ..policies.fading import NOW, FadingState
 from ..support.errors import InvalidInput
+from ..support.validation import bounded_array
 from ..support.warning import warn_caller
 from .batches import Batch, row_orders
 from .book import Book, Lesson, Revision

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.bounds import bounded_array
 from ..engine.parts import describe
 from ..support.container import canonical, too_new
 from ..support.errors import LedgerError
-from ..support.validation import finite_array, finite_number, positive, whole
+from ..support.validation import bounded_array, finite_array, finite_number, positive, whole
 from ..support.version import __version__
 from .book import COUNTED, Event, Kind, Lesson, Revision
 from .database import Database, End, Source, Statement

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..engine.bounds import bounded_array
 from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..features import Encoder
@@ -23,7 +22,7 @@ from ..support.container import (
     write_container,
 )
 from ..support.errors import StateError
-from ..support.validation import finite_number, fraction, whole
+from ..support.validation import bounded_array, finite_number, fraction, whole
 from .book import MOST_EXPIRED, Book, Limits, Tally, make_limits
 from .state import (
     LARGEST_NUMBER,

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.bounds import bounded_array
 from ..features.frames import is_frame, records
 from ..support.errors import InvalidInput
-from ..support.validation import finite_array, finite_number
+from ..support.validation import bounded_array, finite_array, finite_number
 from .book import Event, Kind, Lesson, Revision
 from .deciding import Deciding
 from .encoders import to_json

@@ -9,7 +9,7 @@ from ..filters import Raw
 from ..links import Identity, Logistic, check_link
 from ..policies import Optimism
 from ..radii import Constant, Growing, Powered, PseudoHuberRegion
-from ..support.validation import at_least_zero, fraction, positive, whole
+from ..support.validation import Interval, bounded_number, fraction, positive, whole
 from ..support.validation import epsilon as check_epsilon
 from .robust import tuned_form
 from .shared import excess
@@ -154,7 +154,7 @@ def gada_oful(
     """
     dim, horizon, norm = whole("dim", dim), whole("horizon", horizon), positive("norm", norm)
     kappa, confidence = check_link(link, norm), _union_over_rounds(horizon, delta)
-    penalty, lies = dim / (norm * norm), at_least_zero("corruption", corruption)
+    penalty, lies = dim / (norm * norm), bounded_number("corruption", corruption, Interval(0.0))
     volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
     if level is not None and gamma_scale is None:

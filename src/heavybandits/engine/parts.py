@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import numpy as np
 
 from ..support.errors import InvalidInput, StateError
+from ..support.validation import Array, bounded_array, bounded_number, bounded_whole
 from .arrays import Key
-from .bounds import Array, bounded_array, bounded_number, bounded_whole
 from .contracts import Estimator, PerArmEstimator, Radius
 from .members import attributes, fault, kind_name, members, written
 from .regions import FALLBACKS, Region

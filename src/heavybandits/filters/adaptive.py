@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Fraction, Positive
 from ..engine.jitable import jitable
 from ..engine.selection import select_rank
+from ..support.validation import Count, Fraction, Positive
 from .truncation import CUT, SEEN
 
 KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT

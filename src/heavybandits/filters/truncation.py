@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Positive, Share
 from ..engine.layout import zeros
+from ..support.validation import Count, Positive, Share
 
 SEEN, CUT = 0, 1  # places in Memory.counts
 

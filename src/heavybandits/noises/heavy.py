@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Key
-from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
 from ..support.errors import InvalidInput
+from ..support.validation import Interval, Positive
 from .draws import pareto_mean, power, stable_angle
 from .light import Gaussian
 from .moments import (

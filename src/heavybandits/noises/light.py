@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Key
-from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
+from ..support.validation import Interval, Positive
 from .draws import normal
 from .moments import (
     FAR,

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Key
-from ..engine.bounds import Index, Share
 from ..engine.contracts import KnownNoise, Noise
 from ..engine.parts import walk
 from ..engine.streams import uniform
 from ..engine.verbs import draw
 from ..support.errors import InvalidInput
+from ..support.validation import Index, Share
 from .drawn import known
 from .moments import central_moment
 
