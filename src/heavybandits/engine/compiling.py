@@ -1,8 +1,8 @@
 """Compiling, in one guarded place.
 
-A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp:
-a hash of its own sources and of those of its parts (sources.py). A cache that cannot be read or
-written must never stop a user, so any failure of it falls back to compiling in memory.
+A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp
+of its own sources and of those of its parts. A cache that cannot be read or written must never stop
+a user, so any failure of it falls back to compiling in memory.
 
 Numba optimises each function with all that it calls, and then its caller with all that that calls:
 the text of a loop that is ten calls deep passes through LLVM ten times. In the end all of it lies
@@ -28,12 +28,11 @@ from numba.core.errors import NumbaError
 
 from ..support.errors import PartError
 from ..support.warning import warn_caller
-from .cache import KernelCache
+from .cache import KernelCache, digest, edited, source_file
 from .jitable import VECTORISED
 from .parts import classes_of, own_classes
 from .refusals import refusal
 from .rehearsing import rehearse, shapes
-from .sources import digest, edited, source_file
 
 Function = Callable[..., Any]
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..engine.cache import closure, digest, is_edited, source_file
 from ..engine.compiling import is_cacheable
 from ..engine.kernels import play_kernel
 from ..engine.parts import PACKAGE, known_parts
-from ..engine.sources import closure, digest, is_edited, source_file
 from ..families import library_parts
 from ..simulation.problem import Problem
 from ..simulation.run import run_once

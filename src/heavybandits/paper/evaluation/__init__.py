@@ -3,7 +3,7 @@
 from itertools import product
 from typing import Any
 
-from ...engine.sources import digest
+from ...engine.cache import digest
 from ...support.tables import Row
 from ...sweeping import Cell
 from ..rows import Compute, Result, collect_rows

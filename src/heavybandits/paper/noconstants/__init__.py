@@ -5,8 +5,8 @@ from typing import Any
 from ...algorithms.linear import linucb
 from ...algorithms.scale_free import auto
 from ...data import load_data
+from ...engine.cache import digest
 from ...engine.parts import describe
-from ...engine.sources import digest
 from ...support.tables import Row
 from ...sweeping import Cell
 from ..realdata import CELL as REPLAY

@@ -9,9 +9,9 @@ from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
 from ...data import load_data
 from ...diagnosis.diagnose import Diagnosis, diagnose
+from ...engine.cache import digest
 from ...engine.contracts import Filter
 from ...engine.parts import describe
-from ...engine.sources import digest
 from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
 from ...support.errors import DataError
