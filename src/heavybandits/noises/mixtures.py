@@ -9,8 +9,7 @@ from ..engine.streams import uniform
 from ..engine.verbs import draw
 from ..support.errors import InvalidInput
 from ..support.validation import Index, Share
-from .drawn import known
-from .moments import central_moment
+from .moments import central_moment, known
 
 
 class Contaminated(NamedTuple):
