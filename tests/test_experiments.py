@@ -452,7 +452,7 @@ def test_logarithmic_axes_show_what_they_can():
 
 
 def test_figures_are_the_same_bytes_for_the_same_data(tmp_path: Path):
-    from heavybandits.reporting.drawing import write_figure
+    from heavybandits.reporting.outputs import write_figure
 
     rows = regret_rows(dict.fromkeys(("CRTM", "OL2M"), 5.0))
     figure = figure1.regret_figure(rows)

@@ -27,9 +27,8 @@ from ..engine.views import View, make_view
 from ..links import Identity
 from ..policies.checks import check_finite, check_room
 from ..policies.fading import NOW, FadingState
-from ..support.errors import InvalidInput
+from ..support.errors import InvalidInput, warn_caller
 from ..support.validation import bounded_array
-from ..support.warning import warn_caller
 from .batches import Batch, row_orders
 from .book import Book, Lesson, Revision
 from .revising import revised_arrays

@@ -17,9 +17,8 @@ import numpy as np
 
 from ..engine.arrays import Floats
 from ..engine.parts import describe
-from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError, StateError
-from ..support.files import sync_folder
+from ..support.files import canonical, sync_folder
 from .book import Event, Kind
 from .database import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
 from .log import (

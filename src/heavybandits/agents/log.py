@@ -15,8 +15,8 @@ import numpy as np
 
 from ..engine.arrays import Floats
 from ..engine.parts import describe
-from ..support.container import canonical, too_new
 from ..support.errors import LedgerError
+from ..support.files import canonical, too_new
 from ..support.validation import bounded_array, finite_array, finite_number, positive, whole
 from ..support.version import __version__
 from .book import COUNTED, Event, Kind, Lesson, Revision

@@ -16,9 +16,8 @@ from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..features import Features
 from ..policies.checks import check_policies
-from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError, StateError
-from ..support.files import sync_folder
+from ..support.files import canonical, sync_folder
 from ..support.validation import finite_number
 from .agent import Agent, check_clock, renamed
 from .book import COUNTED, Book, Event, Kind, Lesson

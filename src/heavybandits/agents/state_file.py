@@ -13,7 +13,8 @@ from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..features import Encoder
 from ..policies.checks import check_policies
-from ..support.container import (
+from ..support.errors import StateError
+from ..support.files import (
     LARGEST,
     ContainerError,
     Format,
@@ -21,7 +22,6 @@ from ..support.container import (
     read_container,
     write_container,
 )
-from ..support.errors import StateError
 from ..support.validation import bounded_array, finite_number, fraction, whole
 from .book import MOST_EXPIRED, Book, Limits, Tally, make_limits
 from .state import (

@@ -26,8 +26,7 @@ from numba import config, njit, typeof
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.errors import NumbaError
 
-from ..support.errors import PartError
-from ..support.warning import warn_caller
+from ..support.errors import PartError, warn_caller
 from .cache import KernelCache, digest, edited, source_file
 from .jitable import VECTORISED
 from .parts import classes_of, own_classes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.optional import optional
+from ..support.errors import optional
 from ..support.statistics import Estimate
 from .plots import plot_evaluation
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.errors import EncodingError, InvalidInput
-from ..support.optional import optional
+from ..support.errors import EncodingError, InvalidInput, optional
 from ..support.validation import is_number
 from .reading import read_file
 from .values import is_missing, read_number

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.errors import InvalidInput
-from ..support.optional import optional
+from ..support.errors import InvalidInput, optional
 from ..support.validation import finite_array
 from . import frames
 from .columns import check_name

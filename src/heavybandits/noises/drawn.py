@@ -9,7 +9,7 @@ from ..engine.arrays import Floats
 from ..engine.compiling import compiled
 from ..engine.kernels import noise_kernel
 from ..engine.streams import NOISE, stream_key
-from ..support.warning import warn_caller
+from ..support.errors import warn_caller
 from .heavy import Pareto
 from .moments import central_moment
 

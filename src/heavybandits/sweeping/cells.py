@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..support.container import canonical
 from ..support.errors import InvalidInput
+from ..support.files import canonical
 from ..support.validation import positive
 from .stamps import stamp
 
