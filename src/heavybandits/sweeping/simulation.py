@@ -13,9 +13,8 @@ from ..policies.checks import check_match, check_policies
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_once
 from ..support.validation import whole
-from .cells import Cell
+from .cells import Cell, own_parts, resolve
 from .devices import on_device
-from .stamps import own_parts, resolve
 
 SIMULATE = f"{__name__}:simulate_cell"
 

@@ -22,8 +22,9 @@ from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .passing import fitted_norm, replay_cell
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 POLICIES = settings.POLICIES | settings.RIVALS
 CELL = f"{replay_cell.__module__}:{replay_cell.__name__}"
