@@ -8,10 +8,10 @@ import numpy as np
 from ..engine.arrays import Floats, Integers
 from ..engine.contracts import ArmSet, PerArmEstimator, Tally
 from ..engine.jitable import jitable
+from ..engine.linalg import clamp
 from ..engine.verbs import arm_width, estimate_arms, remember, tally
 from ..engine.views import View, take
 from ..support.validation import NonNegative
-from .rewards import clamp
 
 HAIR = 1.0 - 1e-12  # an arm chosen for its width is stored, whatever the rounding
 
