@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -299,12 +298,7 @@ class Agent(Teaching):
     def __enter__(self) -> "Agent":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

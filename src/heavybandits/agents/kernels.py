@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
+from ..engine.arrays import Floats
 from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
 from ..engine.kernels import (
@@ -35,7 +36,6 @@ from .revising import revised_arrays
 from .state import AgentState, kept
 from .tickets import Choices, Decision
 
-Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
 
 MOST_BYTES = 1 << 26  # views of sizes that come and go must not pile up

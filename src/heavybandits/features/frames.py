@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import EncodingError, InvalidInput, optional
 from ..support.validation import is_number
 from .reading import read_file
@@ -19,7 +20,6 @@ from .values import is_missing, read_number
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
 Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
 
