@@ -14,7 +14,7 @@ import heavybandits as hb
 from heavybandits.paper.evaluation import settings
 from heavybandits.paper.evaluation.analysis import coverage_figure, error_figure, error_table
 from heavybandits.paper.evaluation.logs import evaluation_cell, log_of, make_world
-from heavybandits.reporting.drawing import write_figure
+from heavybandits.reporting.outputs import write_figure
 from heavybandits.support.statistics import wilson
 from heavybandits.support.tables import to_csv
 from measuring import HERE, child, say

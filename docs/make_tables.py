@@ -1,5 +1,6 @@
 """Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 from heavybandits import arms, links, noises
 from heavybandits.algorithms.catalogue import CATALOGUE, arm_sets, example
 from heavybandits.diagnosis.choosing import NOTES, QUESTIONS, RULES, Rule, When
-from heavybandits.engine.members import contract_table, contracts_table
+from heavybandits.engine.contracts import CONTRACTS
+from heavybandits.engine.members import members, written
 from heavybandits.parts import Policy
 from heavybandits.support.registry import Entry
 from make_licences import licence_table
@@ -50,6 +52,24 @@ def named(registry: Mapping[str, Entry]) -> Callable[[], str]:
         return table(titles[:kept], (row[:kept] for row in rows))
 
     return make
+
+
+def contract_table(contract: type) -> str:
+    """The members of a contract."""
+    rows = (
+        (f"`{written(name, member)}`", " ".join((member.__doc__ or "").split()))
+        for name, member in members(contract).items()
+    )
+    return table(("member", "what it is"), rows)
+
+
+def contracts_table() -> str:
+    """Every contract with its table."""
+    sections = [
+        f"## {kind.capitalize()}\n\n{inspect.getdoc(contract)}\n\n{contract_table(contract)}"
+        for kind, contract in CONTRACTS.items()
+    ]
+    return "\n".join(sections)
 
 
 def questions() -> str:

@@ -19,11 +19,10 @@ import heavybandits as hb
 from heavybandits.agents.state import AgentState
 from heavybandits.agents.state_file import pack, unpack
 from heavybandits.arms import Fresh
-from heavybandits.engine.identity import known_parts
+from heavybandits.engine.parts import known_parts
 from heavybandits.engine.views import make_view
 from heavybandits.families import library_parts
-from heavybandits.support import container
-from heavybandits.support.container import HEADER, digest
+from heavybandits.support.files import HEADER, _pieces, digest
 
 FIXTURES = Path(__file__).parent / "fixtures" / "format_1"
 Dice = random.Random
@@ -93,7 +92,7 @@ def opened(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 def sealed(text: str, blobs: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     header = json.dumps({"body": text, "sha256": digest(text, blobs)}).encode()
     if method == zipfile.ZIP_STORED:
-        return b"".join(container._pieces({HEADER: header, **blobs}))
+        return b"".join(_pieces({HEADER: header, **blobs}))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as file:
         for name, blob in {HEADER: header, **blobs}.items():

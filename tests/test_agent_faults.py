@@ -18,7 +18,7 @@ from heavybandits.agents import book as book_module
 from heavybandits.agents import state_file
 from heavybandits.agents.kernels import MOST_BYTES, Offers
 from heavybandits.agents.state import anonymous
-from heavybandits.support.container import read_container, write_container
+from heavybandits.support.files import read_container, write_container
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
 PLACES = int(os.environ.get("HEAVYBANDITS_PLACES", "25"))  # interrupts per call; 0 for everywhere

@@ -7,7 +7,7 @@ import pytest
 import heavybandits as hb
 from all_policies import DRAWING, POLICIES
 from heavybandits.agents.checks import check_policy, list_checks
-from heavybandits.filters.memory import Memory, make_memory
+from heavybandits.filters.truncation import Memory, make_memory
 from heavybandits.support.errors import PolicyError
 
 

@@ -34,8 +34,8 @@ def invoke(*arguments, code=0):
 @pytest.fixture
 def tiny(monkeypatch):
     """The quick profile made as small as can be."""
-    smallest = tails.settings.PROFILES["smallest"]
-    monkeypatch.setitem(tails.settings.PROFILES, "quick", smallest)
+    smallest = tails.PROFILES["smallest"]
+    monkeypatch.setitem(tails.PROFILES, "quick", smallest)
 
 
 # ---- help, version, completion

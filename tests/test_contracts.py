@@ -15,16 +15,15 @@ import heavybandits as hb
 from all_parts import DIM, EXAMPLES, PLAYS, examples
 from heavybandits.agents.state import flatten
 from heavybandits.engine import verbs
-from heavybandits.engine.bounds import Interval
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.contracts import CONTRACTS
-from heavybandits.engine.identity import build, describe, known_parts
 from heavybandits.engine.kernels import noise_kernel
 from heavybandits.engine.layout import state_bytes
-from heavybandits.engine.parts import cast, check_part, classes_of
+from heavybandits.engine.parts import build, cast, check_part, classes_of, describe, known_parts
 from heavybandits.engine.regions import EXPECTED, UPDATES, make_region, measure
 from heavybandits.estimators.online_to_confidence import GRADIENTS
 from heavybandits.families import FAMILIES, exported_parts, library_parts
+from heavybandits.support.validation import Interval
 
 EVERY_CLASS = [*library_parts().values()]
 KEY = np.uint64(1)

@@ -14,18 +14,16 @@ from scipy import stats
 
 from heavybandits import InvalidInput
 from heavybandits.noises import StudentT
+from heavybandits.paper import table1, table2, tails
 from heavybandits.paper.figure1 import analysis as figure1
 from heavybandits.paper.figure1 import make_problem
 from heavybandits.paper.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
 from heavybandits.paper.roster import LINK, make_policy, setting
+from heavybandits.paper.rows import choices, curve_of
 from heavybandits.paper.run import NAMES, PROFILES, load_experiment, settings_of
-from heavybandits.paper.table1 import analysis as table1
-from heavybandits.paper.table1.settings import PAPER as COSTS
-from heavybandits.paper.table2 import analysis as table2
-from heavybandits.paper.table2.settings import PAPER as SECONDS
-from heavybandits.paper.table2.settings import STAND_INS
-from heavybandits.paper.tails import analysis as tails
-from heavybandits.paper.tuning import choices, curve_of
+from heavybandits.paper.table1 import PAPER as COSTS
+from heavybandits.paper.table2 import PAPER as SECONDS
+from heavybandits.paper.table2 import STAND_INS
 from heavybandits.reporting.outputs import judge
 from heavybandits.support import statistics as st
 from heavybandits.support.statistics import Estimate
@@ -400,9 +398,7 @@ def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
 def test_profiles_and_their_settings():
     assert set(PROFILES["default"].experiments) <= set(PROFILES["full"].experiments)
     for name in NAMES:
-        assert {"smallest", "quick", "default", "full"} <= set(
-            load_experiment(name).settings.PROFILES
-        )
+        assert {"smallest", "quick", "default", "full"} <= set(load_experiment(name).PROFILES)
     assert settings_of("figure1", "default")["horizon"] == 10**6
     assert settings_of("figure1", "quick", repetitions=3, seed=7)["seed"] == 7
     assert "repetitions" not in settings_of("coverage", "quick", repetitions=3)
@@ -452,7 +448,7 @@ def test_logarithmic_axes_show_what_they_can():
 
 
 def test_figures_are_the_same_bytes_for_the_same_data(tmp_path: Path):
-    from heavybandits.reporting.drawing import write_figure
+    from heavybandits.reporting.outputs import write_figure
 
     rows = regret_rows(dict.fromkeys(("CRTM", "OL2M"), 5.0))
     figure = figure1.regret_figure(rows)

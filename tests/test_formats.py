@@ -12,8 +12,8 @@ import pytest
 import heavybandits as hb
 import make_fixtures
 from heavybandits.agents import log, state_file
-from heavybandits.support import container
-from heavybandits.support.container import Format, read_container, write_container
+from heavybandits.support import files
+from heavybandits.support.files import Format, read_container, write_container
 from heavybandits.sweeping import store
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -144,7 +144,7 @@ def test_every_file_says_which_version_wrote_it(
 ) -> None:
     body, blobs = read_container(state_file.FORMAT, saved.read_bytes())
     assert body["heavybandits"] == hb.__version__
-    monkeypatch.setattr(container, "__version__", "9.8.7")
+    monkeypatch.setattr(files, "__version__", "9.8.7")
     later = write_container(Format("state file", 2), body, blobs)
     monkeypatch.undo()
     with pytest.raises(hb.StateError, match=r"written by heavybandits 9\.8\.7"):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import heavybandits as hb
-from heavybandits.engine.identity import build, describe, identity, known_parts
+from heavybandits.engine.parts import build, describe, identity, known_parts
 from heavybandits.estimators import Ridge as LibraryRidge
 from heavybandits.families import library_parts
 from heavybandits.sweeping.simulation import build_parts

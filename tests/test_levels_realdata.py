@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heavybandits.paper import levels, realdata
-from heavybandits.paper.levels.analysis import best_fixed, ratio
+from heavybandits.paper.levels import best_fixed, ratio
 from heavybandits.paper.realdata.analysis import fractions, tuned_rows
 from heavybandits.paper.run import Runner
 
@@ -44,9 +44,9 @@ def test_the_verdict_on_the_level_that_sets_itself(regret: float, outcome: str) 
 
 
 def test_every_filter_of_the_settings_makes_a_policy() -> None:
-    for problem in levels.settings.PROBLEMS:
-        for name in [*levels.settings.FIXED, *levels.settings.ADAPTIVE]:
-            assert levels.make_policy(problem, 100, name).dim == levels.settings.DIM
+    for problem in levels.PROBLEMS:
+        for name in [*levels.FIXED, *levels.ADAPTIVE]:
+            assert levels.make_policy(problem, 100, name).dim == levels.DIM
 
 
 def data_rows(values: dict[tuple[str, float], float]) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def test_every_policy_of_the_settings_can_be_made_for_real_data() -> None:
 
 
 def test_levels_runs_at_a_tiny_setting(tmp_path) -> None:
-    given = levels.settings.PROFILES["smallest"] | {"filters": ["none", "adaptive clip"]}
+    given = levels.PROFILES["smallest"] | {"filters": ["none", "adaptive clip"]}
     rows = levels.collect(given, Runner(tmp_path, jobs=1, backend="sequential", quiet=True))
     assert len(rows) == 2 * given["repetitions"]
     cut = {row["filter"]: row["truncated"] for row in rows}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heavybandits.engine.sources import closure
+from heavybandits.engine.cache import closure
 from heavybandits.paper import noconstants
 from heavybandits.paper.noconstants.analysis import gather
 from heavybandits.paper.noconstants.offers import Offers

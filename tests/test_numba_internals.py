@@ -17,7 +17,7 @@ from numba import njit, typeof
 from numba.extending import overload, register_jitable
 
 import heavybandits as hb
-from heavybandits.engine import optimising
+from heavybandits.engine import compiling
 
 PACKAGE = Path(hb.__file__).parent
 
@@ -65,11 +65,11 @@ def optimises_the_entry_alone() -> bool:
         optimised.append(library.name)
         fully(library)
 
-    fully = optimising._optimise_fully
+    fully = compiling._optimise_fully
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimising, "_optimise_fully", note)
+        patch.setattr(compiling, "_optimise_fully", note)
         kernel = njit(outer)
-        with optimising.entry(outer.__qualname__):
+        with compiling.entry(outer.__qualname__):
             kernel.compile((numba.float64,))
     return optimised == [outer.__qualname__] and bool(kernel(3.0) == outer(3.0))
 
@@ -280,7 +280,7 @@ USES = [
     Use(
         "one method that optimises the module of a function with all it calls",
         "optimise a kernel once and not at every depth of its calls",
-        "engine/optimising.py",
+        "engine/compiling.py",
         "CPUCodeLibrary._optimize_final_module",
         optimises_the_entry_alone,
     ),

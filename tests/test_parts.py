@@ -11,10 +11,10 @@ import pytest
 import heavybandits as hb
 from all_parts import examples
 from heavybandits.engine import compiling
-from heavybandits.engine.bounds import Features, Interval
 from heavybandits.engine.contracts import CONTRACTS, ArmSet, Filter, Noise, Policy
-from heavybandits.engine.members import contracts_table, fault, members, written
+from heavybandits.engine.members import fault, members, written
 from heavybandits.engine.parts import cast, check_part, walk
+from heavybandits.support.validation import Features, Interval
 
 LOGISTIC: Any = hb.links.Logistic()
 PROBLEM = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian())
@@ -158,15 +158,6 @@ def test_a_contract_of_your_own_is_kept_too():
     assert cast(Scheduled(Halving())) == Scheduled(Halving())
     with pytest.raises(hb.InvalidInput, match=r"schedule must be a Schedule: .* rate\(t\)"):
         cast(Scheduled(LOGISTIC))
-
-
-def test_the_table_of_the_docs_has_every_member_of_every_contract():
-    table = contracts_table()
-    for kind, contract in CONTRACTS.items():
-        assert f"## {kind.capitalize()}\n" in table
-        for name, member in members(contract).items():
-            assert member.__doc__, f"{kind}.{name}"
-            assert f"| `{written(name, member)}` |" in table
 
 
 # ---- casting

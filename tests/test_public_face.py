@@ -86,7 +86,7 @@ def test_what_is_private_is_found_by_this_test():
     code = "from heavybandits.engine.parts import cast\nfrom heavybandits import engine, filters\n"
     assert list(private_imports(code)) == ["heavybandits.engine.parts", "heavybandits.engine"]
     assert list(private_imports("import heavybandits.agents.agent")) != []
-    assert list(private_imports("from heavybandits.filters.memory import CUT")) != []
+    assert list(private_imports("from heavybandits.filters.truncation import CUT")) != []
 
 
 # ---- the module for parts of one's own

@@ -13,7 +13,8 @@ import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
 from heavybandits.algorithms.catalogue import CATALOGUE, RAW, SPREAD, Algorithm, example
 from heavybandits.cli.app import cli
-from heavybandits.engine.contracts import Noise
+from heavybandits.engine.contracts import CONTRACTS, Noise
+from heavybandits.engine.members import members, written
 from heavybandits.engine.parts import check_part
 from heavybandits.paper.roster import make_policy, setting
 from heavybandits.support.registry import Entry, make_named
@@ -145,3 +146,12 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
         "simulate", "random play", *SMALL, *known
     )
     assert "| `mine` | mine | scale |" in tables.PAGES["command_names.md"]["noises"]()
+
+
+def test_the_table_of_the_docs_has_every_member_of_every_contract(tables):
+    table = tables.contracts_table()
+    for kind, contract in CONTRACTS.items():
+        assert f"## {kind.capitalize()}\n" in table
+        for name, member in members(contract).items():
+            assert member.__doc__, f"{kind}.{name}"
+            assert f"| `{written(name, member)}` |" in table

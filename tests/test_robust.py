@@ -447,7 +447,7 @@ def test_local_curvature_mends_the_exponential_link():
         (lambda: hb.crhl(dim=2, spread=1.0, horizon=1, delta=0.5), "horizon / delta must be"),
         (lambda: hb.crhl(dim=2, spread=1.0, level=0.1), "level must be at least 0.786448"),
         (lambda: hb.crhl(dim=2, spread=1.0, epsilon=0.0), "epsilon must lie"),
-        (lambda: hb.crhl(dim=2, spread=1.0, corruption=-1.0), "corruption must be at least 0"),
+        (lambda: hb.crhl(dim=2, spread=1.0, corruption=-1.0), "corruption must not be negative"),
         (lambda: hb.crhl(dim=2, spread=1.0, penalty=0.0), "penalty must be positive"),
         (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=0.0), "gamma_scale must be positive"),
         (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=1.0, level=0.0), "level must be positive"),
@@ -459,7 +459,10 @@ def test_local_curvature_mends_the_exponential_link():
         (lambda: hb.hvt_ucb(dim=2, horizon=9, spread=-1.0), "spread must be positive"),
         (lambda: hb.heavy_oful(dim=2, horizon=9, spread=1.0, level=0.0), "level must be positive"),
         (lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, delta=1.0), "delta must lie"),
-        (lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, corruption=-1), "corruption must be"),
+        (
+            lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, corruption=-1),
+            "corruption must not be negative",
+        ),
     ],
 )
 def test_bad_constants_are_refused(call, words):

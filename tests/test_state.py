@@ -19,7 +19,7 @@ import state_fuzz
 from heavybandits.agents import state_file
 from heavybandits.agents.state import anonymous
 from heavybandits.engine.regions import GROWTH, LOGDET
-from heavybandits.support.container import Format, read_container, write_container
+from heavybandits.support.files import Format, read_container, write_container
 
 FORMAT = state_file.FORMAT
 

@@ -13,9 +13,9 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import InvalidInput
-from heavybandits.engine.identity import describe
-from heavybandits.support import container
-from heavybandits.support.container import Format
+from heavybandits.engine.parts import describe
+from heavybandits.support import files as support_files
+from heavybandits.support.files import Format
 from heavybandits.support.progress import Progress
 from heavybandits.sweeping import Cell, SweepError, digest, read_cell, run_cells, store
 from heavybandits.sweeping.cells import check_json, kind, schedule
@@ -222,7 +222,7 @@ def test_another_version_of_ours_is_no_reason_to_compute_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(squares(2), tmp_path)
-    monkeypatch.setattr(container, "__version__", "99")
+    monkeypatch.setattr(support_files, "__version__", "99")
     assert run(squares(2), tmp_path).reused == 2
 
 

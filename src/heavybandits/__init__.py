@@ -16,8 +16,9 @@ from . import (
     radii,
     theory,
 )
-from .agents.agent import Agent, load
+from .agents.agent import Agent
 from .agents.checks import check_policy, list_checks
+from .agents.rebuilding import load
 from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import CATALOGUE

@@ -15,8 +15,7 @@ from .engine.views import View
 from .links import Logistic
 from .noises import StudentT
 from .simulation.problem import Problem, check_problem
-from .support.errors import InvalidInput
-from .support.optional import optional
+from .support.errors import InvalidInput, optional
 from .support.validation import whole
 
 gymnasium = optional("gymnasium", "gym")

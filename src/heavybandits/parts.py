@@ -11,17 +11,6 @@ code a method calls another part through a verb, never by attribute, and randomn
 
 from .engine.arrays import Floats, Integers, Key
 from .engine.blocked import combine, squares
-from .engine.bounds import (
-    Count,
-    Features,
-    Fraction,
-    Index,
-    Interval,
-    NonNegative,
-    Point,
-    Positive,
-    Share,
-)
 from .engine.contracts import (
     ArmSet,
     Counted,
@@ -90,7 +79,18 @@ from .engine.views import (
     pick,
     take,
 )
-from .filters.memory import CUT, SEEN, Memory, make_memory
+from .filters.truncation import CUT, SEEN, Memory, make_memory
+from .support.validation import (
+    Count,
+    Features,
+    Fraction,
+    Index,
+    Interval,
+    NonNegative,
+    Point,
+    Positive,
+    Share,
+)
 
 # fmt: off
 __all__ = [  # noqa: RUF022 (by what they are for)

@@ -1,36 +1,37 @@
-"""The agent: a policy behind a product. `select`, and later, in any order, `update`."""
+"""The agent: a policy behind a product. `select`, and later, in any order, `update`.
 
+Whatever happens to it is written first, then done; what an interrupt leaves half done is done by
+the next call.
+"""
+
+import math
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..engine.bounds import bounded_array
 from ..engine.contracts import Policy
 from ..engine.parts import check_part
 from ..features import Features
-from ..features.frames import is_frame, records
-from ..support.errors import ForeignTicket, InvalidInput
+from ..support.errors import ForeignTicket, InvalidInput, LedgerError
 from ..support.files import replace_atomically
-from ..support.validation import finite_array, finite_number, flag, whole
-from .book import REWARD, Book, Event, Kind, Lesson, Revision, make_limits
-from .database import spare_ledger
-from .deciding import Deciding
-from .encoders import check_encoder, to_json
+from ..support.validation import finite_number, flag, whole
+from .book import REWARD, Book, Event, Kind, make_limits
+from .database import hold_at_fork, spare_ledger
+from .encoders import check_encoder
+from .kernels import Kernels
 from .ledger import Ledger
-from .revising import check_revisable
-from .state import AgentState, own_generator
-from .state_file import pack, read_state, unpack
+from .state import AgentState, Step, carry_out, own_generator, plan
+from .state_file import pack, unpack
+from .teaching import Teaching
 from .tickets import Given, Ticket, check_given, check_rewards, new_owner, ticket_number
 
-MOST_ROWS = 1 << 16  # of one lesson in a ledger
 
-
-class Agent(Deciding):
+class Agent(Teaching):
     """A policy with its state: it decides, takes rewards late and in any order, and can be saved.
 
     Parameters
@@ -83,8 +84,10 @@ class Agent(Deciding):
     ) -> None:
         checked: Any = check_part("policy", policy, Policy)
         limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
-        every, known = whole("snapshot_every", snapshot_every), check_encoder(encoder, checked)
-        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), known)
+        every = whole("snapshot_every", snapshot_every)
+        if encoder is not None:
+            check_encoder(encoder, checked)
+        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), encoder)
         self._keep_raw = flag("keep_raw", keep_raw)
         self._begin(AgentState(*start), clock)
         if ledger is not None:
@@ -164,80 +167,6 @@ class Agent(Deciding):
                 book.refuse(number)
             self._commit([Event(Kind.CANCEL, number, now)])
 
-    def revise(self, ticket: Ticket | int | str, reward: float) -> None:
-        """Put another reward in the place of one that was learned: a refund, a late correction.
-
-        For ridge regression without a filter that is exact: the estimate becomes what it would be
-        if `reward` had come in the first place. `auto` and the Newton step with local curvature
-        take one step more from where they are now, which comes near (the page on refunds says how
-        near); what a filter makes of either reward is what it would make of it today. Others
-        refuse, and `rebuild` with `corrections` is exact for all. A ticket that expired with an
-        assumed reward can be revised too. It needs a ledger, which knows what was learned; there
-        the revision is an event of its own, and the same one again is counted as a duplicate and
-        otherwise ignored.
-        """
-        with self._lock:
-            number, told = self._number(ticket), finite_number("reward", reward) + 0.0
-            if self._ledger is None:
-                raise InvalidInput("revise needs an agent with a ledger, this one has none")
-            now, state = self._give_up(), self._state
-            check_revisable(state.policy, state.learned)
-            state.book.check_issued(number)
-            if number in state.book.pending:
-                raise InvalidInput(f"ticket {number} still waits for its reward: update it")
-            x, before = self._ledger.learned_from(number)
-            if before == told:
-                state.book.counts["duplicate"] += 1
-                return
-            self._commit([Event(Kind.REVISE, number, now, told, lesson=Revision(x, before))])
-
-    def learn(self, rows: ArrayLike | Sequence[Mapping[str, Any]], rewards: ArrayLike) -> None:
-        """Learn from the past before there are decisions of its own: a warm start.
-
-        In one compiled call, and to the same bits as so many decisions with these features and
-        rewards, taken one by one. All of it is learned, or none.
-
-        Parameters
-        ----------
-        rows : (n, d) features of what was played; or, for an agent with an encoder, whatever its
-            `encode_rows` takes: rows by name, each of a context and its offer.
-        rewards : n of them, or (n, plays) for a policy that plays an arm several times.
-        """
-        with self._lock:
-            lesson, raw = self._read_lesson(rows, rewards)
-            now, state, size = self._give_up(), self._state, len(lesson.rows)
-            self._kernels.check_room(state, None, size)
-            self._kernels.try_out_rows(state, lesson.rows)
-            pieces = range(0, size, MOST_ROWS)
-            self._commit(
-                [
-                    Event(
-                        Kind.LEARN,
-                        state.book.issued,
-                        now,
-                        lesson=Lesson(
-                            lesson.rows[i : i + MOST_ROWS], lesson.rewards[i : i + MOST_ROWS]
-                        ),
-                        raw=None if raw is None else to_json(raw[i : i + MOST_ROWS]),
-                    )
-                    for i in pieces
-                ]
-            )
-
-    def _read_lesson(self, rows: Any, rewards: Any) -> tuple[Lesson, list[Any] | None]:
-        """What is to be learned, and the rows as they were given, if they are to be kept."""
-        policy, encoder, raw = self._state.policy, self._state.encoder, None
-        if encoder is not None and not isinstance(rows, np.ndarray):
-            given, rows = rows, encoder.encode_rows(rows)
-            if self._keeps_offers and isinstance(given, list | tuple):
-                raw = list(given)
-            elif self._keeps_offers and (is_frame(given) or isinstance(given, str | Path)):
-                raw = records(given)
-        x = bounded_array("rows", rows, (None, policy.dim))
-        shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
-        told = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
-        return Lesson(x, told + 0.0), raw
-
     def abandon(self) -> None:
         """Give up every decision that waits: its tickets are cancelled, nothing is learned."""
         self._happen(Kind.ABANDON)
@@ -273,6 +202,74 @@ class Agent(Deciding):
             return Kind.EXPIRE, None
         return (None, None) if self._ledger is None else self._ledger.outcome(number)
 
+    # ---- how events happen: each whole or not at all
+
+    def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
+        check_clock(clock)
+        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
+        self._lock = threading.RLock()
+        hold_at_fork(self._lock)
+
+    def _now(self) -> float:
+        now = self._clock()
+        if type(now) is float and math.isfinite(now):
+            return now + 0.0
+        return finite_number("clock()", now) + 0.0
+
+    def _give_up(self, room: int = 0) -> float:
+        """Let tickets expire, those past their time and those too many; the time it is."""
+        self._finish()
+        now, state = self._now(), self._state
+        due = state.book.due(state.limits, now, room)
+        if due:
+            self._commit(due)
+        return now
+
+    def _happen(self, kind: Kind) -> None:
+        with self._lock:
+            self._finish()
+            self._commit([Event(kind, self._state.book.issued, self._now())])
+
+    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
+        step = plan(self._state, events)
+        if self._ledger is None:
+            self._unfinished = partial(self._do, step)
+        else:
+            self._unfinished = partial(self._recover, step, self._ledger.length, undo)
+            try:
+                self._ledger.write(events)
+            except LedgerError:  # nothing is on the disk
+                self._unfinished = undo
+                self._finish()
+                raise
+        self._do(step)
+        self._unfinished = None
+        if self._ledger is not None:
+            self._ledger.snapshot_if_due(self._state)
+
+    def _do(self, step: Step) -> None:
+        self._state = carry_out(self._state, step, self._kernels)
+
+    def _recover(self, step: Step, length: int, undo: Callable[[], None] | None) -> None:
+        """After an interrupt: was it written? Then it happened."""
+        if self._ledger is not None and self._ledger.wrote_since(length):
+            self._do(step)
+        elif undo is not None:
+            undo()
+
+    def _finish(self) -> None:
+        """Finish, or undo, what an interrupt has left half done."""
+        if self._unfinished is not None:
+            self._unfinished()
+            self._unfinished = None
+
+    @property
+    def state(self) -> AgentState:
+        """All that makes this agent what it is, as a value: to be read, not to be changed."""
+        with self._lock:
+            self._finish()
+            return self._state
+
     # ---- keeping
 
     def clone(self, clock: Callable[[], float] | None = None) -> "Agent":
@@ -301,44 +298,15 @@ class Agent(Deciding):
     def __enter__(self) -> "Agent":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_clock(clock: Callable[[], float]) -> None:
+    if not callable(clock):
+        raise InvalidInput(f"clock must be a function that tells the time, got {clock!r:.80}")
 
 
 def renamed(state: AgentState) -> AgentState:
     """The state of another agent that goes on from here."""
     return state._replace(owners=new_owner(state.owners, state.book.issued))
-
-
-def load(
-    path: str | Path,
-    parts: Iterable[type] = (),
-    clock: Callable[[], float] = time.time,
-    encoder: Features | None = None,
-) -> Agent:
-    """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
-
-    It takes the tickets that were issued before the file was written. Those that it issues itself
-    it issues under an `identity` of its own: of two agents loaded from one file, or one loaded and
-    one that went on, neither takes the tickets of the other.
-
-    Parameters
-    ----------
-    parts : classes of your own parts that the policy uses. Never taken from the file.
-    clock : what the saved agent had: seconds since the same moment.
-    encoder : what the agent had, if it could not be written down.
-
-    >>> import heavybandits as hb, tempfile
-    >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     agent.save(f"{folder}/bandit.state")
-    ...     hb.load(f"{folder}/bandit.state").policy == agent.policy
-    True
-    """
-    state = unpack(read_state(Path(path)), parts, encoder=encoder)
-    return Agent.from_state(renamed(state), clock)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.arrays import Booleans, Floats
-from ..engine.bounds import bounded_array
 from ..support.errors import InvalidInput
+from ..support.validation import bounded_array
 
 
 class Batch(NamedTuple):

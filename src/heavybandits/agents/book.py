@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
+from ..engine.arrays import Floats
 from ..support.errors import InvalidInput
 from ..support.validation import finite_number, positive, whole
-from .decisions import Choices, Decision, Floats
+from .tickets import Choices, Decision
 
 
 class Kind(StrEnum):

@@ -4,17 +4,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..engine.identity import build, describe, known_parts
-from ..engine.parts import cast, classes_of, is_part
+from ..engine.arrays import Floats
+from ..engine.parts import build, cast, classes_of, describe, is_part, known_parts
 from ..support.errors import InvalidInput
 from .agent import Agent
 from .checks import check, require
 from .state import anonymous, flatten, kept
 from .state_file import pack
-
-Floats = NDArray[np.float64]
 
 ROWS = 5
 

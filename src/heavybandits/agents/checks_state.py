@@ -9,7 +9,7 @@ import numpy as np
 from ..arms import Fresh
 from ..engine.parts import classes_of
 from ..engine.views import make_view
-from .agent import Agent, load
+from .agent import Agent
 from .checks import check, require
 from .checks_inputs import (
     ROWS,
@@ -22,6 +22,7 @@ from .checks_inputs import (
     train,
     trained,
 )
+from .rebuilding import load
 from .state import kept, written_by_choice
 
 EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1e-300, 1e16)

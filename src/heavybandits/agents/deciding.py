@@ -10,12 +10,11 @@ from ..support.errors import InvalidInput
 from ..support.validation import whole
 from .batches import Batch, make_batch
 from .book import SELECT, Event
-from .committing import Committing
-from .decisions import Choices, Decision, gather
 from .encoders import encode, offer_names, to_json
 from .kernels import Allowed, repeat
-from .state import StateDiff
-from .tickets import Ticket, make_tickets
+from .readings import Readings
+from .state import AgentState, StateDiff
+from .tickets import Choices, Decision, Ticket, gather, make_tickets
 
 Offers = Mapping[str, Mapping[str, Any]]  # what is known of each, by name
 Told = Sequence[tuple[Any, Any]]  # context and offers of every decision
@@ -26,10 +25,21 @@ def tell_nothing(name: str) -> str | None:
     return None
 
 
-class Deciding(Committing):
-    """The part of an agent that decides."""
+class Deciding(Readings):
+    """The part of an agent that decides. How that happens, `Agent` itself says."""
 
+    _state: AgentState
     _keep_raw = True
+    _unfinished: Callable[[], None] | None = None
+
+    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
+        raise NotImplementedError
+
+    def _give_up(self, room: int = 0) -> float:
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        raise NotImplementedError
 
     @overload
     def select(

@@ -1,4 +1,4 @@
-"""How an agent keeps what encodes for it, and what was encoded, without pickle."""
+"""What is offered by name: encoded, kept as JSON, and encoded again one day."""
 
 import datetime
 import json
@@ -6,26 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..engine.bounds import bounded_array
+from ..engine.arrays import Floats
 from ..features.values import is_missing
-from ..support.container import canonical
-from ..support.errors import InvalidInput, StateError
+from ..support.errors import InvalidInput
+from ..support.validation import bounded_array
 
-Floats = NDArray[np.float64]
-
-FOREIGN = "foreign"
 LOST = (
     "the ledger has not kept what was offered, only its features, so that no other encoder can "
     "read it: keep_raw was False, or the offers had no names"
 )
 
 
-def check_encoder(encoder: Any, policy: Any) -> Any:
-    """An encoder whose features a policy can take, or None."""
-    if encoder is None:
-        return None
+def check_encoder(encoder: Any, policy: Any) -> None:
+    """Refuse an encoder whose features the policy cannot take."""
     if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
         raise InvalidInput(
             "encoder must have dim, names, encode and encode_rows, as an Encoder has, "
@@ -35,38 +29,6 @@ def check_encoder(encoder: Any, policy: Any) -> Any:
         raise InvalidInput(
             f"encoder makes {encoder.dim} features, but the policy has dim {policy.dim}"
         )
-    return encoder
-
-
-def describe_encoder(encoder: Any) -> Any:
-    """An encoder as JSON. Of one that cannot be written down there is only its name and its
-    features: to keep it is the user's."""
-    if encoder is None:
-        return None
-    if hasattr(encoder, "to_dict"):
-        return encoder.to_dict()
-    kind = type(encoder)
-    return {FOREIGN: f"{kind.__module__}.{kind.__qualname__}", "names": list(encoder.names)}
-
-
-def restore_encoder(stored: Any, given: Any) -> Any:
-    """The encoder that is written down, which must be the one that is given, if one is."""
-    if given is not None:
-        if canonical(describe_encoder(given)) != canonical(stored):
-            raise StateError(
-                "it was made with another encoder. rebuild makes an agent with a new encoder from "
-                "a ledger's past"
-            )
-        return given
-    if stored is None:
-        return None
-    if FOREIGN in stored:
-        raise StateError(
-            f"its encoder, a {stored[FOREIGN]}, is not in the file: give it as encoder="
-        )
-    from ..features import Encoder
-
-    return Encoder.from_dict(stored)
 
 
 def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:

@@ -3,13 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..engine.linalg import bounded
 from ..engine.regions import UPDATES
 from ..support.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 SHOWN = 6  # features of an arm that `str` lists: the rest is one line
 

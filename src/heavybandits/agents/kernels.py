@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
-from ..engine.bounds import bounded_array
+from ..engine.arrays import Floats
 from ..engine.compiling import Function, compiled, rehearse_once
 from ..engine.contracts import ArmSet
 from ..engine.kernels import (
@@ -21,22 +21,21 @@ from ..engine.kernels import (
     teach_kernel,
 )
 from ..engine.loop import Unobserved, make_episode, make_trace
-from ..engine.parts import check_part, is_part, walk
-from ..engine.rehearsing import first_plays, own_classes
+from ..engine.parts import check_part, is_part, own_classes, walk
+from ..engine.rehearsing import first_plays
 from ..engine.verbs import tally
 from ..engine.views import View, make_view
 from ..links import Identity
 from ..policies.checks import check_finite, check_room
 from ..policies.fading import NOW, FadingState
-from ..support.errors import InvalidInput
-from ..support.warning import warn_caller
+from ..support.errors import InvalidInput, warn_caller
+from ..support.validation import bounded_array
 from .batches import Batch, row_orders
 from .book import Book, Lesson, Revision
-from .decisions import Choices, Decision
 from .revising import revised_arrays
 from .state import AgentState, kept
+from .tickets import Choices, Decision
 
-Floats = NDArray[np.float64]
 Allowed = NDArray[np.bool_] | None
 
 MOST_BYTES = 1 << 26  # views of sizes that come and go must not pile up

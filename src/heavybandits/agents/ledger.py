@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.identity import describe
-from ..support.container import canonical
+from ..engine.parts import describe
 from ..support.errors import InvalidInput, LedgerError, StateError
-from ..support.files import sync_folder
+from ..support.files import canonical, sync_folder
 from .book import Event, Kind
 from .database import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
-from .encoders import restore_encoder
 from .log import (
     COLUMNS,
     INSERT,
@@ -44,7 +42,7 @@ from .log import (
 )
 from .reports import Reports
 from .state import AgentState, Teacher, carry_out, check_state, install, plan
-from .state_file import pack, unpack
+from .state_file import pack, restore_encoder, unpack
 from .tickets import Given
 
 MARK = "UPDATE about SET value = ? WHERE name = 'open'"

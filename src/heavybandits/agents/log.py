@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.bounds import bounded_array
-from ..engine.identity import describe
-from ..support.container import canonical, too_new
+from ..engine.parts import describe
 from ..support.errors import LedgerError
-from ..support.validation import finite_array, finite_number, positive, whole
+from ..support.files import canonical, too_new
+from ..support.validation import bounded_array, finite_array, finite_number, positive, whole
 from ..support.version import __version__
 from .book import COUNTED, Event, Kind, Lesson, Revision
 from .database import Database, End, Source, Statement
-from .encoders import describe_encoder
 from .kernels import takes_spread
 from .state import LARGEST_NUMBER, AgentState
-from .state_file import make_decision
+from .state_file import describe_encoder, make_decision
 
 COLUMNS = "event, kind, ticket, time, reward, arm, estimate, width, features, changes, offer, raw"
 INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

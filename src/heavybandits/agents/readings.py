@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..engine.arrays import Floats
 from ..engine.parts import fallbacks_of, walk
 from ..engine.regions import Region
 from ..engine.verbs import tally
@@ -22,8 +23,6 @@ from .kernels import Kernels
 from .ledger import Ledger
 from .state import AgentState
 from .tickets import Ticket, ticket_number
-
-Floats = NDArray[np.float64]
 
 
 class Readings:

@@ -1,4 +1,4 @@
-"""An agent with another policy, another encoder or other rewards, from the past in a ledger."""
+"""An agent made again: from its file, or with another policy, encoder or rewards from a ledger."""
 
 import json
 import os
@@ -12,35 +12,59 @@ from typing import Any
 import numpy as np
 
 from ..engine.contracts import Policy
-from ..engine.identity import build, describe, known_parts
+from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
 from ..features import Features
 from ..policies.checks import check_policies
-from ..support.container import canonical
 from ..support.errors import InvalidInput, LedgerError, StateError
-from ..support.files import sync_folder
+from ..support.files import canonical, sync_folder
 from ..support.validation import finite_number
-from .agent import Agent
+from .agent import Agent, check_clock, renamed
 from .book import COUNTED, Book, Event, Kind, Lesson
-from .committing import check_clock
-from .encoders import (
-    check_encoder,
-    describe_encoder,
-    encode_again,
-    encode_rows_again,
-    restore_encoder,
-)
+from .encoders import check_encoder, encode_again, encode_rows_again
 from .kernels import Kernels
 from .ledger import Ledger
 from .log import Row, linked_rows, propensity_of, to_event
 from .revising import check_revisable
 from .salvage import copied, new_ledger
 from .state import AgentState, carry_out, check_state, install, plan, position_of
-from .state_file import Start, read_start
+from .state_file import Start, describe_encoder, read_start, read_state, restore_encoder, unpack
 from .tickets import Owners, new_owner, ticket_number
 
 KIND, TICKET, REWARDED, FEATURES, CHANGES, OFFER, RAW = 1, 2, 4, 8, 9, 10, 11  # places in a row
 TOGETHER = 1000  # events that are written at once
+
+
+def load(
+    path: str | Path,
+    parts: Iterable[type] = (),
+    clock: Callable[[], float] = time.time,
+    encoder: Features | None = None,
+) -> Agent:
+    """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
+
+    It takes the tickets that were issued before the file was written. Those that it issues itself
+    it issues under an `identity` of its own: of two agents loaded from one file, or one loaded and
+    one that went on, neither takes the tickets of the other.
+
+    Parameters
+    ----------
+    parts : classes of your own parts that the policy uses. Never taken from the file.
+    clock : what the saved agent had: seconds since the same moment.
+    encoder : what the agent had, if it could not be written down.
+
+    >>> import heavybandits as hb, tempfile
+    >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     agent.save(f"{folder}/bandit.state")
+    ...     hb.load(f"{folder}/bandit.state").policy == agent.policy
+    True
+    """
+    state = unpack(read_state(Path(path)), parts, encoder=encoder)
+    return Agent.from_state(renamed(state), clock)
+
+
+# ---- from a ledger
 
 
 def rebuild(
@@ -120,15 +144,10 @@ def _begin(past: Start, policy: Any, encoder: Any, parts: Iterable[type]) -> Age
             f"did, got {chosen.plays}"
         )
     encodes = restore_encoder(past.encoder, None) if encoder is None else encoder
-    return AgentState(
-        chosen,
-        chosen.init(),
-        Book(),
-        past.generator,
-        past.limits,
-        past.owners,
-        check_encoder(encodes, chosen),
-    )
+    if encodes is not None:
+        check_encoder(encodes, chosen)
+    start = (chosen, chosen.init(), Book(), past.generator, past.limits, past.owners)
+    return AgentState(*start, encodes)
 
 
 def _live(

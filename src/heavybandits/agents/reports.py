@@ -7,7 +7,6 @@ import json
 import sqlite3
 import urllib.parse
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -155,10 +154,5 @@ class Monitor(Reports):
     def __enter__(self) -> "Monitor":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

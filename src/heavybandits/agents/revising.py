@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.linalg import bounded, dot
+from ..engine.linalg import bounded, clamp, dot
 from ..engine.parts import walk
 from ..engine.regions import measure
 from ..policies.fading import Fading
-from ..policies.rewards import clamp
 from ..support.errors import InvalidInput
 from .book import Revision
 from .explaining import innermost

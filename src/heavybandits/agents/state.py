@@ -17,8 +17,7 @@ from ..engine.regions import GROWTH, LOGDET, Region
 from ..support.errors import InvalidInput, StateError
 from ..support.validation import whole
 from .book import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
-from .decisions import Decision
-from .tickets import Owner, Owners
+from .tickets import Decision, Owner, Owners
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
 MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond what is in its file

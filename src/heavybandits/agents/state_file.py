@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..engine.bounds import bounded_array
-from ..engine.identity import build, describe, known_parts
+from ..engine.parts import build, describe, known_parts
 from ..families import library_parts
+from ..features import Encoder
 from ..policies.checks import check_policies
-from ..support.container import (
+from ..support.errors import StateError
+from ..support.files import (
     LARGEST,
     ContainerError,
     Format,
@@ -21,11 +22,8 @@ from ..support.container import (
     read_container,
     write_container,
 )
-from ..support.errors import StateError
-from ..support.validation import finite_number, fraction, whole
+from ..support.validation import bounded_array, finite_number, fraction, whole
 from .book import MOST_EXPIRED, Book, Limits, Tally, make_limits
-from .decisions import Decision
-from .encoders import describe_encoder, restore_encoder
 from .state import (
     LARGEST_NUMBER,
     AgentState,
@@ -37,7 +35,7 @@ from .state import (
     position_of,
     shapes_of,
 )
-from .tickets import Owner, Owners
+from .tickets import Decision, Owner, Owners
 
 FORMAT = Format("state file")
 DATABASE = b"SQLite format 3\0"  # how a ledger begins
@@ -240,3 +238,37 @@ def _count(name: str, value: Any) -> int:
     if number >= LARGEST_NUMBER:
         raise StateError(f"{name} in the state file is {number}, which is too many")
     return number
+
+
+# ---- its encoder
+
+FOREIGN = "foreign"
+
+
+def describe_encoder(encoder: Any) -> Any:
+    """An encoder as JSON. Of one that cannot be written down there is only its name and its
+    features: to keep it is the user's."""
+    if encoder is None:
+        return None
+    if hasattr(encoder, "to_dict"):
+        return encoder.to_dict()
+    kind = type(encoder)
+    return {FOREIGN: f"{kind.__module__}.{kind.__qualname__}", "names": list(encoder.names)}
+
+
+def restore_encoder(stored: Any, given: Any) -> Any:
+    """The encoder that is written down, which must be the one that is given, if one is."""
+    if given is not None:
+        if canonical(describe_encoder(given)) != canonical(stored):
+            raise StateError(
+                "it was made with another encoder. rebuild makes an agent with a new encoder from "
+                "a ledger's past"
+            )
+        return given
+    if stored is None:
+        return None
+    if FOREIGN in stored:
+        raise StateError(
+            f"its encoder, a {stored[FOREIGN]}, is not in the file: give it as encoder="
+        )
+    return Encoder.from_dict(stored)

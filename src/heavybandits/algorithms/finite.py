@@ -9,7 +9,8 @@ from ..policies import BaseUCB, Elimination
 from ..radii import Powered
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import fraction, positive, whole
-from .shared import excess, round_up, tell
+from ..theory.truncation import excess
+from .glm import round_up, tell
 
 
 def _union(horizon: int, arms: int, delta: float) -> float:
@@ -23,7 +24,7 @@ def _arm_radius(alpha: float, epsilon: float, norm: float, radius_scale: float |
     bias = positive("norm", norm)
     if radius_scale is not None:
         alpha, bias = alpha * positive("radius_scale", radius_scale), 0.0
-    return Powered(alpha, excess(epsilon), bias, alpha + bias)
+    return Powered(alpha, excess(epsilon) / 2.0, bias, alpha + bias)
 
 
 def _master(base: Any, horizon: int) -> Elimination:

@@ -1,20 +1,54 @@
-"""CRTM and CRMM: generalised linear bandits, mean reward mu(x.theta)."""
+"""CRTM and CRMM: generalised linear bandits, mean reward mu(x.theta); what others make alike."""
 
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from .. import theory
-from ..engine.contracts import Filter, Link, Radius
+from ..engine.contracts import Filter, Link, Projection, Radius
 from ..engine.parts import cast, check_part, is_part
-from ..estimators import LocalNewton, OnlineNewton
+from ..estimators import BallProjection, LocalNewton, NoProjection, OnlineNewton, Rescaling
 from ..filters import Median, Raw, Truncate
 from ..links import Logistic, check_link
 from ..policies import Optimism
 from ..radii import Constant, Growing
 from ..support.errors import InvalidInput
 from ..support.validation import epsilon as check_epsilon
-from ..support.validation import flag, fraction, positive, whole
-from .shared import make_projection
+from ..support.validation import flag, fraction, one_of, positive, whole
+from ..theory.truncation import excess
+
+T = TypeVar("T")
+
+
+def tell(make: Callable[..., T], known: Mapping[str, Any]) -> T:
+    """Call a constructor with those of the known constants that it takes.
+
+    >>> tell(BallProjection, {"dim": 10, "norm": 1.0})
+    BallProjection(norm=1.0)
+    """
+    takes = inspect.signature(make).parameters
+    return make(**{name: value for name, value in known.items() if name in takes})
+
+
+def make_projection(name: str, norm: float) -> Projection:
+    """The projection part of this name: "exact" in the V-norm, "euclidean", or "none".
+
+    >>> make_projection("exact", 1.0)
+    BallProjection(norm=1.0)
+    """
+    if one_of("projection", name, ("exact", "euclidean", "none")) == "none":
+        return NoProjection()
+    return BallProjection(norm) if name == "exact" else Rescaling(norm)
+
+
+def round_up(number: float) -> int:
+    """The next whole number, a hair above one being that one.
+
+    >>> round_up(1000.0000000000001), round_up(1000.1)
+    (1000, 1001)
+    """
+    return math.ceil(number * (1.0 - 1e-12))
 
 
 def make_newton(
@@ -145,7 +179,7 @@ def crmm(
     moment = positive("moment", moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
     newton = make_newton(dim, link, norm, curvature, projection)
-    power = (1.0 - check_epsilon(epsilon)) / (1.0 + epsilon)
+    power = excess(check_epsilon(epsilon))
     if gamma_scale is None:
         radius: Radius = theory.median_radius(
             dim=dim,

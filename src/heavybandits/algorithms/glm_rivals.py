@@ -11,8 +11,7 @@ from ..policies import Optimism
 from ..radii import GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
 from ..support.errors import InvalidInput
 from ..support.validation import fraction, positive, whole
-from .glm import make_newton
-from .shared import make_projection, round_up, tell
+from .glm import make_newton, make_projection, round_up, tell
 
 
 def ol2m(

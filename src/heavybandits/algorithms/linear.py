@@ -10,7 +10,8 @@ from ..policies import Optimism
 from ..radii import Constant, MiniBatchRegion, Powered, Scaled, SelfNormalised, TruncatedRegion
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import fraction, one_of, positive, whole
-from .shared import excess, round_up
+from ..theory.truncation import excess
+from .glm import round_up
 
 
 def linucb(
@@ -175,8 +176,8 @@ def tofu(
     scale = 4.0 * math.sqrt(dim) * math.pow(moment, 1.0 / (1.0 + eps))
     scale *= math.pow(union, eps / (1.0 + eps))
     bias = math.sqrt(penalty) * positive("norm", norm)
-    region = Powered(scale, excess(eps), bias, bias)
-    history = TruncatedHistory(dim, horizon, penalty, level, excess(eps))
+    region = Powered(scale, excess(eps) / 2.0, bias, bias)
+    history = TruncatedHistory(dim, horizon, penalty, level, excess(eps) / 2.0)
     return cast(Optimism(history, Raw(), _scaled(region, radius_scale)))
 
 
@@ -219,6 +220,6 @@ def menu(
     plays = whole("plays", plays)
     bias = math.sqrt(penalty) * positive("norm", norm)
     scale = 3.0 * math.pow(9.0 * dim * positive("moment", moment), 1.0 / (1.0 + eps))
-    region = Powered(scale, excess(eps), 3.0 * bias, bias)
+    region = Powered(scale, excess(eps) / 2.0, 3.0 * bias, bias)
     ridges = ManyRidges(dim, plays, penalty, include_self)
     return cast(Optimism(ridges, Raw(plays), _scaled(region, radius_scale)))

@@ -11,7 +11,7 @@ from ..links import Logistic, check_link
 from ..policies import Optimism
 from ..radii import Growing
 from ..support.validation import positive
-from .shared import make_projection
+from .glm import make_projection
 
 TUNED_LEVEL = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
 

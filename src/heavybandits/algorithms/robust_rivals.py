@@ -9,10 +9,10 @@ from ..filters import Raw
 from ..links import Identity, Logistic, check_link
 from ..policies import Optimism
 from ..radii import Constant, Growing, Powered, PseudoHuberRegion
-from ..support.validation import at_least_zero, fraction, positive, whole
+from ..support.validation import Interval, bounded_number, fraction, positive, whole
 from ..support.validation import epsilon as check_epsilon
+from ..theory.truncation import excess
 from .robust import tuned_form
-from .shared import excess
 
 
 def hvt_ucb(
@@ -50,7 +50,7 @@ def hvt_ucb(
     if level is not None and gamma_scale is None:
         tau = positive("level", level)
     start = math.sqrt(dim * (2.0 + 4.0 * norm * norm))
-    region = Powered(107.0 * confidence * tau, excess(eps), start, start)
+    region = Powered(107.0 * confidence * tau, excess(eps) / 2.0, start, start)
     step = HuberNewton(
         dim=dim,
         link=Identity(),
@@ -59,7 +59,7 @@ def hvt_ucb(
         projection=BallProjection(norm),
         spread=positive("spread", spread),
         level=tau,
-        power=excess(eps),
+        power=excess(eps) / 2.0,
         radius=region,
         volume=Constant(volume),
         least=1.0 / math.sqrt(horizon),
@@ -100,7 +100,7 @@ def heavy_oful(
     """
     dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
     norm, confidence = positive("norm", norm), _union_over_rounds(horizon, delta)
-    penalty, power = dim / (norm * norm), excess(eps)
+    penalty, power = dim / (norm * norm), excess(eps) / 2.0
     volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     rounds = math.pow(math.log(3.0 * horizon), power)
     small = rounds * rounds * math.pow(confidence, -2.0 / (1.0 + eps)) / 48.0  # c1
@@ -154,7 +154,7 @@ def gada_oful(
     """
     dim, horizon, norm = whole("dim", dim), whole("horizon", horizon), positive("norm", norm)
     kappa, confidence = check_link(link, norm), _union_over_rounds(horizon, delta)
-    penalty, lies = dim / (norm * norm), at_least_zero("corruption", corruption)
+    penalty, lies = dim / (norm * norm), bounded_number("corruption", corruption, Interval(0.0))
     volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
     if level is not None and gamma_scale is None:
@@ -202,5 +202,5 @@ def _union_over_rounds(horizon: int, delta: float) -> float:
 
 def _balanced_level(volume: float, horizon: int, confidence: float, epsilon: float) -> float:
     """tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} of Hvt-UCB and Heavy-OFUL."""
-    spread = math.pow(math.log(3.0 * horizon), excess(epsilon))
+    spread = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
     return math.sqrt(2.0 * volume) * spread * math.pow(confidence, -1.0 / (1.0 + epsilon))

@@ -7,13 +7,12 @@ import numpy as np
 
 from ..engine.arrays import Floats, Key
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Point
 from ..engine.jitable import jitable
 from ..engine.linalg import dot, eigen, norm
 from ..engine.regions import Region
 from ..engine.views import View
 from ..support.errors import InvalidInput
-from ..support.validation import finite_array
+from ..support.validation import Count, Point, finite_array
 from .finite import Changes
 
 

@@ -4,7 +4,6 @@ import math
 from typing import Annotated, Literal, NamedTuple
 
 from ..engine.arrays import Floats, Key
-from ..engine.bounds import LARGEST_FEATURE, Count, Features, Interval
 from ..engine.jitable import vectorised
 from ..engine.regions import Region
 from ..engine.streams import uniform
@@ -18,6 +17,7 @@ from ..engine.views import (
     measure_all,
     pick,
 )
+from ..support.validation import LARGEST_FEATURE, Count, Features, Interval
 
 Changes = Literal["fixed", "frozen", "fresh"]  # never, with every decision, with every play
 

@@ -11,7 +11,7 @@ from ..engine.contracts import KnownNoise
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import DEVICES
 from ..support.errors import InvalidInput
-from ..support.json import jsonable
+from ..support.files import jsonable
 from .parameters import COUNT, REPETITIONS, SEED, WORKERS, NamedPart, Number, OneOf
 
 LINK = NamedPart("link", links.REGISTRY)

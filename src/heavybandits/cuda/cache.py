@@ -11,10 +11,9 @@ from numba import cuda
 from numba.cuda.dispatcher import _Kernel
 from numba.cuda.serialize import dumps
 
-from ..engine.cache import Refused, folders, read_checked, spell, write_checked
+from ..engine.cache import Refused, digest, edited, folders, read_checked, spell, write_checked
 from ..engine.compiling import is_cacheable
 from ..engine.parts import classes_of
-from ..engine.sources import digest, edited
 
 
 class DeviceCache:

@@ -6,9 +6,8 @@ from typing import Any
 from numba import cuda
 
 from ..engine.jitable import jitable
-from ..engine.linalg import bounded
+from ..engine.linalg import bounded, clamp
 from ..engine.selection import median, select_rank
-from ..policies.rewards import clamp
 from .teams import Shared, lane, maximum, members, sync, told, total, twin, writable
 
 HALF = 1 << 32  # two counts in one number

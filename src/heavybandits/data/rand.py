@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from ..support.optional import optional
+from ..support.errors import optional
 from .sets import Dataset, Source
 
 SOURCE = Source(

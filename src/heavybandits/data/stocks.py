@@ -5,11 +5,9 @@ import io
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from .sets import Dataset, Source
-
-Floats = NDArray[np.float64]
 
 NYSE_NEW = Source(
     package="universal-portfolios",

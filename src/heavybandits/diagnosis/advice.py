@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import theory
-from ..support.json import jsonable
+from ..support.files import jsonable
 from ..support.statistics import Estimate
 from .indices import Tail
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..engine.arrays import Floats
 from ..features import Features, frames
 from ..features.logs import encode_log
 from ..features.values import is_missing
@@ -20,7 +21,6 @@ from .plots import plot_diagnosis
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 # The three numbers below were set on one set of seeds, and judged on others
 # (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.statistics import bootstrap_rows
-
-Floats = NDArray[np.float64]
 
 LEAST_TAIL = 15  # rows below which a tail is not estimated
 GAP = 200.0  # typical spacings; a sample from one law had at most 23, one rounded to integers 72

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.optional import optional
+from ..support.errors import optional
 from ..support.palette import COLOURS, GREY
 
 UPPER, LOWER = COLOURS[:2]

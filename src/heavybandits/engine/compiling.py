@@ -1,30 +1,37 @@
 """Compiling, in one guarded place.
 
-A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp:
-a hash of its own sources and of those of its parts (sources.py). A cache that cannot be read or
-written must never stop a user, so any failure of it falls back to compiling in memory.
+A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp
+of its own sources and of those of its parts. A cache that cannot be read or written must never stop
+a user, so any failure of it falls back to compiling in memory.
+
+Numba optimises each function with all that it calls, and then its caller with all that that calls:
+the text of a loop that is ten calls deep passes through LLVM ten times. In the end all of it lies
+in one module, the entry's, and only what happens there counts. So the entry is optimised as ever,
+the functions below it only as far as inlining needs: half the time, the same bits. The few loops
+that vectorise by themselves and not inside their callers are marked `vectorised`.
 """
 
 import functools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config, njit, typeof
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.errors import NumbaError
 
-from ..support.errors import PartError
-from ..support.warning import warn_caller
-from .cache import KernelCache
-from .optimising import entry
-from .parts import classes_of
+from ..support.errors import PartError, warn_caller
+from .cache import KernelCache, digest, edited, source_file
+from .jitable import VECTORISED
+from .parts import classes_of, own_classes
 from .refusals import refusal
-from .rehearsing import own_classes, rehearse, shapes
-from .sources import digest, edited, source_file
+from .rehearsing import rehearse, shapes
 
 Function = Callable[..., Any]
 
@@ -109,6 +116,38 @@ def _optimised(dispatcher: Any, signature: tuple[Any, ...]) -> Any:
         dispatcher.compile(signature)
     return dispatcher
 
+
+# ---- a kernel is optimised once, as a whole
+
+_entry: ContextVar[str | None] = ContextVar("the kernel that is being compiled", default=None)
+_optimise_fully: Callable[[Any], None] = CPUCodeLibrary._optimize_final_module
+
+
+@contextmanager
+def entry(name: str) -> Iterator[None]:
+    """Within, numba optimises the function of this qualified name and spares what it calls."""
+    token = _entry.set(name)
+    try:
+        yield
+    finally:
+        _entry.reset(token)
+
+
+def _optimise(library: Any) -> None:
+    """Stand in for numba's method: the same, except while a kernel of ours is compiled."""
+    if _entry.get() in (None, library.name) or library.name in VECTORISED:
+        return _optimise_fully(library)
+    codegen = library._codegen
+    passes, builder = codegen._module_pass_manager(
+        loop_vectorize=codegen._loopvect, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
+    )
+    passes.run(library._final_module, builder)
+
+
+CPUCodeLibrary._optimize_final_module = _optimise
+
+
+# ---- the one door
 
 _dispatchers: dict[tuple[Factory, str, Any], Any] = {}
 _entries: dict[tuple[Factory, str, Any], Function] = {}

@@ -7,8 +7,8 @@ and the docs print them.
 
 from typing import Any, Literal, NamedTuple, Protocol
 
+from ..support.validation import Count, Index
 from .arrays import Floats, Integers, Key
-from .bounds import Count, Index
 from .regions import Region
 from .views import View
 

@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Numba would make a C entry of every function too, which nothing calls and every cold start pays.
 OPTIONS = {"no_cfunc_wrapper": True}
 
-VECTORISED: set[str] = set()  # functions that are optimised by themselves too (see optimising.py)
+VECTORISED: set[str] = set()  # functions that are optimised by themselves too (see compiling.py)
 
 
 def jitable(function: F) -> F:

@@ -21,6 +21,13 @@ def bounded(number: float) -> float:
 
 
 @jitable
+def clamp(rewards: Floats) -> None:
+    """Any finite reward is legal; beyond LARGEST it counts as that, so that no sum overflows."""
+    for i in range(rewards.size):
+        rewards[i] = bounded(rewards[i])
+
+
+@jitable
 def dot(a: Floats, b: Floats) -> float:
     """a.b, in four sums side by side: one alone waits for every addition to end."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""What a contract asks for, read from its Protocol: the checks at the door and the docs' tables."""
+"""What a contract asks for, read from its Protocol, and why a class does not give it."""
 
 import difflib
 import functools
@@ -73,28 +73,6 @@ def kind_name(contract: type) -> str:
     """
     name = next((kind for kind, known in CONTRACTS.items() if known is contract), contract.__name__)
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def contract_table(contract: type) -> str:
-    """The members of a contract as a Markdown table."""
-    lines = ["| member | what it is |", "| --- | --- |"]
-    for name, member in members(contract).items():
-        text = " ".join((member.__doc__ or "").split()).replace("|", "\\|")
-        lines.append(f"| `{written(name, member)}` | {text} |")
-    return "\n".join(lines) + "\n"
-
-
-def contracts_table() -> str:
-    """Every contract with its table, as Markdown.
-
-    >>> contracts_table().splitlines()[0]
-    '## Link'
-    """
-    sections = [
-        f"## {kind.capitalize()}\n\n{inspect.getdoc(contract)}\n\n{contract_table(contract)}"
-        for kind, contract in CONTRACTS.items()
-    ]
-    return "\n".join(sections)
 
 
 def _parameters(method: Any) -> list[str]:

@@ -1,22 +1,29 @@
-"""Parts at the door: cast once, so that one kind of part compiles once; checked once."""
+"""Parts: what is inside them, checked and cast at the door, and as plain JSON and back.
+
+A part is cast once, so that one kind of part compiles once. It is known by where its class lives,
+"module:Name"; a part of the library by its family, as in "heavybandits.filters:Clip", so that no
+file cares where within the family the class is written.
+"""
 
 import functools
 import inspect
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ..support.errors import InvalidInput
+from ..support.errors import InvalidInput, StateError
+from ..support.validation import Array, bounded_array, bounded_number, bounded_whole
 from .arrays import Key
-from .bounds import Array, bounded_array, bounded_number, bounded_whole
 from .contracts import Estimator, PerArmEstimator, Radius
 from .members import attributes, fault, kind_name, members, written
 from .regions import FALLBACKS, Region
 from .streams import seed_of
 
 T = TypeVar("T")
+
+PACKAGE = __name__.partition(".")[0]
 
 
 def is_part(value: Any) -> bool:
@@ -41,6 +48,17 @@ def walk(value: Any) -> Iterator[Any]:
 def classes_of(value: Any) -> set[type]:
     """The classes of a part and of the parts inside it."""
     return {type(part) for part in walk(value)}
+
+
+def own_classes(value: Any) -> frozenset[type]:
+    """The classes of a part, and of the parts inside it, that are not the library's.
+
+    >>> from heavybandits.links import Logistic
+    >>> own_classes((Logistic(), 1.0))
+    frozenset()
+    """
+    ours = (PACKAGE, "builtins")
+    return frozenset(c for c in classes_of(value) if c.__module__.partition(".")[0] not in ours)
 
 
 def has_seed(part: Any) -> bool:
@@ -78,6 +96,9 @@ def regions_of(state: Any) -> list[Region]:
 def fallbacks_of(state: Any) -> int:
     """The updates of a state in which rounding may have spoiled V^-1, so that it was mended."""
     return sum(int(region.counts[FALLBACKS]) for region in regions_of(state))
+
+
+# ---- at the door
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:
@@ -184,3 +205,78 @@ def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:
         names = ", ".join(map(str, allowed))
         raise InvalidInput(f"{label} must be one of {names}, got {reprlib.repr(value)}")
     return plain
+
+
+# ---- as plain JSON, and back
+
+
+def identity(part: type) -> str:
+    """The name under which files know a class.
+
+    >>> from heavybandits.filters import Clip
+    >>> identity(Clip)
+    'heavybandits.filters:Clip'
+    """
+    module = part.__module__
+    if module.partition(".")[0] == PACKAGE:
+        module = ".".join(module.split(".")[:2])
+    return f"{module}:{part.__qualname__}"
+
+
+def known_parts(*groups: Iterable[type]) -> dict[str, type]:
+    """Classes by identity: only these are ever built. Two of one identity are refused.
+
+    >>> from heavybandits.links import Logistic
+    >>> known_parts([Logistic], [Logistic])
+    {'heavybandits.links:Logistic': <class 'heavybandits.links.Logistic'>}
+    """
+    known: dict[str, type] = {}
+    for part in (part for group in groups for part in group):
+        if not (isinstance(part, type) and issubclass(part, tuple) and hasattr(part, "_fields")):
+            raise InvalidInput(f"parts must be classes of parts (NamedTuples), got {part!r}")
+        if known.setdefault(identity(part), part) is not part:
+            raise InvalidInput(f"parts must differ in name, got two called {identity(part)!r}")
+    return known
+
+
+def describe(value: Any) -> Any:
+    """A part as plain JSON.
+
+    >>> from heavybandits.noises import StudentT
+    >>> describe(StudentT(3.0))
+    {'part': 'heavybandits.noises:StudentT', 'fields': {'dof': 3.0, 'scale': 1.0}}
+    """
+    if is_part(value):
+        fields = {name: describe(field) for name, field in zip(value._fields, value, strict=True)}
+        return {"part": identity(type(value)), "fields": fields}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    return value
+
+
+def build(description: Any, known: dict[str, type]) -> Any:
+    """The part that `describe` described, if all the parts in it are known.
+
+    >>> from heavybandits.noises import StudentT
+    >>> build(describe(StudentT(3.0)), known_parts([StudentT]))
+    StudentT(dof=3.0, scale=1.0)
+    """
+    if not isinstance(description, dict):
+        return description
+    if set(description) == {"array"}:
+        return np.array(description["array"], dtype=np.float64)
+    if set(description) != {"part", "fields"} or not isinstance(description["fields"], dict):
+        raise StateError("a part must be described by its name and its fields")
+    name, fields = description["part"], description["fields"]
+    if name not in known:
+        raise StateError(_unknown(str(name), known))
+    if set(fields) != set(known[name]._fields):  # type: ignore[attr-defined]
+        raise StateError(f"the fields of {name!r} are not those of this version")
+    return known[name](**{key: build(field, known) for key, field in fields.items()})
+
+
+def _unknown(name: str, known: dict[str, type]) -> str:
+    """Why a part is refused, and which known one it might be taken for."""
+    alike = [other for other in known if other.rpartition(":")[2] == name.rpartition(":")[2]]
+    but = f" ({alike[0]!r} is another part)" if alike else ""
+    return f"there is no part {name!r} here{but}: if it is yours, name its class in parts=[...]"

@@ -16,21 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support.errors import PartError
-from .identity import PACKAGE
-from .parts import classes_of, walk
+from .parts import PACKAGE, walk
 
 DECISIONS, LOOK = 32, 200_000  # rehearsed at most; fewer where each takes many numbers
-
-
-def own_classes(value: Any) -> frozenset[type]:
-    """The classes of a part, and of the parts inside it, that are not the library's.
-
-    >>> from heavybandits.links import Logistic
-    >>> own_classes((Logistic(), 1.0))
-    frozenset()
-    """
-    ours = (PACKAGE, "builtins")
-    return frozenset(c for c in classes_of(value) if c.__module__.partition(".")[0] not in ours)
 
 
 def first_plays(policy: Any, arms: Any) -> int:

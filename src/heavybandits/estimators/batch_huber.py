@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, NonNegative, Share, Weight
 from ..engine.contracts import Link
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
@@ -21,6 +20,7 @@ from ..engine.regions import (
     make_region,
 )
 from ..engine.verbs import mean, slope
+from ..support.validation import Count, NonNegative, Share, Weight
 
 EVERY_ROUND = 500  # updates after each of which a new fit is made
 GROWTH = math.log(1.05)  # of ln det V, after which later ones are made

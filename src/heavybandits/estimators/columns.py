@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
@@ -20,6 +19,7 @@ from ..engine.regions import (
 )
 from ..engine.selection import medoid
 from ..engine.verbs import mean, project
+from ..support.validation import Count, Weight
 from .many_ridges import find_column
 
 OUTER, INNER, STEPS, LENGTHS, KEPT, BUFFER = range(6)  # rows of ColumnsEstimate.rows

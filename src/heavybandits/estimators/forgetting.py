@@ -4,11 +4,11 @@ import math
 from typing import Any, NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive
 from ..engine.contracts import Estimator
 from ..engine.regions import UPDATES, fade
 from ..engine.verbs import predict, update
 from ..support.errors import InvalidInput
+from ..support.validation import Count, Positive
 
 
 class Forgetting(NamedTuple):

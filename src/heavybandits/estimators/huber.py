@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, NonNegative, Share, Weight
 from ..engine.contracts import Link, Projection, Radius
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
@@ -23,6 +22,7 @@ from ..engine.regions import (
 )
 from ..engine.verbs import mean, project, radius
 from ..support.errors import InvalidInput
+from ..support.validation import Count, NonNegative, Share, Weight
 
 
 class HuberEstimate(NamedTuple):

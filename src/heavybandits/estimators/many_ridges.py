@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
 from ..engine.selection import medoid
+from ..support.validation import Count, Weight
 
 
 class ManyRidgesEstimate(NamedTuple):

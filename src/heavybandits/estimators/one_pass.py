@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.linalg import dot
 from ..engine.regions import (
@@ -17,6 +16,7 @@ from ..engine.regions import (
     shift_centre,
 )
 from ..engine.verbs import mean, project, slope
+from ..support.validation import Count, Weight
 
 
 class RegionEstimate(NamedTuple):

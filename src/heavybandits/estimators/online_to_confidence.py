@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.layout import zeros
 from ..engine.linalg import bounded, dot, subtract
 from ..engine.regions import PROJECTIONS, SQUARE, Region, add_observation, make_region, move_centre
 from ..engine.verbs import mean, project
+from ..support.validation import Count, Weight
 
 GRADIENTS, RESIDUALS = 0, 1  # places in OnlineToConfidenceEstimate.sums
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Interval
 from ..engine.contracts import Radius, Tally
 from ..engine.jitable import jitable
 from ..engine.layout import repeated, zeros
@@ -20,6 +19,7 @@ from ..engine.parts import check_reads
 from ..engine.regions import UPDATES, Region, add_observation, make_region, measure
 from ..engine.selection import median
 from ..engine.verbs import radius
+from ..support.validation import Count, Interval
 from .blocks import (
     BLOCK,
     BLOCKS,

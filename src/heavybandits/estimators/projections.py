@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from ..engine.bounds import Weight
 from ..engine.linalg import norm, stretch
 from ..engine.projections import project_ball
 from ..engine.regions import Region
+from ..support.validation import Weight
 
 
 class BallProjection(NamedTuple):

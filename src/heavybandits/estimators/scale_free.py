@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Positive
 from ..engine.contracts import Link
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
@@ -36,6 +35,7 @@ from ..engine.regions import (
 )
 from ..engine.selection import select_rank
 from ..engine.verbs import mean, slope
+from ..support.validation import Count, Positive
 
 KNOWN, LEARNED, STREAK, RESTARTS = range(4)  # places in ScaleFreeEstimate.counts
 WARM = 32  # rewards whose median guards the scale

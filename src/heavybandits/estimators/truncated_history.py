@@ -7,11 +7,11 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers
 from ..engine.blocked import combine
-from ..engine.bounds import Count, Positive, Share, Weight
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.linalg import norm
 from ..engine.regions import CUTS, UPDATES, Region, add_observation, make_region
+from ..support.validation import Count, Positive, Share, Weight
 from .roots import RANGES, Root, extend_root, longest_spectrum, make_root
 
 LIVE = 0  # place in TruncatedHistoryEstimate.counts

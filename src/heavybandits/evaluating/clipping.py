@@ -9,13 +9,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.statistics import Estimate, student_quantile
 from ..support.validation import epsilon as check_epsilon
 from ..support.validation import positive
-
-Floats = NDArray[np.float64]
 
 STEP = 10.0**0.5  # from one weight to the next
 TIGHTEST = 0.1  # of the rows: the largest weight there is

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..engine.contracts import Policy
 from ..features import Features
 from ..features.frames import Row, Table
@@ -20,8 +20,6 @@ from .means import METHODS, ROWS, robust_mean
 from .models import predict_rewards
 from .results import Evaluation, describe_weights
 from .targets import Target, read_target
-
-Floats = NDArray[np.float64]
 
 ESTIMATORS = ("dr", "ips", "snips")
 LARGEST = sys.float_info.max

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..features import Features, frames
 from ..features.logs import encode_offers
 from ..support.errors import InvalidInput
 from ..support.validation import finite_array
-
-Floats = NDArray[np.float64]
 
 UNIFORM = "uniform"
 SEPARATOR = "|"  # between the names of offers in a cell of text

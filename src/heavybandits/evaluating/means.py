@@ -9,14 +9,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import InvalidInput
 from ..support.statistics import Estimate, student_quantile
 from ..support.validation import finite_array, fraction, one_of
 from .clipping import Sizes, clipped_mean
-
-Floats = NDArray[np.float64]
 
 ROWS = 20  # fewer numbers than this have no interval worth printing
 FAR = 1e150  # in units of the median size

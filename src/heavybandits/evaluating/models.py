@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..algorithms.linear import linucb
 from ..arms import Fresh
+from ..engine.arrays import Floats
 from ..engine.compiling import Function, compiled
 from ..engine.contracts import Policy
 from ..engine.kernels import predict_kernel, teach_kernel
@@ -19,7 +20,6 @@ from ..support.errors import InvalidInput
 from .kernels import choose_encoded_kernel, choose_rows_kernel
 from .log import DecisionLog
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 PENALTY = 0.1  # of the ridge: an action that was rarely taken must not be pulled to the median

@@ -4,16 +4,15 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..support.optional import optional
+from ..engine.arrays import Floats
+from ..support.errors import optional
 from ..support.statistics import Estimate
 from .plots import plot_evaluation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 TOP = 10  # rows whose share of the estimate is told
 FEW = 100.0  # rows that weights must be worth

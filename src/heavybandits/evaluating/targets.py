@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..engine.arrays import Floats
 from ..engine.contracts import Policy
 from ..engine.parts import check_part, is_part
 from ..support.errors import InvalidInput
@@ -13,7 +14,6 @@ from ..support.validation import finite_array, finite_number
 from .log import DecisionLog
 from .models import play_policy
 
-Floats = NDArray[np.float64]
 Target = Policy | Callable[[dict[str, Any]], Any] | str | Mapping[Any, float] | ArrayLike
 
 ROUNDING = 1e-6  # by which probabilities may miss one

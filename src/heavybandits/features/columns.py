@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import EncodingError, InvalidInput
 from ..support.validation import finite_number, flag, positive
 from .values import is_missing, read_number, read_text
 
-Floats = NDArray[np.float64]
 Values = tuple[float, ...]
 Reader = Callable[[Any], Values]
 

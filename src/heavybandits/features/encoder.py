@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import EncodingError, InvalidInput
 from ..support.files import replace_atomically
 from ..support.tables import to_text
@@ -21,7 +21,6 @@ from .doors import check_columns, check_known, check_meeting, check_row, check_s
 from .meeting import MEETINGS, make_meeting
 from .values import read_text
 
-Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
 
 LARGEST = 100_000  # features: V has their square of numbers

@@ -8,8 +8,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import InvalidInput
 from ..support.validation import LARGEST, SMALLEST, one_of, whole
 from . import frames
@@ -17,8 +17,6 @@ from .columns import Category, Column, Number
 from .dates import PERIODS, Date
 from .describing import KINDS
 from .values import EPOCH, is_missing, looks_like_a_date, plain, read_moment, read_number, read_text
-
-Floats = NDArray[np.float64]
 
 NORMAL = 1.349  # the interquartile range of the normal law, in deviations
 DAY = PERIODS["day"]

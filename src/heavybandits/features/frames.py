@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.errors import EncodingError, InvalidInput
-from ..support.optional import optional
+from ..engine.arrays import Floats
+from ..support.errors import EncodingError, InvalidInput, optional
 from ..support.validation import is_number
 from .reading import read_file
 from .values import is_missing, read_number
@@ -20,7 +20,6 @@ from .values import is_missing, read_number
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
 Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
 

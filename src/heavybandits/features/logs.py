@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import InvalidInput
 from . import frames
 from .contract import Features
 from .encoder import Encoder
 from .values import is_missing, plain, read_text
-
-Floats = NDArray[np.float64]
 
 
 def encode_log(frame: Any, features: Features) -> Floats:

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import EncodingError
 from .values import read_text
 
-Floats = NDArray[np.float64]
 Names = list[str]
 
 MEETINGS = ("shared", "per-offer", "hybrid")

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ..support.errors import InvalidInput
-from ..support.optional import optional
+from ..support.errors import InvalidInput, optional
 from .values import MISSING
 
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")

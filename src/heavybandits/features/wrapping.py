@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..support.errors import InvalidInput
-from ..support.optional import optional
+from ..engine.arrays import Floats
+from ..support.errors import InvalidInput, optional
 from ..support.validation import finite_array
 from . import frames
 from .columns import check_name
-
-Floats = NDArray[np.float64]
 
 
 class Wrapped:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Fraction, Positive
 from ..engine.jitable import jitable
 from ..engine.selection import select_rank
-from .memory import CUT, SEEN
+from ..support.validation import Count, Fraction, Positive
+from .truncation import CUT, SEEN
 
 KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
 WARM = 32  # rewards whose quantile starts the level

@@ -10,11 +10,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Interval, Positive, Share
 from ..engine.jitable import jitable
 from ..engine.selection import median, select_rank
+from ..support.validation import Count, Interval, Positive, Share
 from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_level
-from .memory import CUT, SEEN
+from .truncation import CUT, SEEN
 
 
 @jitable

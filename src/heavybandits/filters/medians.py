@@ -3,10 +3,10 @@
 from typing import Annotated, NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Count, Interval
 from ..engine.selection import median, select_rank
 from ..support.errors import InvalidInput
-from .memory import CUT, SEEN, Memory, make_memory
+from ..support.validation import Count, Interval
+from .truncation import CUT, SEEN, Memory, make_memory
 
 
 class Median(NamedTuple):

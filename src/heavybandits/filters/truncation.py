@@ -1,11 +1,27 @@
-"""Filters that look at each reward by itself: keep, truncate or clip."""
+"""Filters that look at each reward by itself: keep, truncate or clip; what every filter keeps."""
 
 import math
 from typing import NamedTuple
 
-from ..engine.arrays import Floats
-from ..engine.bounds import Count, Positive, Share
-from .memory import CUT, SEEN, Memory, make_memory
+import numpy as np
+
+from ..engine.arrays import Floats, Integers
+from ..engine.layout import zeros
+from ..support.validation import Count, Positive, Share
+
+SEEN, CUT = 0, 1  # places in Memory.counts
+
+
+class Memory(NamedTuple):
+    """What a filter keeps: two counts, and room to reorder the rewards of one decision."""
+
+    counts: Integers
+    buffer: Floats
+
+
+def make_memory(plays: int) -> Memory:
+    """An empty memory for so many plays per decision."""
+    return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
 
 
 class Raw(NamedTuple):

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Positive
 from ..engine.contracts import Filter
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
 from ..engine.selection import select_rank
 from ..engine.verbs import clean
 from ..support.errors import InvalidInput
-from .memory import CUT, SEEN
-from .truncation import Raw
+from ..support.validation import Positive
+from .truncation import CUT, SEEN, Raw
 
 WATCHED, TOLD, HELD, LAST, ALARMS = range(2, 7)  # places in WatchMemory.counts, after SEEN and CUT
 LEVEL, UNIT, EFFECT = range(3)  # the signs that are watched; their alarms follow at ALARMS

@@ -11,10 +11,10 @@ A noise of your own needs only `draw`; it may use uniforms 0, 1, 2 (3 is that of
 from functools import partial
 
 from ..support.registry import Entry
-from .drawn import known, reward_moment
 from .heavy import AlphaStable, Pareto, StudentT, SymmetricPareto
 from .light import Gaussian, Laplace, LogNormal
 from .mixtures import Contaminated, Outlier
+from .moments import known, reward_moment
 
 __all__ = [
     "REGISTRY",

@@ -6,15 +6,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Key
-from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
 from ..support.errors import InvalidInput
+from ..support.validation import Interval, Positive
 from .draws import pareto_mean, power, stable_angle
 from .light import Gaussian
 from .moments import (
     FAR,
     central_moment,
     expected_power,
+    normal_moment,
     shifted_moment,
     stable_moment,
 )
@@ -46,8 +47,8 @@ class StudentT(NamedTuple):
             return math.lgamma(0.5 * (self.dof + p)) - math.lgamma(0.5 * self.dof)
 
         if shift == 0.0:
-            gaussian = Gaussian(self.scale * math.sqrt(0.5 * self.dof)).moment(order)
-            return gaussian * math.exp(log_ratio(-order))
+            gaussian = (self.scale * math.sqrt(0.5 * self.dof)) ** order * normal_moment(order)
+            return float(gaussian * math.exp(log_ratio(-order)))
         constant, half = log_ratio(1.0) - 0.5 * math.log(math.pi * self.dof), 0.5 * (self.dof + 1.0)
         density = lambda x: constant - half * np.log1p(x * x / self.dof)  # noqa: E731
         return shifted_moment(self, order, shift, density)

@@ -6,14 +6,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Key
-from ..engine.bounds import Interval, Positive
 from ..engine.streams import uniform
+from ..support.validation import Interval, Positive
 from .draws import normal
 from .moments import (
     FAR,
     central_moment,
     expected_power,
     log_normal_density,
+    normal_moment,
     shifted_moment,
 )
 
@@ -35,8 +36,7 @@ class Gaussian(NamedTuple):
 
     def moment(self, order: float, shift: float = 0.0) -> float:
         if shift == 0.0:
-            unit = 2.0 ** (0.5 * order) * math.gamma(0.5 * order + 0.5) / math.sqrt(math.pi)
-            return float(self.scale**order * unit)
+            return float(self.scale**order * normal_moment(order))
         return shifted_moment(self, order, shift, log_normal_density)
 
     def central_moment(self, order: float) -> float:

@@ -3,14 +3,13 @@
 from typing import NamedTuple
 
 from ..engine.arrays import Key
-from ..engine.bounds import Index, Share
 from ..engine.contracts import KnownNoise, Noise
 from ..engine.parts import walk
 from ..engine.streams import uniform
 from ..engine.verbs import draw
 from ..support.errors import InvalidInput
-from .drawn import known
-from .moments import central_moment
+from ..support.validation import Index, Share
+from .moments import central_moment, known
 
 
 class Contaminated(NamedTuple):

@@ -1,10 +1,10 @@
-"""The paper's experiments and ours: one folder each.
+"""The paper's experiments and ours: one folder each, of a README and one file, or a few.
 
-An experiment is a package with
+An experiment has
 
-    settings.TITLE and settings.PROFILES    data: what to run in each profile
-    collect(settings, compute) -> rows      cells made, computed and unfolded into tidy rows
-    analyse(rows) -> Findings               pure: tables, figures and verdicts
+    TITLE and PROFILES                    data: what to run in each profile
+    collect(settings, compute) -> rows    cells made, computed and unfolded into tidy rows
+    analyse(rows) -> Findings             pure: tables, figures and verdicts
 
 `compute(cells, alone=False)` returns the results of cells in their order. To add an experiment,
 add a folder and its name in run.py.

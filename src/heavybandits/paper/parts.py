@@ -5,7 +5,6 @@ from typing import Annotated, NamedTuple
 
 from ..arms.finite import Changes, draw_features
 from ..engine.arrays import Floats, Key
-from ..engine.bounds import Count, Interval, Positive
 from ..engine.contracts import Estimator, KnownNoise
 from ..engine.jitable import jitable
 from ..engine.regions import UPDATES, Region
@@ -14,6 +13,7 @@ from ..engine.verbs import draw, predict, update
 from ..engine.views import View, best_score, entries, make_view, measure_all, pick
 from ..estimators.huber import HuberEstimate
 from ..noises.moments import central_moment
+from ..support.validation import Count, Interval, Positive
 
 Rare = Annotated[float, Interval(0.0, 1.0, "()")]
 

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..reporting.drawing import write_figure
-from ..reporting.outputs import Figure, Table, Verdict
+from ..reporting.outputs import Figure, Table, Verdict, write_figure
 from ..reporting.page import escape, page, section, verdict_counts, verdict_groups
 from ..support.files import replace_atomically
 from ..support.tables import Row, to_csv, to_latex, write_parquet

@@ -34,7 +34,7 @@ NAMES = (
 def load_experiment(name: str) -> Any:
     """The package of an experiment.
 
-    >>> load_experiment("figure1").settings.PROFILES["default"]["horizon"]
+    >>> load_experiment("figure1").PROFILES["default"]["horizon"]
     1000000
     """
     if name not in NAMES:
@@ -91,7 +91,7 @@ def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str
     >>> settings_of("figure1", "quick", repetitions=20)["repetitions"]
     20
     """
-    given = load_experiment(experiment).settings.PROFILES[profile]
+    given = load_experiment(experiment).PROFILES[profile]
     chosen = {name: value for name, value in wanted.items() if value is not None}
     return override(given, chosen)
 
@@ -133,16 +133,18 @@ class Runner:
     ) -> None:
         """where: `jobs`, `backend` and `address` of `run_cells`."""
         self.folder, self.quiet, self.device, self.where = Path(folder), quiet, device, where
-        self.twins = Twins()
+        self.twins = None if device == "cpu" else Twins()
 
-    def placed(self, cells: Sequence[Cell]) -> list[Cell]:
+    def placed(self, cells: Sequence[Cell], alone: bool) -> Sequence[Cell]:
         """Every cell, or the one that the device plays in its place."""
+        if self.twins is None or alone:
+            return cells
         return [self.twins.find(cell) or cell for cell in cells]
 
     def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
         """The results in the order of the cells. `alone`: one after the other, for timing."""
         where = {"jobs": 1, "backend": "sequential"} if alone else self.where
-        cells = self.placed(cells) if self.device != "cpu" and not alone else cells
+        cells = self.placed(cells, alone)
         outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
         if outcome.failed:
             raise CellsFailed(outcome.failed)
@@ -153,7 +155,7 @@ class Stored(Runner):
     """Reads cells that were computed before, and computes nothing."""
 
     def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        cells = self.placed(cells) if self.device != "cpu" and not alone else cells
+        cells = self.placed(cells, alone)
         found = {cell.key: read_cell(self.folder, cell) for cell in cells}
         missing = [
             (cell, "not stored by this version of the code: run reproduce")
@@ -193,10 +195,11 @@ def run_experiments(
     runs = []
     for name in names:
         experiment = load_experiment(name)
-        title = experiment.settings.TITLE
+        title = experiment.TITLE
         announce(title)
         run = Run(name, title, settings_of(name, profile, **wanted))
-        compute.twins.refusals.clear()
+        if compute.twins is not None:
+            compute.twins.refusals.clear()
         try:
             run.rows = experiment.collect(run.settings, Metered(compute, run))
             run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
@@ -226,7 +229,7 @@ class Metered:
 
 def device_notes(compute: Runner) -> list[str]:
     """What was played where, if there was a choice."""
-    if compute.device == "cpu":
+    if compute.twins is None:
         return []
     left: dict[str, list[str]] = {}
     for name, why in compute.twins.refusals.items():

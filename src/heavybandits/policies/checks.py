@@ -1,11 +1,30 @@
 """Policies at the door: what is no policy, or cannot play what is asked, is refused."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..engine.contracts import ArmSet, Policy
 from ..engine.parts import check_part
 from ..support.errors import InvalidInput
-from ..support.validation import check_names
+
+
+def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
+    """Things by name; a single one is named `alone`. Names that read the same are refused.
+
+    >>> check_names("policies", {1: "a", "1": "b"}, "policy")
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: policies must differ in name, got two called '1'
+    """
+    if not isinstance(given, Mapping):
+        return {alone: given}
+    if not given:
+        raise InvalidInput(f"{what} must hold at least one {alone}, got none")
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        if str(name) in named:
+            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
+        named[str(name)] = value
+    return named
 
 
 def check_policies(policies: Policy | Mapping[str, Policy]) -> dict[str, Policy]:

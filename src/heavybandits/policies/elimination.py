@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import NonNegative
 from ..engine.contracts import ArmSet, PerArmEstimator, Tally
 from ..engine.jitable import jitable
+from ..engine.linalg import clamp
 from ..engine.verbs import arm_width, estimate_arms, remember, tally
 from ..engine.views import View, take
-from .rewards import clamp
+from ..support.validation import NonNegative
 
 HAIR = 1.0 - 1e-12  # an arm chosen for its width is stored, whatever the rounding
 

@@ -4,13 +4,13 @@ import math
 from typing import Any, NamedTuple
 
 from ..engine.arrays import Floats
-from ..engine.bounds import Positive
 from ..engine.contracts import ArmSet, Policy, Tally
 from ..engine.layout import zeros
 from ..engine.regions import UPDATES, fade
 from ..engine.verbs import choose, estimate_arm, learn, tally
 from ..engine.views import View
 from ..support.errors import InvalidInput
+from ..support.validation import Positive
 
 SINCE, NOW = 0, 1  # places in FadingState.clock
 STEPS = 64.0  # of a half-life: V fades at most so often, since that costs O(d^3)

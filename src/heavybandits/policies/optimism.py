@@ -6,14 +6,13 @@ from typing import NamedTuple
 from ..engine.arrays import Floats
 from ..engine.blocked import combine
 from ..engine.contracts import ArmSet, Counted, Estimate, Estimator, Filter, Radius, Tally
-from ..engine.linalg import bounded, dot
+from ..engine.linalg import bounded, clamp, dot
 from ..engine.parts import check_reads
 from ..engine.regions import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
 from ..engine.verbs import clean, maximise, predict, radius, update
 from ..engine.views import View
-from ..filters.memory import CUT
+from ..filters.truncation import CUT
 from ..support.errors import InvalidInput
-from .rewards import clamp
 
 
 class OptimismState(NamedTuple):

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Fraction, Index, Positive
 from ..engine.contracts import ArmSet, Policy, Tally
 from ..engine.jitable import jitable
 from ..engine.streams import uniform
 from ..engine.verbs import choose, estimate_arm, learn, tally
 from ..engine.views import View, take
+from ..support.validation import Fraction, Index, Positive
 
 DRAWS, LEARNED = 0, 1  # places in RandomisedState.counts
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..engine.arrays import Floats, Integers, Key
 from ..engine.blocked import combine
-from ..engine.bounds import Index, Interval, Positive, Share
 from ..engine.contracts import ArmSet, Policy, Tally
 from ..engine.jitable import jitable, outlined
 from ..engine.layout import zeros
@@ -17,6 +16,7 @@ from ..engine.streams import uniform
 from ..engine.verbs import estimate_arm, learn, radius, tally
 from ..engine.views import View, take
 from ..support.errors import InvalidInput
+from ..support.validation import Index, Interval, Positive, Share
 from .randomised import DRAWS, LEARNED, count_offered, offered_at, state_sound, state_written
 
 MOST_DRAWS = 1 << 16

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.arrays import Floats, Integers
-from ..engine.bounds import Count, Index
 from ..engine.contracts import ArmSet, Tally
+from ..engine.linalg import clamp
 from ..engine.streams import uniform
 from ..engine.views import View, take
+from ..support.validation import Count, Index
 from .randomised import count_offered, offered_at
-from .rewards import clamp
 
 
 class UniformState(NamedTuple):

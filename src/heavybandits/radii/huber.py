@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ..engine.bounds import Fraction, NonNegative, Positive, Share
+from ..support.validation import Fraction, NonNegative, Positive, Share
 
 
 class HuberRegion(NamedTuple):

@@ -3,10 +3,10 @@
 import math
 from typing import NamedTuple
 
-from ..engine.bounds import NonNegative
 from ..engine.linalg import LARGEST
 from ..engine.regions import log_volume
 from ..estimators.scale_free import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+from ..support.validation import NonNegative
 
 CAUTION = 2.0  # so that early luck does not settle on an arm for ever
 

@@ -3,11 +3,11 @@
 import math
 from typing import Annotated, NamedTuple
 
-from ..engine.bounds import Fraction, Interval, NonNegative, Positive, Share
 from ..engine.contracts import Estimate
 from ..engine.regions import log_volume
 from ..engine.verbs import squared
 from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS, OnlineToConfidenceEstimate
+from ..support.validation import Fraction, Interval, NonNegative, Positive, Share
 
 
 class OnlineToConfidenceRegion(NamedTuple):

@@ -3,10 +3,10 @@
 import math
 from typing import NamedTuple
 
-from ..engine.bounds import NonNegative, Positive, Share
 from ..engine.contracts import Radius
 from ..engine.verbs import radius, squared
 from ..estimators.online_to_confidence import GRADIENTS, OnlineToConfidenceEstimate
+from ..support.validation import NonNegative, Positive, Share
 
 
 class GradientSum(NamedTuple):

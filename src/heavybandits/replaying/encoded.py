@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..features import Features, frames
 from ..features.fitting import distinct
 from ..features.logs import encode_offers
@@ -13,8 +14,6 @@ from ..features.values import read_text
 from ..support.errors import InvalidInput
 from .kernels import encoded_kernel, run_timed
 from .log import UNIFORM, Playable, check_uniform, find_propensity, read_log
-
-Floats = NDArray[np.float64]
 
 
 class EncodedLog(NamedTuple):

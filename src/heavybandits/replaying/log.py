@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arms import Fresh
+from ..engine.arrays import Floats
 from ..engine.contracts import Tally
 from ..engine.views import make_view
 from ..features import frames
@@ -17,8 +18,6 @@ from ..support.validation import finite_array
 from .kernels import for_pass, log_kernel, run_timed
 from .protocols import choose_scale
 from .results import ReplayResult
-
-Floats = NDArray[np.float64]
 
 UNIFORM = "uniform"  # in place of a column: every action was as likely as the other
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import Floats
 from ..support.errors import InvalidInput
 from ..support.validation import positive, whole
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..algorithms.linear import linucb
 from ..algorithms.scale_free import auto
 from ..arms import Fresh
+from ..engine.arrays import Floats
 from ..engine.contracts import Policy, Tally
 from ..engine.views import make_view
 from ..features import Features, frames
@@ -33,7 +34,6 @@ from .protocols import (
 )
 from .results import ReplayResult
 
-Floats = NDArray[np.float64]
 Policies = Policy | Mapping[str, Policy | Callable[[int], Policy]]
 PROTOCOLS = ("rows", "days", "groups", "logged")
 USED = {"group": ("days", "groups"), "arms_per_round": ("rows",), "horizon": ("groups",)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.optional import optional
+from ..support.errors import optional
 from ..support.records import Records
 from ..support.statistics import bootstrap
 from .plots import plot_replay

@@ -1,11 +1,22 @@
-"""What an analysis returns, as plain data: figures, tables and verdicts."""
+"""What an analysis returns, as plain data: figures, tables and verdicts; the files of a figure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from ..support.drawing import Panel, Series, Tile, Tiles, View, dots
+from ..support.drawing import (
+    FORMATS,
+    Panel,
+    Series,
+    Tile,
+    Tiles,
+    View,
+    dots,
+    draw_view,
+    write_picture,
+)
 from ..support.statistics import Estimate
 from ..support.tables import Row
 
@@ -24,6 +35,7 @@ __all__ = [
     "View",
     "dots",
     "judge",
+    "write_figure",
 ]
 
 
@@ -40,6 +52,34 @@ class Figure:
     def still(self) -> bool:
         """Whether it is a picture that no script draws."""
         return any(isinstance(panel, Tiles) for view in self.views for panel in view.panels)
+
+
+def file_name(figure: Figure, view: View) -> str:
+    """The name of a view's files, without its ending.
+
+    >>> view = View("fixed, projected", ())
+    >>> file_name(Figure("figure1", "", "", (view,)), view)
+    'figure1'
+    """
+    if len(figure.views) == 1:
+        return figure.name
+    slug = "".join(c if c.isalnum() else "-" for c in view.label.lower())
+    return f"{figure.name}_{'-'.join(piece for piece in slug.split('-') if piece)}"
+
+
+def write_figure(figure: Figure, folder: Path, colours: Mapping[str, int]) -> dict[str, bytes]:
+    """Write every view in every format; returns the PNG of each view by its label.
+
+    colours: names that have a place of their own in the palette, wherever they appear.
+    """
+    images = {}
+    for view in figure.views:
+        canvas, path = draw_view(view, colours), folder / file_name(figure, view)
+        data = {
+            form: write_picture(canvas, path.with_name(f"{path.name}.{form}")) for form in FORMATS
+        }
+        images[view.label] = data["png"]
+    return images
 
 
 @dataclass(frozen=True)

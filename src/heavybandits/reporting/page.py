@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from ..support.json import jsonable
+from ..support.files import jsonable
 from ..support.palette import PALETTE, colour_places
 from ..support.tables import shown, to_html
 from .outputs import FAILS, HOLDS, UNDECIDED, Figure, Findings, Table, Verdict

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ..engine.contracts import Tally
 from ..engine.loop import Trace
 from ..support.drawing import check_picture, write_picture
-from ..support.errors import InvalidInput
-from ..support.optional import optional
+from ..support.errors import InvalidInput, optional
 from ..support.records import Records
 from ..support.statistics import difference
 from ..support.tables import to_latex

@@ -12,8 +12,8 @@ from ..engine.compiling import compiled
 from ..engine.contracts import Noise, Observer, Policy
 from ..engine.kernels import noise_kernel, play_kernel
 from ..engine.loop import Trace, Unobserved, make_episode, make_trace
-from ..engine.parts import fallbacks_of, regions_of, reseeded
-from ..engine.rehearsing import first_plays, own_classes
+from ..engine.parts import fallbacks_of, own_classes, regions_of, reseeded
+from ..engine.rehearsing import first_plays
 from ..engine.streams import ARMS, NOISE, stream_key
 from ..policies.checks import check_match, check_policies, check_room
 from ..support.errors import InvalidInput, PartError

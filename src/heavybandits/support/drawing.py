@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import InvalidInput
+from .errors import InvalidInput, optional
 from .files import replace_atomically
-from .optional import optional
 from .palette import colour_places, style_of
 
 FORMATS = ("png", "svg", "pdf")

@@ -1,4 +1,14 @@
-"""Every error that the library raises on purpose."""
+"""Every error that the library raises on purpose, and two things that it says with them.
+
+How to get what is not installed, and warnings that name the line of who can do something about it.
+"""
+
+import importlib
+import sys
+import warnings
+from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class InvalidInput(ValueError):
@@ -72,3 +82,21 @@ class DataError(ValueError):
 
 class DeviceError(RuntimeError):
     """A device that is not there, or for which something is not installed."""
+
+
+def optional(module: str, extra: str) -> Any:
+    """Import a module of an extra, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'this needs {module}: pip install "heavybandits[{extra}]"', name=module
+        ) from error
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line that called the library, however deep in it this is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)

@@ -3,7 +3,6 @@
 import sys
 import threading
 import time
-from types import TracebackType
 
 WIDTH = 30  # of the bar, in characters
 REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
@@ -47,12 +46,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._show and (self.total or self.text):
             self._draw(end="\n")
 

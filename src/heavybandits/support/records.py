@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InvalidInput
-from .optional import optional
+from .errors import InvalidInput, optional
 from .tables import write_parquet
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import optional
 from .files import replace_atomically
-from .optional import optional
 
 Row = dict[str, Any]
 Rows = Sequence[Row]

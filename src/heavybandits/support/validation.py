@@ -1,23 +1,75 @@
 """Checks at the door: what a user hands in is tested and cast once, kernels never look again.
 
 Every refusal is an InvalidInput whose message names the argument, what is allowed and what was
-given.
+given. What a constant of a part may be is said where the field is, `plays: Count`,
+`level: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of the
+library and for yours.
 """
 
 import math
 import operator
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.errors import InvalidInput
+from .errors import InvalidInput
+
+Floats = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of constants: their squares and quotients are still numbers
+LARGEST_WHOLE = (1 << 63) - 1  # what compiled code holds
+LARGEST_FEATURE = 1e6  # its square times the plays must leave digits for the small directions
+
+
+class Interval(NamedTuple):
+    """The numbers from `low` to `high`, without an end whose bracket is round.
+
+    >>> str(Interval(0.0, 0.5, "[)")), 0.5 in Interval(0.0, 0.5, "[)")
+    ('lie in [0, 0.5)', False)
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    ends: str = "[]"
+
+    def __contains__(self, number: Any) -> bool:
+        above = operator.gt if self.ends[0] == "(" else operator.ge
+        below = operator.lt if self.ends[1] == ")" else operator.le
+        return bool(above(number, self.low) and below(number, self.high))
+
+    def __str__(self) -> str:
+        low, high = (f"{end:g}".replace("e+0", "e") for end in (self.low, self.high))
+        if self.high < math.inf:
+            return f"lie in {self.ends[0]}{low}, {high}{self.ends[1]}"
+        if self.low == 0.0:
+            return "be positive" if self.ends[0] == "(" else "not be negative"
+        return f"be {'above' if self.ends[0] == '(' else 'at least'} {low}"
+
+
+class Array(NamedTuple):
+    """Arrays of so many axes, no number of them larger in size than `largest`."""
+
+    axes: int
+    largest: float = math.inf
+
+
+Count = Annotated[int, Interval(1)]  # of what an array or a loop holds
+Index = Annotated[int, Interval(0)]
+Positive = Annotated[float, Interval(0.0, ends="(]")]
+Weight = Annotated[float, Interval(1e-20, 1e20)]  # in V: whatever the rewards, a step is finite
+NonNegative = Annotated[float, Interval(0.0)]
+Fraction = Annotated[float, Interval(SMALLEST, 1.0, "[)")]
+Share = Annotated[float, Interval(0.0, 1.0)]
+Point = Annotated[Floats, Array(1, LARGEST_FEATURE)]
+Features = Annotated[Floats, Array(2, LARGEST_FEATURE)]
+
+
+# ---- numbers
 
 
 def finite_number(name: str, value: Any) -> float:
@@ -53,6 +105,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real | Decimal) and not isinstance(value, bool | np.timedelta64)
 
 
+def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> float:
+    """A finite number of this interval.
+
+    >>> bounded_number("StudentT.dof", 0.1, Interval(0.2, ends="(]"))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: StudentT.dof must be above 0.2, got 0.1
+    """
+    number = finite_number(label, value)
+    if number not in interval:
+        raise InvalidInput(f"{label} must {interval}, got {_shown(value)}")
+    return number
+
+
 def positive(name: str, value: Any) -> float:
     """A number above zero whose square, and one over it, are numbers too.
 
@@ -62,25 +127,8 @@ def positive(name: str, value: Any) -> float:
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: moment must be positive, got 0
     """
-    number = finite_number(name, value)
-    if number <= 0.0:
-        raise InvalidInput(f"{name} must be positive, got {_shown(value)}")
-    if not SMALLEST <= number <= LARGEST:
-        raise InvalidInput(f"{name} must lie in [{SMALLEST}, {LARGEST}], got {_shown(value)}")
-    return number
-
-
-def at_least_zero(name: str, value: Any) -> float:
-    """A finite number that is not negative.
-
-    >>> at_least_zero("corruption", -1)
-    Traceback (most recent call last):
-    heavybandits.support.errors.InvalidInput: corruption must be at least 0, got -1
-    """
-    number = finite_number(name, value)
-    if number < 0.0:
-        raise InvalidInput(f"{name} must be at least 0, got {_shown(value)}")
-    return number
+    bounded_number(name, value, Interval(0.0, ends="(]"))
+    return bounded_number(name, value, Interval(SMALLEST, LARGEST))
 
 
 def flag(name: str, value: Any) -> bool:
@@ -102,11 +150,8 @@ def fraction(name: str, value: Any) -> float:
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: delta must lie in (0, 1), got 1.0
     """
-    number = finite_number(name, value)
-    if not SMALLEST <= number < 1.0:
-        bound = f" and be at least {SMALLEST}" if 0.0 < number < 1.0 else ""
-        raise InvalidInput(f"{name} must lie in (0, 1){bound}, got {_shown(value)}")
-    return number
+    bounded_number(name, value, Interval(0.0, 1.0, "()"))
+    return bounded_number(name, value, Interval(SMALLEST, 1.0, "[)"))
 
 
 def epsilon(value: Any) -> float:
@@ -116,10 +161,7 @@ def epsilon(value: Any) -> float:
     Traceback (most recent call last):
     heavybandits.support.errors.InvalidInput: epsilon must lie in (0, 1], got 1.5
     """
-    number = finite_number("epsilon", value)
-    if not 0.0 < number <= 1.0:
-        raise InvalidInput(f"epsilon must lie in (0, 1], got {_shown(value)}")
-    return number
+    return bounded_number("epsilon", value, Interval(0.0, 1.0, "(]"))
 
 
 def whole(name: str, value: Any, least: int | None = 1) -> int:
@@ -142,6 +184,22 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
     return number
 
 
+def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> int:
+    """A whole number of this interval that fits into 64 bits.
+
+    >>> bounded_whole("seed", 2**64, Interval(0))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: seed must be below 2^63, got 18446744073709551616
+    """
+    number = whole(label, value, None if interval.low == -math.inf else int(interval.low))
+    if abs(number) > LARGEST_WHOLE:
+        raise InvalidInput(f"{label} must be below 2^63, got {_shown(value)}")
+    return number
+
+
+# ---- names
+
+
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of the words that are allowed.
 
@@ -155,26 +213,10 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
-def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
-    """Things by name; a single one is named `alone`. Names that read the same are refused.
-
-    >>> check_names("policies", {1: "a", "1": "b"}, "policy")
-    Traceback (most recent call last):
-    heavybandits.support.errors.InvalidInput: policies must differ in name, got two called '1'
-    """
-    if not isinstance(given, Mapping):
-        return {alone: given}
-    if not given:
-        raise InvalidInput(f"{what} must hold at least one {alone}, got none")
-    named: dict[str, Any] = {}
-    for name, value in given.items():
-        if str(name) in named:
-            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
-        named[str(name)] = value
-    return named
+# ---- arrays
 
 
-def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
     """A C-contiguous float64 copy; None in `shape` allows any length of at least one.
 
     >>> finite_array("arms", [[1, 2], [3, 4]], (None, 2))
@@ -191,7 +233,7 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArra
     return array
 
 
-def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
     """As `finite_array`, but its numbers may be anything."""
     array = _as_floats(name, value)
     if len(array.shape) != len(shape) or not all(map(_fits, array.shape, shape)):
@@ -199,11 +241,36 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArra
     return array
 
 
+def bounded_array(
+    label: str, value: Any, shape: tuple[int | None, ...], largest: float = LARGEST_FEATURE
+) -> Floats:
+    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for ever.
+
+    >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
+    Traceback (most recent call last):
+    heavybandits.support.errors.InvalidInput: arms must lie in [-1e6, 1e6], got 1e+07 in size:
+    divide all features by the largest norm you expect
+    """
+    array = shaped_array(label, value, shape)
+    # One arm set: a sum of squares bounds every number at a third of the cost. A longer one would
+    # wake the threads of BLAS.
+    if array.size <= 4096 and np.vdot(array, array) <= largest * largest:
+        return array
+    size = float(np.maximum(array.max(), -array.min()))
+    if not size <= largest:  # nan is not
+        finite_array(label, array, shape)
+        raise InvalidInput(
+            f"{label} must {Interval(-largest, largest)}, got {size:.3g} in size: divide all "
+            "features by the largest norm you expect"
+        )
+    return array
+
+
 def _fits(have: int, want: int | None) -> bool:
     return have == want if want is not None else have >= 1
 
 
-def _as_floats(name: str, value: Any) -> NDArray[np.float64]:
+def _as_floats(name: str, value: Any) -> Floats:
     try:
         given = np.asarray(value)
         masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)

@@ -5,7 +5,7 @@ by the hash of what it is, so a sweep that is killed goes on where it stood, wha
 the number of workers and the backend.
 """
 
-from ..engine.identity import describe
+from ..engine.parts import describe
 from ..support.errors import CellError, SweepError
 from .cells import Cell
 from .run import Outcome, run_cells

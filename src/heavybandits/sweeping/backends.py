@@ -12,8 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from ..support.errors import InvalidInput
-from ..support.optional import optional
+from ..support.errors import InvalidInput, optional
 from ..support.validation import whole
 from .worker import attach
 

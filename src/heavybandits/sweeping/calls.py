@@ -7,8 +7,7 @@ import numpy as np
 
 from ..simulation.results import Result
 from ..support.errors import InvalidInput
-from .cells import Cell
-from .stamps import name_of
+from .cells import Cell, name_of
 
 Compute = Callable[[Sequence[Cell]], list[dict[str, Any]]]  # results in the order of the cells
 

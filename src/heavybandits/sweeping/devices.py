@@ -11,8 +11,7 @@ from typing import Any
 from ..cuda.batches import Job
 from ..cuda.door import check_supported, play_on_device
 from ..support.errors import InvalidInput
-from .cells import Cell, kind
-from .stamps import ON_DEVICE, resolve
+from .cells import ON_DEVICE, Cell, kind, resolve
 from .worker import Report, other_sources, store
 
 PORTION = 200_000  # runs that are played before the cells they belong to are stored
@@ -30,11 +29,6 @@ def on_device(jobs: Jobs, assemble: Assemble) -> Any:
     compute.__module__ = jobs.__module__  # whose sources are part of the key
     vars(compute).update(jobs=jobs, assemble=assemble)
     return compute
-
-
-def is_on_device(cell: Cell) -> bool:
-    """Whether this is a cell for a device."""
-    return cell.function.endswith(ON_DEVICE)
 
 
 class Twins:

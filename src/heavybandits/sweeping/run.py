@@ -14,7 +14,7 @@ from ..support.progress import Progress
 from ..support.validation import whole
 from .backends import BACKENDS, Backend, check_backend
 from .cells import Cell, schedule
-from .devices import is_on_device, play_portion, portions
+from .devices import play_portion, portions
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure
 from .worker import CRASHED, DONE, HALTED, RAISED, Report, compute
 
@@ -81,8 +81,8 @@ def run_cells(
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
             if not missing and outcome.reused:
                 display.text = f"{outcome.reused} cells, all of them reused"
-            there = [cell for cell in missing if is_on_device(cell)]
-            here = [cell for cell in missing if not is_on_device(cell)]
+            there = [cell for cell in missing if cell.on_device]
+            here = [cell for cell in missing if not cell.on_device]
             if there:
                 _play(there, Path(folder), outcome, display, progress)
             if here:

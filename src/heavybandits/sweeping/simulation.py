@@ -8,16 +8,14 @@ import numpy as np
 
 from ..cuda.batches import Job
 from ..engine.contracts import Tally
-from ..engine.identity import build, describe, known_parts
-from ..engine.parts import classes_of
+from ..engine.parts import build, classes_of, describe, known_parts
 from ..families import library_parts
 from ..policies.checks import check_match, check_policies
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import make_checkpoints, run_once
 from ..support.validation import whole
-from .cells import Cell
+from .cells import Cell, own_parts, resolve
 from .devices import on_device
-from .stamps import own_parts, resolve
 
 SIMULATE = f"{__name__}:simulate_cell"
 
@@ -79,7 +77,7 @@ def simulate_cell(
     parts : "module:Class" of parts of your own that they use.
 
     >>> import heavybandits as hb
-    >>> from heavybandits.engine.identity import describe
+    >>> from heavybandits.engine.parts import describe
     >>> policy = describe(hb.linucb(dim=2, radius=1.0))
     >>> problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian(1.0))
     >>> result = simulate_cell(policy, describe(problem), 40, 1, 3, seed=0, checkpoints=4)

@@ -19,16 +19,18 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.container import (
+from ..support.errors import CellError, InvalidInput, SweepError
+from ..support.files import (
     ContainerError,
     Format,
     canonical,
+    free_bytes,
     read_container,
+    refusal,
+    replace_atomically,
     write_container,
 )
-from ..support.container import digest as digest_of
-from ..support.errors import CellError, InvalidInput, SweepError
-from ..support.files import free_bytes, refusal, replace_atomically
+from ..support.files import digest as digest_of
 from .cells import Cell
 
 try:

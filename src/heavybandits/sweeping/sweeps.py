@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from ..engine.contracts import Policy
 from ..engine.parts import is_part
-from ..policies.checks import check_match, check_policies, check_room
+from ..policies.checks import check_match, check_names, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
 from ..simulation.results import Result
 from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput, SweepError
-from ..support.validation import check_names, whole
+from ..support.validation import whole
 from .backends import check_backend
 from .calls import Compute, call_all
 from .cells import Cell

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..engine.contracts import Policy
 from ..engine.parts import is_part
-from ..policies.checks import check_match, check_policies
+from ..policies.checks import check_match, check_names, check_policies
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import check_device, make_checkpoints
 from ..support.errors import InvalidInput
 from ..support.statistics import Array
-from ..support.validation import check_names, whole
+from ..support.validation import whole
 from .backends import check_backend
 from .search import TUNING_SEEDS, check_grid, choose, search
 from .sweeps import Makers, Point, Size, Workplace, play_all, point_cells

@@ -15,8 +15,7 @@ from typing import Any
 from ..support.errors import InvalidInput, PartError
 from ..support.files import refusal
 from ..support.progress import tell_compiling
-from .cells import Cell
-from .stamps import resolve, stamp
+from .cells import Cell, resolve, stamp
 from .store import cell_path, write_cell
 
 # HALTED: nothing more can be computed here, so that the whole sweep must stop.

@@ -32,8 +32,11 @@ from .medians import (
     median_regret,
     median_tuned,
 )
-from .rates import confidence_log, growth_log, lower_bound, regularisation
 from .truncation import (
+    confidence_log,
+    growth_log,
+    lower_bound,
+    regularisation,
     truncation_level,
     truncation_region,
     truncation_regret,

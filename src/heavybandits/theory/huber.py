@@ -199,7 +199,7 @@ def huber_theorem(
         horizon=None if horizon is None else valid.whole("horizon", horizon),
         penalty=valid.positive("penalty", penalty),
         level=1.0 if level is None else valid.positive("level", level),
-        corruption=valid.at_least_zero("corruption", corruption),
+        corruption=valid.bounded_number("corruption", corruption, valid.Interval(0.0)),
         factor=0.0,
     )
     _check_confidence(made)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..radii import Growing, MedianRegion
 from ..support import validation as valid
-from .rates import confidence_log, excess, growth_log, regularisation
+from .truncation import confidence_log, excess, growth_log, regularisation
 
 
 def median_plays(*, horizon: int, delta: float = 0.01) -> int:

@@ -11,12 +11,12 @@ from ...sweeping.simulation import simulation_cells
 from .. import realdata
 from ..parts import Offers, Told
 from ..roster import RANDOM, make_policy, setting
-from ..rows import Compute, collect_rows
-from ..tuning import tune_rows
+from ..rows import Compute, collect_rows, tune_rows
 from . import settings
 from .analysis import analyse
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 
 class Point(NamedTuple):

@@ -13,7 +13,7 @@ from ..realdata.analysis import difference as gain
 from ..realdata.analysis import fraction_figure, fractions, tuned_rows
 from ..realdata.settings import SETS
 from ..roster import RANDOM
-from ..tuning import curve_of
+from ..rows import curve_of
 from .settings import BATCH, CLAIMS, EXPONENTIAL_CLAIMS, LINKS, NOISES
 
 OURS = "CRHL"

@@ -13,9 +13,10 @@ from ..roster import LINK, make_policy, setting
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
+from .settings import PROFILES, TITLE
 from .watch import Coverage
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 WATCH = f"{Coverage.__module__}:coverage_cell"
 

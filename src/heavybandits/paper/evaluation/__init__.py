@@ -3,15 +3,16 @@
 from itertools import product
 from typing import Any
 
-from ...engine.sources import digest
+from ...engine.cache import digest
 from ...support.tables import Row
 from ...sweeping import Cell
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .logs import evaluation_cell, make_world
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 CELL = f"{evaluation_cell.__module__}:{evaluation_cell.__name__}"
 CHUNK = 50  # runs in a cell

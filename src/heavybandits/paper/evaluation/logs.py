@@ -4,16 +4,14 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...engine.arrays import Floats
 from ...evaluating.evaluate import Terms, judge, make_terms
 from ...evaluating.log import DecisionLog, read_decisions
 from ...noises import Gaussian, Pareto, StudentT
 from ...support.statistics import Estimate
 from . import settings
 from .settings import BOOTSTRAPS
-
-Floats = NDArray[np.float64]
 
 
 class World(NamedTuple):

@@ -12,12 +12,12 @@ from ...sweeping import Cell
 from ...sweeping.search import TUNING_SEEDS, grid
 from ...sweeping.simulation import simulation_cells
 from ..roster import LINK, RANDOM, make_policy, setting
-from ..rows import Compute, collect_rows
-from ..tuning import PAPER, tune_rows
+from ..rows import PAPER, Compute, collect_rows, tune_rows
 from . import settings
 from .analysis import analyse
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 ARM_SETS = {"fixed": Fixed, "frozen": Frozen}
 

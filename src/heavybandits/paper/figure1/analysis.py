@@ -11,7 +11,7 @@ from ...support.statistics import Array, Estimate, bootstrap, difference, margin
 from ...support.tables import Row, grouped, select, values
 from ...sweeping.search import Choice, remark
 from ...sweeping.tuned import loss_series
-from ..tuning import choices, curve_of, grid_table
+from ..rows import choices, curve_of, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER
 
 

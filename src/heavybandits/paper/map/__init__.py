@@ -5,22 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.identity import describe
-from ...engine.parts import classes_of
+from ...engine.parts import classes_of, describe
 from ...links import Identity
 from ...simulation.problem import Problem, check_problem
 from ...support.statistics import Array
 from ...support.tables import Row
 from ...sweeping import Cell
-from ...sweeping.stamps import own_parts
+from ...sweeping.cells import own_parts
 from ..parts import Offers
 from ..roster import RANDOM, make_policy, setting
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .playing import play_cell
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 CELL = f"{play_cell.__module__}:{play_cell.__name__}"
 

@@ -5,8 +5,8 @@ from typing import Any
 from ...algorithms.linear import linucb
 from ...algorithms.scale_free import auto
 from ...data import load_data
-from ...engine.identity import describe
-from ...engine.sources import digest
+from ...engine.cache import digest
+from ...engine.parts import describe
 from ...support.tables import Row
 from ...sweeping import Cell
 from ..realdata import CELL as REPLAY
@@ -15,8 +15,9 @@ from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .playing import regret_cell, sparse_cell
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 REGRET = f"{regret_cell.__module__}:{regret_cell.__name__}"
 SPARSE = f"{sparse_cell.__module__}:{sparse_cell.__name__}"

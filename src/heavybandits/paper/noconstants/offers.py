@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from ...arms.finite import Changes
 from ...engine.arrays import Floats, Key
-from ...engine.bounds import Count
 from ...engine.regions import Region
 from ...engine.streams import uniform
 from ...engine.views import View, best_score, entries, make_view, measure_all, pick
+from ...support.validation import Count
 
 
 class Offers(NamedTuple):

@@ -9,9 +9,9 @@ from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
 from ...data import load_data
 from ...diagnosis.diagnose import Diagnosis, diagnose
+from ...engine.cache import digest
 from ...engine.contracts import Filter
-from ...engine.identity import describe
-from ...engine.sources import digest
+from ...engine.parts import describe
 from ...filters import AdaptiveClip, Clip, Raw
 from ...links import Identity
 from ...support.errors import DataError
@@ -22,8 +22,9 @@ from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .passing import fitted_norm, replay_cell
+from .settings import PROFILES, TITLE
 
-__all__ = ["analyse", "collect", "settings"]
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 POLICIES = settings.POLICIES | settings.RIVALS
 CELL = f"{replay_cell.__module__}:{replay_cell.__name__}"

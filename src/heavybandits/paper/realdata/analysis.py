@@ -10,7 +10,7 @@ from ...support.statistics import Array, Estimate, bootstrap
 from ...support.statistics import difference as paired
 from ...support.tables import Row, grouped, select, values
 from ...sweeping.search import Choice, choose, remark
-from ..tuning import curve_of
+from ..rows import curve_of
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
