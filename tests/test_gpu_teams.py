@@ -161,6 +161,35 @@ def test_a_team_projects_where_the_cpu_does(monkeypatch, lanes, dim, spread, err
     assert np.abs(found - wanted).max() < error
 
 
+@pytest.mark.parametrize(("far", "basis"), [(1.0 + 1e-6, False), (1.0 + 1e-4, False), (1.3, True)])
+def test_a_point_just_outside_needs_no_basis(monkeypatch, far, basis):
+    rng, asked = np.random.default_rng(1), []
+    inverse, x = region(rng, 10, 1e2), rng.normal(size=10)
+    span = projections.span_further
+
+    def span_further(*given):
+        asked.append(1)
+        return span(*given)
+
+    monkeypatch.setattr(projections, "span_further", span_further)
+    project_together(monkeypatch, 2, inverse, 0.7 * far / np.linalg.norm(x) * x, 0.7)
+    assert bool(asked) == basis
+
+
+@pytest.mark.parametrize("more", [1, 3, 6])
+def test_no_series_is_given_up_whose_terms_become_short_enough(more):
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        matrix, term = 0.3 * region(rng, 10, 1e4), rng.normal(size=10)
+        squares = []
+        for _ in range(2 + more):
+            term = matrix @ term
+            squares.append(float(term @ term))
+        enough = squares[-1] * (1.0 + 1e-12)
+        assert not series.is_hopeless(squares[0], squares[1], more, enough)
+        assert series.is_hopeless(squares[0], squares[1], more, squares[-1] * 1e-9)
+
+
 def test_a_team_projects_what_is_so_far_out_that_its_square_is_infinite(monkeypatch):
     rng = np.random.default_rng(0)
     inverse, x = region(rng, 5, 10.0), 1e200 * rng.normal(size=5)

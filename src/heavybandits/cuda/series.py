@@ -43,6 +43,16 @@ def measure_term(x: Any, term: Any, lanes: int) -> tuple[float, float]:
 
 
 @jitable
+def is_hopeless(first: float, second: float, more: int, wanted: float) -> bool:
+    """Whether so many terms more would still be too long, given the squares of the first two: no
+    term is a smaller part of the one before than that one was."""
+    ratio = second / first
+    for _ in range(more):
+        second *= ratio
+    return second > wanted
+
+
+@jitable
 def solve_series(weights: Any, size: int, first: float, error: float) -> float:
     """z = 1 + weights[2] z^2 - weights[3] z^3 + ..., by putting it in again and again.
 
@@ -92,7 +102,7 @@ def project_nearby(
     if not (excess < CLOSE * square and x.size > 1):
         return False
     weights, over, first, steepest, longest = writable(scratch[0]), 0.5 / excess, 0.0, 0.0, 0.0
-    size, step = 0, opaque(1)
+    size, most, step = 0, min(MOST, x.size - 1), opaque(1)
     set_scaled(terms[0], x, 1.0, lanes)
     while True:
         combine(inverse, terms[size], terms[size + 1])
@@ -107,7 +117,9 @@ def project_nearby(
         weights[size] = (size + 1) * first * along * over
         if length * steepest * steepest <= error:
             break
-        if size == min(MOST, x.size - 1) or not steepest < STEEP:
+        if size == most or not steepest < STEEP:
+            return False
+        if size == 2 and is_hopeless(longest * steepest**2, length * steepest**2, most - 2, error):
             return False
     sum_terms(x, terms, size, solve_series(weights, size, longest, error), limit, lanes)
     return True
