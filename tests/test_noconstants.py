@@ -5,12 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import heavybandits as hb
 from heavybandits.engine.cache import closure
+from heavybandits.engine.parts import describe
 from heavybandits.paper import noconstants
+from heavybandits.paper.noconstants import stretches
 from heavybandits.paper.noconstants.analysis import gather
 from heavybandits.paper.noconstants.offers import Offers
 from heavybandits.paper.noconstants.playing import make_problem, sparse_rows
+from heavybandits.paper.noconstants.replays import chance_table
 from heavybandits.paper.noconstants.settings import AUTO, JUDGED, PROBLEMS, SCALES, Spec
+from heavybandits.replaying.protocols import DayRounds, judge_random
+from heavybandits.replaying.replay import replay_rounds
 
 HARD, EASY = "fixed, d 10, K 20, t3 x 0.5", "fresh, d 10, K 20, t3 x 0.5"
 
@@ -99,6 +105,43 @@ def test_replays_are_judged_by_the_best_of_the_grid_or_of_plain_linucb():
     assert behind == pytest.approx({"rand": 0.1, "1.0% pay": 0.01})
     outcomes = {v.reading: v.outcome for v in found.verdicts if v.reading in behind}
     assert outcomes == {"rand": "does not hold", "1.0% pay": "holds"}
+
+
+def test_a_rival_that_was_only_lucky_is_not_ahead_elsewhere():
+    """Each rival is best in one half, and pays nothing in the other."""
+    shares = {AUTO: [0.5] * 8, "none, radius 1": [1.0, 0.0] * 4, "none, radius 3": [0.0, 1.2] * 4}
+    rows = [
+        {column: "sp500", "policy": policy, "repetition": r, "fraction": share}
+        for column in ("rows", "days")
+        for policy, mine in shares.items()
+        for r, share in enumerate(mine)
+    ]
+    table = chance_table(rows[: len(rows) // 2], rows[len(rows) // 2 :])
+    assert [row["intervals over"] for row in table.rows] == ["passes", "stretches of days"]
+    for row in table.rows:
+        assert row["in hindsight"] == pytest.approx(0.1)
+        assert row["chosen elsewhere"] == pytest.approx(-0.5)
+        assert row["low"] <= row["in hindsight"] < row["high"]
+    assert "noconstants_chance" in {made.name for made in noconstants.analyse(PLAYED + rows).tables}
+
+
+def test_stretches_of_days_share_out_what_the_passes_were_paid(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(7)
+    features, days = rng.normal(size=(90, 3)) / 3.0, np.repeat(np.arange(30), 3)
+    rounds = DayRounds(features, features[:, 0] + 0.1 * rng.normal(size=90), days, 5)
+    monkeypatch.setattr(stretches, "open_set", lambda *named: rounds)
+    policies = {"auto": hb.auto(dim=3), "linucb": hb.linucb(dim=3, radius=1.0)}
+    described = [describe(policy) for policy in policies.values()]
+    found = stretches.stretch_cell("any", described, orders=3, stretches=6, seed=5)
+    passes = replay_rounds(rounds, policies, orders=3)
+    paid = [[row["value"] for row in passes if row["policy"] == name] for name in policies]
+    np.testing.assert_allclose(found["value"].mean(axis=1), np.mean(paid, axis=1))
+    assert found["random"].mean() == pytest.approx(judge_random(rounds.deal(0), rounds.rewards))
+    named = {"days": "any", "policies": list(policies)}
+    rows = noconstants.stretch_gains(named, {}, found)
+    assert len(rows) == 12
+    share = (np.mean(paid[1]) - found["random"].mean()) / found["gain"]
+    assert np.mean([row["fraction"] for row in rows[6:]]) == pytest.approx(share)
 
 
 def test_sparse_rows_pay_as_often_as_they_say():

@@ -16,20 +16,26 @@ from . import settings
 from .analysis import analyse
 from .playing import regret_cell, sparse_cell
 from .settings import PROFILES, TITLE
+from .stretches import stretch_cell
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
 REGRET = f"{regret_cell.__module__}:{regret_cell.__name__}"
 SPARSE = f"{sparse_cell.__module__}:{sparse_cell.__name__}"
+STRETCH = f"{stretch_cell.__module__}:{stretch_cell.__name__}"
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
-    """Regret on every problem at every scale; then the gain on real and on sparse rows."""
+    """Regret on every problem at every scale; the gain on real and on sparse rows; and by days."""
     problems = [(name, scale) for name in given["problems"] for scale in given["scales"]]
     rows = collect_rows([problem_group(given, *point) for point in problems], compute, regrets)
-    replays = [set_group(given, name) for name in given["sets"] if is_there(name)]
+    there = [name for name in given["sets"] if is_there(name)]
+    replays = [set_group(given, name) for name in there]
     replays += [sparse_group(given, share) for share in given["sparse"]]
-    return rows + collect_rows(replays, compute, gains)
+    dated = [stretch_group(given, name) for name in there if "days" in load_data(name).protocols]
+    return (
+        rows + collect_rows(replays, compute, gains) + collect_rows(dated, compute, stretch_gains)
+    )
 
 
 def make_policies(given: dict[str, Any], dim: int) -> dict[str, Any]:
@@ -86,6 +92,25 @@ def set_group(given: dict[str, Any], name: str) -> tuple[Row, list[Cell]]:
     return {"rows": name, "policies": list(made)}, [cell]
 
 
+def stretch_group(given: dict[str, Any], name: str) -> tuple[Row, list[Cell]]:
+    """The same passes over a data set of days, by stretch of days."""
+    made = make_policies(given, int(examine(name).dim or 0) + 1)
+    cell = Cell(
+        function=STRETCH,
+        settings={
+            "dataset": name,
+            "policies": [describe(policy) for policy in made.values()],
+            "orders": given["orders"],
+            "stretches": given["stretches"],
+            "seed": given["seed"],
+        },
+        code=replay_code(),
+        label=f"noconstants, {name}, by days",
+        weight=1e5,
+    )
+    return {"days": name, "policies": list(made)}, [cell]
+
+
 def sparse_group(given: dict[str, Any], share: float) -> tuple[Row, list[Cell]]:
     """All policies on rows of which a share pays."""
     made = make_policies(given, 5)
@@ -124,4 +149,14 @@ def gains(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
         | {"fraction": ((result["value"][i][o] - result["random"][o]) / spans[o]).item()}
         for i, policy in enumerate(named["policies"])
         for o in range(len(spans))
+    ]
+
+
+def stretch_gains(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
+    """One row per policy and stretch of days: its gain there in units of the oracle's on all."""
+    shares = (result["value"] - result["random"]) / result["gain"]
+    return [
+        {"days": named["days"], "policy": policy, "repetition": s, "fraction": shares[i][s].item()}
+        for i, policy in enumerate(named["policies"])
+        for s in range(shares.shape[1])
     ]

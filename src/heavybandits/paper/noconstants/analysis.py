@@ -8,8 +8,9 @@ import numpy as np
 
 from ...reporting.outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ...support.statistics import Array, Estimate, bootstrap
-from ...support.tables import Row, grouped, select, values
-from .settings import AUTO, BEHIND, DEFAULT, EASY, JUDGED, MEDIAN, MOST, PROBLEMS, WORST
+from ...support.tables import Row, grouped
+from .replays import chance_table, gain_table, gain_verdicts
+from .settings import AUTO, DEFAULT, EASY, JUDGED, MEDIAN, MOST, PROBLEMS, WORST
 
 COMPARED = ((AUTO, AUTO), (f"{JUDGED}, radius 1", DEFAULT))  # policy, and what it is called
 
@@ -18,9 +19,10 @@ def analyse(rows: Sequence[Row]) -> Findings:
     """All that the experiment says."""
     played = gather([row for row in rows if "problem" in row])
     replayed = [row for row in rows if "rows" in row]
+    by_days = [row for row in rows if "days" in row]
     return Findings(
         tables=[summary_table(played), problem_table(played)]
-        + ([gain_table(replayed)] if replayed else []),
+        + ([gain_table(replayed), chance_table(replayed, by_days)] if replayed else []),
         figures=[scale_figure(played)],
         verdicts=ratio_verdicts(played) + gain_verdicts(replayed),
         notes=[
@@ -188,63 +190,3 @@ def spread(problems: Sequence[Played], scale: float, statistic: Callable[[Array]
         return np.asarray(statistic(np.column_stack(found)))
 
     return bootstrap(np.column_stack([column for group in groups for column in group]), over_best)
-
-
-# ---- replays
-
-
-def fraction(rows: Sequence[Row], policy: str) -> Array:
-    """The share of the oracle's gain, one number per pass."""
-    return np.array([row["fraction"] for row in select(rows, policy=policy)])
-
-
-def best_gain(rows: Sequence[Row], names: Sequence[str]) -> str:
-    """The policy of the largest mean share."""
-    return max(names, key=lambda name: float(fraction(rows, name).mean()))
-
-
-def rivals(rows: Sequence[Row], name: str) -> list[str]:
-    """Whom `auto` must not be behind: the whole grid, or plain LinUCB where few rows pay."""
-    grid = [policy for policy in values(rows, "policy") if policy != AUTO]
-    plain = [policy for policy in grid if policy.startswith("none,")]
-    return plain if plain and name.endswith("pay") else grid
-
-
-def behind(rows: Sequence[Row], name: str) -> Estimate:
-    """By how much the best rival in hindsight is ahead of `auto`, pass by pass."""
-    columns = [fraction(rows, AUTO), *(fraction(rows, rival) for rival in rivals(rows, name))]
-    return bootstrap(np.column_stack(columns), lambda m: m[:, 1:].max(axis=1) - m[:, 0])
-
-
-def gain_table(rows: Sequence[Row]) -> Table:
-    """`auto` beside the best of the grid, on real and on sparse rows."""
-    table: list[dict[str, Any]] = []
-    for name, mine in grouped(rows, "rows"):
-        best, ahead = best_gain(mine, rivals(mine, name)), behind(mine, name)
-        table.append(
-            {"rows": name, "auto": float(fraction(mine, AUTO).mean()), "best in hindsight": best}
-            | {"its share": float(fraction(mine, best).mean()), "behind": ahead.value}
-            | {"low": ahead.low, "high": ahead.high}
-        )
-    return Table(
-        "noconstants_gain",
-        "Share of the oracle's gain, replayed",
-        "The best of the grid in hindsight (where few rows pay: of plain LinUCB), and by how much "
-        "it is ahead of `auto`, with a 95% interval over passes.",
-        table,
-    )
-
-
-def gain_verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether `auto` is close enough to the best of the grid."""
-    return [
-        judge(
-            f"auto is at most {BEHIND:g} of the oracle's gain behind the best in hindsight",
-            name,
-            "share of the best in hindsight minus that of auto",
-            behind(mine, name),
-            float("-inf"),
-            BEHIND,
-        )
-        for name, mine in grouped(rows, "rows")
-    ]

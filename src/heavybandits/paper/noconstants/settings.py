@@ -86,6 +86,7 @@ EASY = 2.0  # times d times the largest gap: nobody learns less than its d direc
 
 SETS = ("rand", "cdnow", "nyse_n", "nyse_o", "sp500")
 SPARSE = (0.004, 0.01, 0.02, 0.05)  # shares of rows that pay anything
+STRETCHES = 40  # of consecutive days: months each, so that nothing leads from one to the next
 
 _COMMON: dict[str, Any] = {
     "problems": list(PROBLEMS),
@@ -94,6 +95,7 @@ _COMMON: dict[str, Any] = {
     "filters": list(FILTERS),
     "sets": list(SETS),
     "sparse": list(SPARSE),
+    "stretches": STRETCHES,
     "seed": 314_159,  # never looked at: 15 and 2026 had been, and constants were chosen on others
 }
 
