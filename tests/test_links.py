@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
 
 import heavybandits as hb
 import naive
-from heavybandits.engine.verbs import means
 from heavybandits.links import check_link
 
 LINKS: list[Any] = [
@@ -29,22 +27,6 @@ def test_mean_and_slope_equal_their_definitions(link, z):
     mean, slope = naive.LINKS[type(link).__name__]
     assert link.mean(z) == pytest.approx(mean(z), rel=1e-12)
     assert link.slope(z) == pytest.approx(slope(z), rel=1e-12)
-
-
-@pytest.mark.parametrize("link", LINKS, ids=ids)
-def test_many_means_are_those_of_each_and_compiled_to_the_same_bits(link):
-    z = np.concatenate([np.linspace(-3, 3, 301), [-1e308, -700.0, -41.0, 0.0, -0.0, 41.0, 1e308]])
-    many, compiled = np.full(z.size, np.nan), np.full(z.size, np.nan)
-    means(link, z, many)
-    njit(lambda z, out: means(link, z, out))(z, compiled)
-    np.testing.assert_allclose(many, [link.mean(each) for each in z], rtol=1e-15, atol=2e-15)
-    np.testing.assert_array_equal(many, compiled)
-
-
-def test_a_link_that_changes_the_mean_does_not_inherit_the_means():
-    out = np.empty(1)
-    means(Steeper(), np.array([1.0]), out)
-    assert out[0] == Steeper().mean(1.0) != hb.links.Logistic().mean(1.0)
 
 
 @pytest.mark.parametrize("link", LINKS, ids=ids)
@@ -69,15 +51,6 @@ def test_no_argument_overflows(link, z):
 def test_links_increase(low, step):
     for link in LINKS:
         assert link.mean(low + step) >= link.mean(low)
-
-
-class Steeper(hb.links.Logistic):
-    """The logistic link at twice the argument."""
-
-    __slots__ = ()
-
-    def mean(self, z: float) -> float:
-        return 1.0 / (1.0 + math.exp(-2.0 * z))
 
 
 class Folded(hb.links.Logistic):

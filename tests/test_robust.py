@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import njit
 
 import heavybandits as hb
 import naive
@@ -15,6 +16,7 @@ from heavybandits.engine.kernels import play_kernel
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.engine.regions import CUTS, FALLBACKS, PROJECTIONS, REPAIR_EVERY
 from heavybandits.engine.streams import stream_key
+from heavybandits.engine.verbs import means
 from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
 from heavybandits.filters import Raw
 from heavybandits.policies import Optimism
@@ -219,6 +221,35 @@ def test_library_and_twin_agree(name, monkeypatch):
         assert getattr(twin.estimator, happening) > 0, happening
     if name in TERMS:
         assert set(twin.estimator.terms) == TERMS[name]
+
+
+# ---- many means at once
+
+
+class Steeper(hb.links.Logistic):
+    """The logistic link at twice the argument."""
+
+    __slots__ = ()
+
+    def mean(self, z: float) -> float:
+        return 1.0 / (1.0 + math.exp(-2.0 * z))
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_many_means_are_those_of_each_and_compiled_to_the_same_bits(name):
+    link = LINKS[name]
+    z = np.concatenate([np.linspace(-3, 3, 301), [-1e308, -700.0, -41.0, 0.0, -0.0, 41.0, 1e308]])
+    many, fast = np.full(z.size, np.nan), np.full(z.size, np.nan)
+    means(link, z, many)
+    njit(lambda z, out: means(link, z, out))(z, fast)
+    np.testing.assert_allclose(many, [link.mean(each) for each in z], rtol=1e-15, atol=2e-15)
+    np.testing.assert_array_equal(many, fast)
+
+
+def test_a_link_that_changes_the_mean_does_not_inherit_the_means():
+    out = np.empty(1)
+    means(Steeper(), np.array([1.0]), out)
+    assert out[0] == Steeper().mean(1.0) != hb.links.Logistic().mean(1.0)
 
 
 # ---- compiled and uncompiled: the same bits

@@ -8,7 +8,7 @@ from ..engine.blocked import combine
 from ..engine.bounds import Count, Weight
 from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable, outlined
-from ..engine.layout import zeros
+from ..engine.layout import aligned_zeros
 from ..engine.linalg import dot
 from ..engine.regions import (
     PROJECTIONS,
@@ -33,7 +33,8 @@ class ColumnsEstimate(NamedTuple):
     """State of `NewtonColumns`: column j of `thetas` learns from play j of every decision.
 
     `gaps`, below its diagonal, are squared distances; rows[KEPT, 0] is the square of the last least
-    median distance. `images` and the other rows are scratch.
+    median distance. `images` and the other rows are scratch. The rows of both have room for a few
+    numbers more than there are columns (see `padded`).
     """
 
     region: Region
@@ -41,6 +42,17 @@ class ColumnsEstimate(NamedTuple):
     images: Floats
     gaps: Floats
     rows: Floats
+
+
+def padded(plays: int) -> int:
+    """The length of a row: a multiple of LANES, unless even the first is not full.
+
+    Then every row begins a cache line, and loops over rows leave no scalar rest.
+
+    >>> padded(75), padded(5)
+    (80, 5)
+    """
+    return plays if plays < LANES else -(-plays // LANES) * LANES
 
 
 @jitable
@@ -53,8 +65,8 @@ def step_columns(
     grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2, the product of two differences: those
     of `outer` and of `inner`.
     """
-    region, thetas, rows = estimate.region, estimate.thetas, estimate.rows
-    outer, inner, steps = rows[OUTER], rows[INNER], rows[BUFFER]
+    region, thetas, rows, plays = estimate.region, estimate.thetas, estimate.rows, rewards.size
+    outer, inner, steps = rows[OUTER, :plays], rows[INNER, :plays], rows[BUFFER, :plays]
     combine(thetas, x, outer)
     means(part.link, outer, steps)
     scale, root = math.sqrt(part.curvature), math.sqrt(growth)
@@ -64,7 +76,7 @@ def step_columns(
         steps[j] = step
         inner[j] = scale * outer[j] - near * step
         outer[j] = scale * outer[j] - far * step
-    move_columns(thetas, region.direction, steps, rows[LENGTHS])
+    move_columns(thetas, region.direction, steps, rows[LENGTHS, :plays])
 
 
 @jitable
@@ -95,15 +107,13 @@ def follow_gaps(estimate: ColumnsEstimate, limit: float) -> None:
     """
     gaps, rows = estimate.gaps, estimate.rows
     outer, inner, counts, nears = rows[OUTER], rows[INNER], rows[COUNTS], rows[BUFFER]
-    size = outer.size
-    for s in range(size):
+    size = gaps.shape[0]
+    for s in range(counts.size):
         counts[s] = 0.0
-    for j in range(
-        1 + size % 2, size, 2
-    ):  # of an odd number the first row, which is empty, is left
+    for j in range(1 + size % 2, size, 2):  # the first of an odd number of rows is empty
         above, above_inner, above_near = outer[j - 1], inner[j - 1], 0
         below, below_inner, below_near = outer[j], inner[j], 0
-        for s in range(min(j + LANES - j % LANES, size)):
+        for s in range(min(j + LANES - j % LANES, counts.size)):
             gap = gaps[j - 1, s] + (above - outer[s]) * (above_inner - inner[s])
             other = gaps[j, s] + (below - outer[s]) * (below_inner - inner[s])
             gaps[j - 1, s], gaps[j, s] = gap, other
@@ -123,7 +133,8 @@ def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int, limit: 
     If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
     a square much larger than what is left of it that would leave no digits: then it is made anew.
     """
-    region, thetas, changes = estimate.region, estimate.thetas, estimate.rows[OUTER]
+    region, thetas = estimate.region, estimate.thetas
+    changes = estimate.rows[OUTER, : thetas.shape[1]]
     centre, move, pull, middle = region.centre, region.scratch[0], region.scratch[1], 0.0
     for i in range(centre.size):
         centre[i] = thetas[i, j]
@@ -160,7 +171,8 @@ def apply_design(region: Region, x: Floats, out: Floats) -> None:
 @jitable
 def change_gaps(estimate: ColumnsEstimate, j: int, keep: float, limit: float) -> None:
     """gaps = keep gaps + rows[OUTER], for this j and every other; with them the counts of all."""
-    gaps, changes, counts = estimate.gaps, estimate.rows[OUTER], estimate.rows[COUNTS]
+    gaps, rows, plays = estimate.gaps, estimate.rows, estimate.gaps.shape[0]
+    changes, counts = rows[OUTER, :plays], rows[COUNTS, :plays]
     near = change_some(gaps[j, :j], changes, counts, keep, limit)
     near += change_some(gaps[j + 1 :, j], changes[j + 1 :], counts[j + 1 :], keep, limit)
     counts[j] = near
@@ -195,7 +207,8 @@ def map_columns(estimate: ColumnsEstimate) -> None:
 @jitable
 def measure_gaps(estimate: ColumnsEstimate, j: int) -> None:
     """rows[OUTER] = (theta_j - theta_s).V (theta_j - theta_s) for every s, from `images`."""
-    thetas, images, out = estimate.thetas, estimate.images, estimate.rows[OUTER]
+    thetas, images = estimate.thetas, estimate.images
+    out = estimate.rows[OUTER, : thetas.shape[1]]
     for s in range(out.size):
         out[s] = 0.0
     for i in range(thetas.shape[0]):
@@ -209,9 +222,9 @@ def renew_gaps(estimate: ColumnsEstimate) -> None:
     """All gaps from the columns: stops the drift of following them."""
     gaps, out = estimate.gaps, estimate.rows[OUTER]
     map_columns(estimate)
-    for j in range(out.size):
+    for j in range(gaps.shape[0]):
         measure_gaps(estimate, j)
-        for s in range(out.size):
+        for s in range(gaps.shape[1]):
             gaps[j, s] = out[s] if s < j else FAR
 
 
@@ -240,28 +253,25 @@ class NewtonColumns(NamedTuple):
     norm: Weight
 
     def init(self) -> ColumnsEstimate:
-        return ColumnsEstimate(
-            region=make_region(self.dim, self.penalty),
-            thetas=zeros(self.dim, self.plays),
-            images=zeros(self.dim, self.plays),
-            gaps=zeros(self.plays, self.plays),
-            rows=zeros(6, self.plays),
-        )
+        dim, plays, width = self.dim, self.plays, padded(self.plays)
+        arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), (6, width))
+        return ColumnsEstimate(make_region(dim, self.penalty), *arrays)
 
     def predict(self, estimate: ColumnsEstimate, z: float) -> float:
         return mean(self.link, z)
 
     def update(self, estimate: ColumnsEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        region, rows = estimate.region, estimate.rows
+        region, rows, plays = estimate.region, estimate.rows, rewards.size
         if region.counts[UPDATES] % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
             renew_gaps(estimate)  # also of a file from before there was a FAR
         growth = add_observation(region, x, self.curvature)
         limit = ROOM * rows[KEPT, 0]
         step_columns(self, estimate, x, rewards, growth)
         follow_gaps(estimate, limit)
-        for i in range(list_above(rows[LENGTHS], self.norm * self.norm)):
+        for i in range(list_above(rows[LENGTHS, :plays], self.norm * self.norm)):
             bring_back(self, estimate, int(rows[LENGTHS, i]), limit)
-        best, least = medoid(estimate.gaps, rows[BUFFER], rows[COUNTS], True, limit)
+        row, counts = rows[BUFFER, :plays], rows[COUNTS, :plays]
+        best, least = medoid(estimate.gaps, row, counts, True, limit)
         rows[KEPT, 0] = least * least
         for i in range(x.size):
             region.centre[i] = estimate.thetas[i, best]
