@@ -62,7 +62,7 @@ def cases() -> dict[str, tuple[Any, Problem]]:
 
 def shapes() -> dict[str, tuple[Any, Problem]]:
     """CRTM at other sizes: odd and even, more arms than lanes, beyond what a team has room for; and
-    CRMM with many plays per decision."""
+    CRMM and CRCM with many plays per decision."""
     made: dict[str, tuple[Any, Problem]] = {}
     for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (100, 200)):
         policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
@@ -72,6 +72,8 @@ def shapes() -> dict[str, tuple[Any, Problem]]:
         policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
         problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)
-    alone = hb.crmm(dim=DIM, horizon=600, moment=3.5, gamma_scale=1e-3, plays=30)
-    problem = Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0])
-    return made | {"crmm_many": (alone, check_problem(problem))}
+    problem = check_problem(Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0]))
+    for make in (hb.crmm, hb.crcm):
+        policy = make(dim=DIM, horizon=600, moment=3.5, gamma_scale=1e-3, plays=30)
+        made[f"{make.__name__}_many"] = policy, problem
+    return made

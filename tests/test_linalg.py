@@ -108,6 +108,44 @@ def test_a_rank_among_nans_is_found_and_nothing_is_lost(values):
         np.testing.assert_array_equal(np.sort(work), np.sort(values))
 
 
+# ---- medoids
+
+
+def definition(gaps: np.ndarray, include_self: bool) -> tuple[int, float]:
+    """The first row of the least median distance."""
+    squares = np.maximum(np.tril(gaps, -1) + np.tril(gaps, -1).T, 0.0)
+    kept = ~np.eye(len(gaps), dtype=bool) | include_self
+    medians = [
+        np.median(np.sqrt(row[own])) if own.any() else 0.0
+        for row, own in zip(squares, kept, strict=True)
+    ]
+    return int(np.argmin(medians)), float(min(medians))
+
+
+def found_medoid(gaps: np.ndarray, include_self: bool, limit: float) -> tuple[int, float]:
+    row, counts = np.full(len(gaps), np.nan), np.full(len(gaps), np.nan)
+    selection.count_near(gaps, limit, counts)
+    return selection.medoid(gaps, row, counts, include_self, limit)
+
+
+compiled_medoid = njit(found_medoid)
+
+
+@given(seed=SEEDS, size=st.integers(1, 40), ties=st.booleans(), include_self=st.booleans())
+def test_a_medoid_is_that_of_the_definition_whatever_the_limit(seed, size, ties, include_self):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_t(1.5, size=(size, 2))
+    points = np.round(points) if ties else points
+    gaps = ((points[:, None] - points[None]) ** 2).sum(2) - 1e-18  # of equal points: rounding
+    gaps[np.triu_indices(size)] = 1e300  # nobody looks there
+    best, least = definition(gaps, include_self)
+    for limit in (0.0, 0.5 * least**2, least**2, 1.1 * least**2, 3.0 * least**2, 1e9):
+        found = found_medoid(gaps, include_self, limit)
+        assert found[0] == best
+        assert found[1] == pytest.approx(least, abs=1e-15)
+        assert found == compiled_medoid(gaps, include_self, limit)
+
+
 # ---- the projection onto the ball
 
 

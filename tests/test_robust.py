@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import njit
 
 import heavybandits as hb
 import naive
@@ -13,8 +14,9 @@ from heavybandits.agents.state import flatten
 from heavybandits.engine.compiling import compiled
 from heavybandits.engine.kernels import play_kernel
 from heavybandits.engine.loop import Unobserved, make_episode, make_trace, play
-from heavybandits.engine.regions import CUTS, FALLBACKS, PROJECTIONS
+from heavybandits.engine.regions import CUTS, FALLBACKS, PROJECTIONS, REPAIR_EVERY
 from heavybandits.engine.streams import stream_key
+from heavybandits.engine.verbs import means
 from heavybandits.estimators import BallProjection, HuberNewton, batch_huber
 from heavybandits.filters import Raw
 from heavybandits.policies import Optimism
@@ -221,6 +223,35 @@ def test_library_and_twin_agree(name, monkeypatch):
         assert set(twin.estimator.terms) == TERMS[name]
 
 
+# ---- many means at once
+
+
+class Steeper(hb.links.Logistic):
+    """The logistic link at twice the argument."""
+
+    __slots__ = ()
+
+    def mean(self, z: float) -> float:
+        return 1.0 / (1.0 + math.exp(-2.0 * z))
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_many_means_are_those_of_each_and_compiled_to_the_same_bits(name):
+    link = LINKS[name]
+    z = np.concatenate([np.linspace(-3, 3, 301), [-1e308, -700.0, -41.0, 0.0, -0.0, 41.0, 1e308]])
+    many, fast = np.full(z.size, np.nan), np.full(z.size, np.nan)
+    means(link, z, many)
+    njit(lambda z, out: means(link, z, out))(z, fast)
+    np.testing.assert_allclose(many, [link.mean(each) for each in z], rtol=1e-15, atol=2e-15)
+    np.testing.assert_array_equal(many, fast)
+
+
+def test_a_link_that_changes_the_mean_does_not_inherit_the_means():
+    out = np.empty(1)
+    means(Steeper(), np.array([1.0]), out)
+    assert out[0] == Steeper().mean(1.0) != hb.links.Logistic().mean(1.0)
+
+
 # ---- compiled and uncompiled: the same bits
 
 BITS: dict[str, Any] = {
@@ -229,6 +260,7 @@ BITS: dict[str, Any] = {
     "crhl, anytime": hb.crhl(dim=3, spread=0.2, corruption=1.0),
     "crhl, every term": every_term().policy,
     "crcm": hb.crcm(dim=3, horizon=300, moment=1.0, plays=5),
+    "crcm, many plays": hb.crcm(dim=3, horizon=300, moment=1.0, gamma_scale=0.1, plays=19),
     "crcm, tuned": hb.crcm(dim=3, horizon=300, moment=1.0, gamma_scale=0.1, plays=4),
     "hvt": hb.hvt_ucb(dim=3, horizon=300, spread=0.2),
     "heavy": hb.heavy_oful(dim=3, horizon=300, spread=0.2, gamma_scale=0.1, level=0.3),
@@ -337,19 +369,38 @@ def test_corruption_without_a_volume_is_refused():
         hb.Agent(Optimism(estimator, Raw(1), beta))
 
 
-def test_columns_agree_with_their_distances_after_a_wild_reward():
-    policy, rng = hb.crcm(dim=3, horizon=300, moment=1.0, plays=6), np.random.default_rng(5)
-    state = policy.init()
+@pytest.mark.parametrize(("dim", "plays"), [(1, 1), (3, 6), (4, 19)])
+def test_columns_agree_with_their_distances_after_a_wild_reward(dim, plays):
+    policy: Any = hb.crcm(dim=dim, horizon=300, moment=1.0, plays=plays)
+    state, rng = policy.init(), np.random.default_rng(5)
     for t in range(40):
-        rewards = rng.standard_t(1.5, size=6)
-        rewards[t % 6] *= 1e90 if t % 10 == 0 else 1.0
-        policy.learn(state, rng.uniform(-0.5, 0.5, 3), rewards)
-        estimate: Any = state.estimate
-        design = estimate.region.design + estimate.region.recent
-        for j in range(6):
-            for s in range(j):
-                away = estimate.thetas[:, j] - estimate.thetas[:, s]
-                assert estimate.gaps[j, s] == pytest.approx(away @ design @ away, abs=1e-9)
+        rewards = rng.standard_t(1.5, size=plays)
+        rewards[t % plays] *= 1e90 if t % 10 == 0 else 1.0
+        policy.learn(state, rng.uniform(-0.5, 0.5, dim), rewards)
+        check_distances(state.estimate)
+    assert state.estimate.region.counts[PROJECTIONS] > 10
+
+
+def check_distances(estimate: Any) -> None:
+    """The distances are those of the columns, and the centre is the column in their midst."""
+    design = estimate.region.design + estimate.region.recent
+    away = estimate.thetas[:, :, None] - estimate.thetas[:, None, :]
+    squares = np.einsum("ijs,im,mjs->js", away, design, away)
+    below = np.tril_indices(len(squares), -1)
+    np.testing.assert_allclose(estimate.gaps[below], squares[below], rtol=0.0, atol=1e-9)
+    medians = np.median(np.sqrt(np.maximum(squares, 0.0)), axis=1)
+    centre = int(np.argmin(np.abs(estimate.thetas - estimate.region.centre[:, None]).sum(0)))
+    assert (estimate.thetas[:, centre] == estimate.region.centre).all()
+    assert medians[centre] == pytest.approx(medians.min(), rel=1e-9, abs=1e-9)
+
+
+def test_distances_do_not_drift():
+    policy: Any = hb.crcm(dim=2, horizon=5000, moment=1.0, plays=3, gamma_scale=0.1)
+    state, rng = policy.init(), np.random.default_rng(6)
+    state.estimate.gaps[:] = 7.0  # as if read from a file whose distances are made otherwise
+    for _ in range(REPAIR_EVERY + 2):
+        policy.learn(state, rng.uniform(-0.7, 0.7, 2), rng.standard_t(2.5, size=3))
+    check_distances(state.estimate)
 
 
 # ---- theory

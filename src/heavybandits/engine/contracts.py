@@ -32,6 +32,13 @@ class Link(Protocol):
         """The largest |mu| on [-norm, norm]."""
 
 
+class ManyMeans(Link, Protocol):
+    """What a link may have besides, for estimators that ask it often."""
+
+    def means(self: Link, z: Floats, out: Floats) -> None:
+        """mu of every z, to rounding: in a loop that vectorises, if it can."""
+
+
 class Noise(Protocol):
     """A reward is y = mu(x.theta) + eta, and this draws eta."""
 

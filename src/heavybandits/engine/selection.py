@@ -6,6 +6,7 @@ from .arrays import Floats
 from .jitable import jitable, vectorised
 
 SLACK = 1.0 + 1e-12  # rounding of a squared root
+CLOSE = 0.8  # of a limit: between lie few squares, and often the one that is looked for
 
 
 @jitable
@@ -70,21 +71,53 @@ def median(values: Floats, start: int, stop: int) -> float:
 
 
 @jitable
-def median_distance(gaps: Floats, j: int, buffer: Floats, include_self: bool) -> float:
-    """The median distance from j to all, or to all others, from squares below the diagonal."""
+def read_row(gaps: Floats, j: int, out: Floats) -> None:
+    """The squared distances from j to all, its own zero included, from those below the diagonal."""
+    row, below, tail = gaps[j], gaps[j + 1 :, j], out[j + 1 :]
     for s in range(j):
-        buffer[s] = max(gaps[j, s], 0.0)
-    count = j
-    if include_self:
-        buffer[count] = 0.0
-        count += 1
-    for s in range(j + 1, gaps.shape[0]):
-        buffer[count] = max(gaps[s, j], 0.0)
-        count += 1
-    if count == 0:
-        return 0.0
-    lower, upper = middle_two(buffer, 0, count)
-    return math.sqrt(upper) if count % 2 == 1 else 0.5 * (math.sqrt(lower) + math.sqrt(upper))
+        out[s] = row[s]
+    out[j] = 0.0
+    for s in range(tail.size):  # not from j + 1 on: every index would be asked for its sign
+        tail[s] = below[s]
+
+
+@jitable
+def middle_ranks(size: int, include_self: bool) -> tuple[int, int]:
+    """The two ranks in the middle, or one twice, of a row whose own zero comes first."""
+    low, high = (size // 2, (size + 1) // 2) if not include_self else ((size - 1) // 2, size // 2)
+    return low, min(high, size - 1)
+
+
+@jitable
+def keep_between(row: Floats, low: float, high: float) -> tuple[int, int]:
+    """Bring what lies in (low, high] to the front; returns how many that are, and how many lie
+    below. The rest is overwritten."""
+    within, below = 0, 0
+    for s in range(row.size):
+        value = row[s]
+        row[within] = value
+        within += 1 if low < value <= high else 0
+        below += 1 if value <= low else 0
+    return within, below
+
+
+@jitable
+def median_distance(gaps: Floats, j: int, row: Floats, include_self: bool, limit: float) -> float:
+    """The median distance from j to all, or to all others. Its square is thought to lie little
+    below `limit`: then it is one of the few between, and only those are put in order."""
+    first, second = middle_ranks(row.size, include_self)
+    read_row(gaps, j, row)
+    within, below = keep_between(row, CLOSE * limit, limit)
+    if not (below <= first and second < below + within):
+        read_row(gaps, j, row)
+        within, below = row.size, 0
+    upper = select_rank(row, 0, within, second - below)
+    if first == second:
+        return math.sqrt(max(upper, 0.0))
+    lower = row[0]
+    for i in range(1, second - below):
+        lower = max(lower, row[i])
+    return 0.5 * (math.sqrt(max(lower, 0.0)) + math.sqrt(max(upper, 0.0)))
 
 
 @jitable
@@ -101,35 +134,69 @@ def count_near(gaps: Floats, limit: float, counts: Floats) -> None:
 @jitable
 def count_row(gaps: Floats, limit: float, j: int) -> int:
     """The same for one j."""
-    near = 0
-    for s in range(j):
-        near += 1 if gaps[j, s] <= limit else 0
-    for s in range(j + 1, gaps.shape[0]):
-        near += 1 if gaps[s, j] <= limit else 0
+    near, row, below = 0, gaps[j, :j], gaps[j + 1 :, j]
+    for s in range(row.size):
+        near += 1 if row[s] <= limit else 0
+    for s in range(below.size):
+        near += 1 if below[s] <= limit else 0
     return near
 
 
 @jitable
-def medoid(gaps: Floats, buffer: Floats, counts: Floats, include_self: bool, guess: int) -> int:
-    """The j whose median distance to the others (and to itself, if `include_self`) is least.
+def list_above(values: Floats, limit: float) -> int:
+    """Put the places of the values above `limit` where the values were; returns how many."""
+    found = 0
+    for j in range(values.size):
+        value = values[j]
+        values[found] = j
+        found += 1 if value > limit else 0
+    return found
 
-    `gaps` holds squared distances below its diagonal; `buffer` and `counts` are scratch. After a
-    good guess most rows need no median: too few of their distances are below that of the guess,
-    or of a better one found since.
+
+@jitable
+def find_largest(values: Floats) -> int:
+    """The first place of the largest value."""
+    place, most = 0, values[0]
+    for j in range(1, values.size):
+        place, most = (j, values[j]) if values[j] > most else (place, most)
+    return place
+
+
+@jitable
+def search_rivals(
+    gaps: Floats, row: Floats, counts: Floats, include_self: bool, limit: float
+) -> tuple[int, float]:
+    """The medoid and its median distance, or a guess if that is more than the root of `limit`.
+
+    Most rows need no median: too few of their squares are up to `limit`, or to that of a better row
+    found since. The likely one comes first, so that few others need one.
     """
-    size, own = gaps.shape[0], 1 if include_self else 0
-    half = (size + own) // 2
-    best, least = guess, median_distance(gaps, guess, buffer, include_self)
-    count_near(gaps, least * least * SLACK, counts)
-    likely = guess
-    for j in range(size):
-        likely = j if counts[j] > counts[likely] else likely
-    for turn in range(-1, size):  # the likely one first, so that few others need a median
-        j = likely if turn < 0 else turn
-        if j == guess or (j == likely and turn >= 0) or counts[j] + own < half:
-            continue
-        if turn < 0 or count_row(gaps, least * least * SLACK, j) + own >= half:
-            middle = median_distance(gaps, j, buffer, include_self)
+    needed, likely = middle_ranks(row.size, include_self)[0], find_largest(counts)
+    rivals = list_above(counts, needed - 0.5)
+    best, least = likely, median_distance(gaps, likely, row, include_self, limit)
+    for i in range(rivals):
+        j, bound = int(counts[i]), least * least * SLACK
+        if j != likely and count_row(gaps, bound, j) >= needed:
+            middle = median_distance(gaps, j, row, include_self, bound)
             if middle < least or (middle == least and j < best):
                 best, least = j, middle
-    return best
+    return best, least
+
+
+@jitable
+def medoid(
+    gaps: Floats, row: Floats, counts: Floats, include_self: bool, limit: float
+) -> tuple[int, float]:
+    """The j whose median distance to the others (and to itself, if `include_self`) is least, and
+    that distance.
+
+    `gaps` holds squared distances below its diagonal, `counts` what `count_near` makes of them:
+    whatever the limit, the medoid is the same, but one little above its square is found soonest.
+    `counts` is used up; `row` is scratch.
+    """
+    best, least = search_rivals(gaps, row, counts, include_self, limit)
+    if not least * least <= limit:
+        limit = least * least * SLACK
+        count_near(gaps, limit, counts)
+        best, least = search_rivals(gaps, row, counts, include_self, limit)
+    return best, least

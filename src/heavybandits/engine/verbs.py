@@ -20,6 +20,7 @@ from .contracts import (
     Extras,
     Filter,
     Link,
+    ManyMeans,
     Noise,
     Observer,
     PerArmEstimator,
@@ -34,23 +35,27 @@ from .jitable import OPTIONS
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def verb(method: F, inline: bool = False) -> F:
+def verb(method: F, inline: bool = False, default: Callable[..., Any] | None = None) -> F:
     """The verb of a method of a contract: compiled, it becomes that method of the part's class.
 
-    What is called once per round with states and views by value is inlined: then their arrays stay
-    in registers.
+    With a `default` the method may be missing. One that is only inherited counts as missing: it
+    knows nothing of what the class has changed. What is called once per round with states and views
+    by value is inlined: then their arrays stay in registers.
     """
     name, signature = method.__name__, inspect.signature(method)
     returns = signature.return_annotation
 
     def ask(self: Any, *arguments: Any) -> Any:
+        if default is not None and name not in vars(type(self)):
+            return default(self, *arguments)
         answer = getattr(self, name)(*arguments)
         if answer is None and returns is not None:
             raise _no_answer(type(self), name, returns)
         return answer
 
     def resolve(*arguments: Any) -> Callable[..., Any]:
-        return _method(arguments[0].instance_class, name)
+        part = arguments[0].instance_class
+        return default if default and name not in vars(part) else _method(part, name)
 
     signature = _bare(signature)
     ask.__name__ = ask.__qualname__ = name
@@ -80,6 +85,14 @@ def _method(part: type, name: str) -> Callable[..., Any]:
 
 
 mean = verb(Link.mean)
+
+
+def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
+    for j in range(out.size):
+        out[j] = mean(self, z[j])
+
+
+means = verb(ManyMeans.means, default=_each_mean)
 slope = verb(Link.slope)
 draw = verb(Noise.draw)
 refresh = verb(ArmSet.refresh)

@@ -7,7 +7,8 @@ from ..engine.arrays import Floats
 from ..engine.blocked import combine
 from ..engine.contracts import Link, Projection
 from ..engine.jitable import jitable
-from ..engine.layout import zeros
+from ..engine.layout import aligned_zeros
+from ..engine.linalg import dot
 from ..engine.regions import (
     PROJECTIONS,
     REPAIR_EVERY,
@@ -17,28 +18,28 @@ from ..engine.regions import (
     add_observation,
     make_region,
 )
-from ..engine.selection import medoid
-from ..engine.verbs import mean, project
+from ..engine.selection import list_above, medoid
+from ..engine.verbs import mean, means, project
 from ..support.validation import Count, Weight
-from .many_ridges import find_column
+from .gaps import (
+    BUFFER,
+    COUNTS,
+    FAR,
+    INNER,
+    KEPT,
+    LENGTHS,
+    OUTER,
+    ColumnsEstimate,
+    change_gaps,
+    follow_gaps,
+    map_columns,
+    measure_gaps,
+    padded,
+    renew_gaps,
+)
 
-OUTER, INNER, STEPS, LENGTHS, KEPT, BUFFER = range(6)  # rows of ColumnsEstimate.rows
-IN_STEP = 2.0  # rows[KEPT, 0] once `images` follow; files of before that have 0 or 1 there
-LANES = 16  # numbers that one turn of a vectorised loop takes
-
-
-class ColumnsEstimate(NamedTuple):
-    """State of `NewtonColumns`: column j of `thetas` learns from play j of every decision.
-
-    `images` is V times `thetas`; `gaps`, below its diagonal, are squared distances; `rows` are
-    scratch, a number per column.
-    """
-
-    region: Region
-    thetas: Floats
-    images: Floats
-    gaps: Floats
-    rows: Floats
+ROOM = 1.1  # how much the square of the least median distance is expected to grow in a decision
+WILD = 1e4  # in units of the squares at hand: a square that has fallen from there has lost digits
 
 
 @jitable
@@ -47,91 +48,82 @@ def step_columns(
 ) -> None:
     """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; leaves what `follow_gaps` needs.
 
-    V theta_j moves along x, as V grew there. With a = x.(theta_j - theta_s) and c the difference of
-    their steps, ||theta_j - theta_s||_V^2 grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2,
-    the product of two differences: those of `outer` and of `inner`.
+    With a = x.(theta_j - theta_s) and c the difference of their steps, ||theta_j - theta_s||_V^2
+    grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2, the product of two differences: those
+    of `outer` and of `inner`.
     """
-    region, thetas, rows = estimate.region, estimate.thetas, estimate.rows
-    outer, inner, steps, lengths = rows[OUTER], rows[INNER], rows[STEPS], rows[LENGTHS]
-    images, pulls = estimate.images, rows[BUFFER]
+    region, thetas, rows, plays = estimate.region, estimate.thetas, estimate.rows, rewards.size
+    outer, inner, steps = rows[OUTER, :plays], rows[INNER, :plays], rows[BUFFER, :plays]
     combine(thetas, x, outer)
-    for j in range(steps.size):
-        steps[j] = mean(part.link, outer[j])
+    means(part.link, outer, steps)
     scale, root = math.sqrt(part.curvature), math.sqrt(growth)
     near, far = scale * region.numbers[SQUARE] * root / (root + 1.0), root * (root + 1.0) / scale
     for j in range(steps.size):
-        residual = steps[j] - rewards[j]
-        pulls[j], steps[j] = part.curvature * outer[j] - residual, residual / growth
-        inner[j] = scale * outer[j] - near * steps[j]
-        outer[j] = scale * outer[j] - far * steps[j]
+        step = (steps[j] - rewards[j]) / growth
+        steps[j] = step
+        inner[j] = scale * outer[j] - near * step
+        outer[j] = scale * outer[j] - far * step
+    move_columns(thetas, region.direction, steps, rows[LENGTHS, :plays])
+
+
+@jitable
+def move_columns(thetas: Floats, direction: Floats, steps: Floats, lengths: Floats) -> None:
+    """theta_j -= steps_j direction, and lengths_j = ||theta_j||^2: two rows at a time."""
+    dim = direction.size
+    for j in range(steps.size):
         lengths[j] = 0.0
-    for i in range(x.size):
-        direction, feature = region.direction[i], x[i]
+    for i in range(1, dim, 2):
+        first, second = direction[i - 1], direction[i]
         for j in range(steps.size):
-            images[i, j] += feature * pulls[j]
-            thetas[i, j] -= direction * steps[j]
-            lengths[j] += thetas[i, j] * thetas[i, j]
+            above, below = thetas[i - 1, j] - first * steps[j], thetas[i, j] - second * steps[j]
+            thetas[i - 1, j], thetas[i, j] = above, below
+            lengths[j] += above * above + below * below
+    if dim % 2 == 1:
+        for j in range(steps.size):
+            thetas[dim - 1, j] -= direction[dim - 1] * steps[j]
+            lengths[j] += thetas[dim - 1, j] * thetas[dim - 1, j]
 
 
 @jitable
-def follow_gaps(gaps: Floats, outer: Floats, inner: Floats) -> None:
-    """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `step_columns`: no sum over d.
+def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int, limit: float) -> None:
+    """Project theta_j, which has left the ball, and put its gaps and all counts right.
 
-    Rows are followed up to a multiple of LANES, beyond the diagonal, where nobody looks: the rest
-    of a vector would take as long as several whole ones.
+    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
+    a square much larger than what is left of it that would leave no digits: then it is made anew.
     """
-    for j in range(outer.size):
-        left, right = outer[j], inner[j]
-        for s in range(min(j + LANES - j % LANES, outer.size)):
-            gaps[j, s] += (left - outer[s]) * (right - inner[s])
-
-
-@jitable
-def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int) -> bool:
-    """Project theta_j, which has left the ball; True if that moved it."""
-    region, thetas, images = estimate.region, estimate.thetas, estimate.images
-    for i in range(region.centre.size):
-        region.centre[i] = thetas[i, j]
+    region, thetas = estimate.region, estimate.thetas
+    changes = estimate.rows[OUTER, : thetas.shape[1]]
+    centre, move, pull, middle = region.centre, region.scratch[0], region.scratch[1], 0.0
+    for i in range(centre.size):
+        centre[i] = thetas[i, j]
     if not project(part.projection, region):
-        return False
+        return
     region.counts[PROJECTIONS] += 1
-    for i in range(region.centre.size):
-        thetas[i, j] = region.centre[i]
-        image = 0.0
-        for m in range(region.centre.size):
-            image += (region.design[i, m] + region.recent[i, m]) * region.centre[m]
-        images[i, j] = image
-    return True
+    for i in range(centre.size):
+        move[i] = centre[i] - thetas[i, j]
+    apply_design(region, move, pull)
+    for i in range(centre.size):
+        middle += pull[i] * (thetas[i, j] + centre[i])
+        thetas[i, j] = centre[i]
+    if dot(move, pull) > WILD * (limit + part.penalty * part.norm * part.norm):
+        map_columns(estimate)
+        measure_gaps(estimate, j)
+        change_gaps(estimate, j, 0.0, limit)
+        return
+    combine(thetas, pull, changes)
+    for s in range(changes.size):
+        changes[s] = middle - 2.0 * changes[s]
+    change_gaps(estimate, j, 1.0, limit)
 
 
 @jitable
-def map_columns(estimate: ColumnsEstimate) -> None:
-    """images = V thetas"""
-    region, thetas, images = estimate.region, estimate.thetas, estimate.images
-    for i in range(thetas.shape[0]):
-        for j in range(thetas.shape[1]):
-            images[i, j] = 0.0
-        for m in range(thetas.shape[0]):
-            entry = region.design[i, m] + region.recent[i, m]
-            for j in range(thetas.shape[1]):
-                images[i, j] += entry * thetas[m, j]
-    estimate.rows[KEPT, 0] = IN_STEP
-
-
-@jitable
-def measure_gaps(estimate: ColumnsEstimate, j: int) -> None:
-    """gaps = (theta_j - theta_s).V (theta_j - theta_s) for this j and every s, from `images`."""
-    thetas, images, buffer = estimate.thetas, estimate.images, estimate.rows[BUFFER]
-    for s in range(buffer.size):
-        buffer[s] = 0.0
-    for i in range(thetas.shape[0]):
-        place, image = thetas[i, j], images[i, j]
-        for s in range(buffer.size):
-            buffer[s] += (place - thetas[i, s]) * (image - images[i, s])
-    for s in range(j):
-        estimate.gaps[j, s] = buffer[s]
-    for s in range(j + 1, buffer.size):
-        estimate.gaps[s, j] = buffer[s]
+def apply_design(region: Region, x: Floats, out: Floats) -> None:
+    """out = V x"""
+    for i in range(out.size):
+        out[i] = 0.0
+    for m in range(x.size):
+        for i in range(out.size):
+            out[i] += (region.design[m, i] + region.recent[m, i]) * x[m]
 
 
 class NewtonColumns(NamedTuple):
@@ -159,28 +151,25 @@ class NewtonColumns(NamedTuple):
     norm: Weight
 
     def init(self) -> ColumnsEstimate:
-        return ColumnsEstimate(
-            region=make_region(self.dim, self.penalty),
-            thetas=zeros(self.dim, self.plays),
-            images=zeros(self.dim, self.plays),
-            gaps=zeros(self.plays, self.plays),
-            rows=zeros(6, self.plays),
-        )
+        dim, plays, width = self.dim, self.plays, padded(self.plays)
+        arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), (6, width))
+        return ColumnsEstimate(make_region(dim, self.penalty), *arrays)
 
     def predict(self, estimate: ColumnsEstimate, z: float) -> float:
         return mean(self.link, z)
 
     def update(self, estimate: ColumnsEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        region, rows = estimate.region, estimate.rows
-        last = find_column(estimate.thetas, region.centre)
+        region, rows, plays = estimate.region, estimate.rows, rewards.size
+        if region.counts[UPDATES] % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
+            renew_gaps(estimate)  # also of a file from before there was a FAR
         growth = add_observation(region, x, self.curvature)
+        limit = ROOM * rows[KEPT, 0]
         step_columns(self, estimate, x, rewards, growth)
-        follow_gaps(estimate.gaps, rows[OUTER], rows[INNER])
-        if rows[KEPT, 0] != IN_STEP or region.counts[UPDATES] % REPAIR_EVERY == 0:
-            map_columns(estimate)
-        for j in range(rewards.size):
-            if rows[LENGTHS, j] > self.norm * self.norm and bring_back(self, estimate, j):
-                measure_gaps(estimate, j)
-        best = medoid(estimate.gaps, rows[BUFFER], rows[STEPS], True, last)
+        follow_gaps(estimate, limit)
+        for i in range(list_above(rows[LENGTHS, :plays], self.norm * self.norm)):
+            bring_back(self, estimate, int(rows[LENGTHS, i]), limit)
+        row, counts = rows[BUFFER, :plays], rows[COUNTS, :plays]
+        best, least = medoid(estimate.gaps, row, counts, True, limit)
+        rows[KEPT, 0] = least * least
         for i in range(x.size):
             region.centre[i] = estimate.thetas[i, best]

@@ -7,7 +7,7 @@ from ..engine.blocked import combine
 from ..engine.jitable import jitable
 from ..engine.layout import zeros
 from ..engine.regions import Region, add_observation, make_region
-from ..engine.selection import medoid
+from ..engine.selection import SLACK, count_near, median_distance, medoid
 from ..support.validation import Count, Weight
 
 
@@ -93,6 +93,8 @@ class ManyRidges(NamedTuple):
         growth = add_observation(region, x, 1.0)
         regress(region, thetas, errors, x, rewards, growth)
         spread_out(gaps, errors, rewards, growth)
-        best = medoid(gaps, buffer, errors, self.include_self, last)
+        limit = median_distance(gaps, last, buffer, self.include_self, 0.0) ** 2 * SLACK
+        count_near(gaps, limit, errors)
+        best, _ = medoid(gaps, buffer, errors, self.include_self, limit)
         for i in range(x.size):
             region.centre[i] = thetas[i, best]
