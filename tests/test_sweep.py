@@ -13,6 +13,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits import InvalidInput
+from heavybandits.engine import cache
 from heavybandits.engine.parts import describe
 from heavybandits.support import files as support_files
 from heavybandits.support.files import Format
@@ -216,6 +217,17 @@ def test_what_cannot_be_trusted_is_reported_and_computed_again(
     words = reason.get(damage, "numpy 1.0" if damage == "versions" else "is damaged")
     assert words in capsys.readouterr().err
     assert files(tmp_path) == whole
+
+
+def test_what_somebody_has_put_into_the_library_is_not_among_its_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another process has it not, and would give the same cell another key."""
+    monkeypatch.setattr(hb.links, "planted", squares, raising=False)
+    cache._neighbours.cache_clear()
+    found = cache.closure(frozenset({"heavybandits.links", HERE}))
+    assert {"heavybandits.links", HERE} <= {*found}
+    assert __name__ not in found
 
 
 def test_another_version_of_ours_is_no_reason_to_compute_again(

@@ -55,13 +55,19 @@ def source_file(module: str) -> Path | None:
 
 @functools.cache
 def _neighbours(module: str) -> frozenset[str]:
-    """The modules that the names of a module come from."""
+    """The modules that the names of a module come from.
+
+    Of a module of the library only those of the library count: what else is in it somebody has put
+    there, a test for example, and another process has not.
+    """
     values = vars(sys.modules[module]).values()
     names = {
         v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", None) for v in values
     }
     found = {name for name in names if isinstance(name, str)}
-    return frozenset(found if module.startswith(f"{_PACKAGE}.") else found | _imported(module))
+    if module.startswith(f"{_PACKAGE}."):
+        return frozenset(name for name in found if name.startswith(f"{_PACKAGE}."))
+    return frozenset(found | _imported(module))
 
 
 def _imported(module: str) -> set[str]:
