@@ -379,7 +379,7 @@ def test_the_larger_number_is_found_as_on_the_cpu(monkeypatch):
 
     monkeypatch.setattr(nvvm, "compile_ir", compile_ir)
     declared = 'declare double @"__nv_fmax"(double %".1", double %".2")'
-    with compiling.as_on_the_cpu():
+    with compiling.as_on_the_cpu(lanes=8):
         nvvm.compile_ir([declared, declared.replace("max", "min"), "declare i32 @max(i32)"])
     larger, smaller, other = seen
     assert "define internal double @__nv_fmax(" in larger

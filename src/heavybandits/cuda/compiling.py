@@ -53,15 +53,17 @@ _NAMES = {
 }
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
-_SELDOM = re.compile(r"15invert_together|noises[^(]*4drawB")  # mangled names
+# Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.
+_SELDOM = r"15invert_together|noises[^(]*4drawB"
+_SELDOM_ALONE = rf"{_SELDOM}|12project_ball|6repair|10bring_back|10renew_gaps|6medoid"
 _DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
 _patching = threading.Lock()
 
 
-def _inlined(definition: re.Match[str]) -> str:
+def _inlined(definition: re.Match[str], seldom: str) -> str:
     """Small arrays stay in registers where all is inlined; what runs seldom takes code and none."""
-    seldom = _SELDOM.search(definition[0].partition("(")[0])
-    return f"{definition[0]} {'noinline' if seldom else 'alwaysinline'}"
+    apart = re.search(seldom, definition[0].partition("(")[0])
+    return f"{definition[0]} {'noinline' if apart else 'alwaysinline'}"
 
 
 def _chosen(declaration: re.Match[str]) -> str:
@@ -75,14 +77,15 @@ def _chosen(declaration: re.Match[str]) -> str:
 
 
 @contextlib.contextmanager
-def as_on_the_cpu() -> Iterator[None]:
+def as_on_the_cpu(lanes: int) -> Iterator[None]:
     """a * b + c in two roundings and `max` by one comparison, as the CPU has them: numba-cuda has
     no option for that."""
     compile_ir = nvvm.compile_ir
+    inlined = functools.partial(_inlined, seldom=_SELDOM if lanes > 1 else _SELDOM_ALONE)
 
     def compile_strictly(ir: Any, **options: Any) -> Any:
         texts = [ir] if isinstance(ir, str) else ir
-        texts = [_DECLARED.sub(_chosen, _DEFINED.sub(_inlined, text)) for text in texts]
+        texts = [_DECLARED.sub(_chosen, _DEFINED.sub(inlined, text)) for text in texts]
         return compile_ir(texts, **{"fma": False, **options})
 
     with _patching:
@@ -128,7 +131,7 @@ def compile_ptx(
     text, classes = kernel_text(parts, varying, layout)
     function = make_function(text, classes, layout.lanes)
     signature = types.void(*signature_of(parts, layout))
-    with as_on_the_cpu():
+    with as_on_the_cpu(layout.lanes):
         ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba")
     return str(ptx)
 
@@ -149,7 +152,7 @@ def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> 
     kinds = tuple(classes.values())
     dispatcher = _dispatcher(text, tuple(classes), kinds, layout.lanes, registers)
     dispatcher._cache = DeviceCache(text, tuple(parts))
-    with as_on_the_cpu():
+    with as_on_the_cpu(layout.lanes):
         dispatcher.disable_compile(False)
         dispatcher.compile(signature_of(parts, layout))
         dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
