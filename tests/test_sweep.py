@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -228,6 +229,27 @@ def test_what_somebody_has_put_into_the_library_is_not_among_its_sources(
     found = cache.closure(frozenset({"heavybandits.links", HERE}))
     assert {"heavybandits.links", HERE} <= {*found}
     assert __name__ not in found
+
+
+def test_a_key_does_not_depend_on_what_else_was_imported() -> None:
+    """Workers import what they need, and this process may have imported all there is."""
+    package = Path(hb.__file__).parent
+    every = [
+        ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
+        for path in sorted(package.rglob("*.py"))
+        if "cuda" not in path.parts and path.stem not in ("__main__", "coba", "gym")
+    ]
+    asks = f"""
+import importlib, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+for name in sys.argv[1:]:
+    importlib.import_module(name.removesuffix(".__init__"))
+from heavybandits.sweeping import Cell
+print(Cell("{HERE}:square", {{"number": 2.0}}).key)
+"""
+    python = [sys.executable, "-c", asks]
+    alone, beside = (subprocess.check_output([*python, *names], text=True) for names in ([], every))
+    assert alone == beside
 
 
 def test_another_version_of_ours_is_no_reason_to_compute_again(

@@ -57,14 +57,15 @@ def source_file(module: str) -> Path | None:
 def _neighbours(module: str) -> frozenset[str]:
     """The modules that the names of a module come from.
 
-    Of a module of the library only those of the library count: what else is in it somebody has put
-    there, a test for example, and another process has not.
+    What another process need not find there does not count: the modules of a package, which are in
+    it once somebody has imported them, and what in a module of the library is not the library's.
     """
-    values = vars(sys.modules[module]).values()
-    names = {
-        v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", None) for v in values
-    }
-    found = {name for name in names if isinstance(name, str)}
+    found: set[str] = set()
+    for value in vars(sys.modules[module]).values():
+        if not isinstance(value, ModuleType):
+            found.add(str(getattr(value, "__module__", "")))
+        elif not value.__name__.startswith(f"{module}."):
+            found.add(value.__name__)
     if module.startswith(f"{_PACKAGE}."):
         return frozenset(name for name in found if name.startswith(f"{_PACKAGE}."))
     return frozenset(found | _imported(module))
