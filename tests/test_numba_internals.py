@@ -87,6 +87,17 @@ def has_forceinline() -> bool:
     return word in text_of(inlined, 1.0) and word not in text_of(outlined, 1.0)
 
 
+def add_up(out: Any, terms: Any) -> None:
+    for i in range(out.size):
+        out[i] += terms[i]
+
+
+def has_noalias() -> bool:
+    """With the option a loop does not ask whether its arrays overlap; without it, it does."""
+    plain, told, arrays = njit(add_up), njit(noalias=True)(add_up), (np.ones(3), np.ones(3))
+    return "memcheck" in text_of(plain, *arrays) and "memcheck" not in text_of(told, *arrays)
+
+
 def options_reach_jitables() -> bool:
     """register_jitable hands its options on; an unknown one is refused where it is compiled."""
     called = register_jitable(forceinline=False, no_cfunc_wrapper=True)(twice)
@@ -222,6 +233,13 @@ USES = [
         has_no_cfunc_wrapper,
     ),
     Use(
+        "the flag noalias, which an option can be made for",
+        "spare loops the question whether their arrays overlap",
+        "engine/jitable.py",
+        'TargetOptions.Mapping("noalias")',
+        has_noalias,
+    ),
+    Use(
         "options of register_jitable that reach the compiler",
         "keep code that runs seldom out of line",
         "engine/jitable.py",
@@ -316,7 +334,7 @@ def test_nothing_else_of_the_inside_of_numba_is_imported():
     found = {name for path in paths for name in imported.findall(path.read_text())}
     ours = {"numba", "numba.extending", "numba.types", "numba.typed", "numba.cuda"}
     named = {"numba.core", "numba.core.caching", "numba.core.compiler", "numba.core.serialize"}
-    named |= {"numba.core.codegen", "numba.core.errors"}
+    named |= {"numba.core.codegen", "numba.core.cpu", "numba.core.errors", "numba.core.options"}
     assert found <= ours | named
 
 
