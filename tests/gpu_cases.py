@@ -61,14 +61,14 @@ def cases() -> dict[str, tuple[Any, Problem]]:
 
 
 def shapes() -> dict[str, tuple[Any, Problem]]:
-    """CRTM at other sizes: odd and even, more arms than lanes, beyond what a team has room for; and
-    CRMM and CRCM with many plays per decision."""
+    """CRTM at other sizes: odd and even, more arms than lanes, with room for all, some and none of
+    its matrices; and CRMM and CRCM with many plays per decision."""
     made: dict[str, tuple[Any, Problem]] = {}
-    for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (100, 200)):
+    for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (50, 20), (100, 200)):
         policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
         problem = Problem(hb.arms.Fresh(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_{dim}_{arms}"] = policy, check_problem(problem)
-    for dim, arms in ((10, 20), (100, 200)):
+    for dim, arms in ((10, 20), (70, 20), (100, 200)):
         policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
         problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)

@@ -26,6 +26,7 @@ THREADS = 512  # per block: the warps of a multiprocessor, which so share what t
 QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
+TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
@@ -178,7 +179,7 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
     leaves = [*leaves, *view_leaves(arms, lanes)]
     for field in _LARGE:
         seldom = policy.plays > ALONE and field in View._fields
-        if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < WARPS:
+        if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < TEAMS:
             leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
     return leaves
 
