@@ -21,7 +21,10 @@ def largest(values: Floats) -> float:
 
 @vectorised
 def combine(rows: Floats, weights: Floats, out: Floats) -> None:
-    """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`."""
+    """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`.
+
+    `out` shares no memory with the others.
+    """
     i = 2 - weights.size % 2
     first, second = weights[0], weights[1] if i == 2 else 0.0
     for k in range(out.size):

@@ -66,7 +66,7 @@ def stretch(a: Floats, factor: float) -> None:
 
 @vectorised
 def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
-    """M += scale x x^T"""
+    """M += scale x x^T, for an x that is no row of M."""
     for i in range(x.size):
         factor = scale * x[i]
         for j in range(x.size):
