@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.features import Category, Date, Number
+from heavybandits.features import Category, Date, Number, frames
 
 MANY = [str(number) for number in range(400)]
 MEETINGS = ("shared", "per-offer", "hybrid")
@@ -498,3 +498,58 @@ def test_a_context_that_is_no_row_is_refused() -> None:
     for context in odd:
         with pytest.raises(hb.InvalidInput):
             encoder.encode(context, {"it": {"price": 1.0}})
+
+
+# ---- what users met
+
+
+def test_codes_with_leading_zeros_stay_text(tmp_path):
+    """Whatever stands around them; whole numbers without any are numbers still."""
+    path = tmp_path / "orders.csv"
+    path.write_text('code , price,count,quoted\n01234,1.5,10,"007"\n5678,2,0,"08"\n01234,3,30,\n')
+    table = frames.read_frame(path)
+    assert frames.values(table, "code") == ["01234", "5678", "01234"]
+    assert frames.values(table, "quoted") == ["007", "08", None]
+    assert frames.values(table, "count").tolist() == [10, 0, 30]
+    encoder = hb.Encoder.fit(path, ["code"], ["price"], meet="shared")
+    assert encoder.names[1:3] == ("code=01234", "code=5678")
+    path.write_text("a,a\n01,02\n")
+    with pytest.raises(hb.InvalidInput, match="names of their own"):
+        frames.read_frame(path)
+
+
+def test_columns_that_are_not_there_or_not_known_are_encoding_errors():
+    encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
+    for context, column in (({}, "age"), ({"age": 1, "odd": 2}, "odd")):
+        with pytest.raises(hb.EncodingError) as refusal:
+            encoder.encode(context, {"tea": {"price": 1.0}})
+        assert refusal.value.column == column
+        assert refusal.value.value is None
+        assert ", got" not in str(refusal.value)
+
+
+def test_a_word_for_a_gap_is_told_as_it_was_given():
+    encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
+    with pytest.raises(hb.EncodingError, match="got '\\?' in the context") as refusal:
+        encoder.encode({"age": "?"}, {"tea": {"price": 1.0}})
+    assert refusal.value.value == "?"
+
+
+@pytest.mark.parametrize("meet", ["shared", "hybrid", "per-offer"])
+def test_no_rows_are_no_features(meet):
+    log = {"age": [1.0, 2.0, 3.0], "price": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
+    encoder = hb.Encoder.fit(log, ["age"], ["price"], meet=meet, action="name")
+    empty: dict[str, list[float]] = {name: [] for name in encoder.columns}
+    assert encoder.encode_rows(empty).shape == (0, encoder.dim)
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(hb.InvalidInput, match="as many rows as each other"):
+        hb.Encoder.fit({"age": [1, 2, 3, 4], "price": [1.0, 2.0]}, ["age"], ["price"])
+
+
+def test_an_offer_without_a_block_is_found_among_the_offers():
+    log = {"age": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
+    encoder = hb.Encoder.fit(log, ["age"], meet="per-offer", action="name")
+    with pytest.raises(hb.EncodingError, match="got 'c' among the offers"):
+        encoder.encode({"age": 1.0}, {"c": {}})

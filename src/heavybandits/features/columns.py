@@ -77,6 +77,10 @@ class Column:
     def read_or_gap(self, value: Any) -> Values:
         if not is_missing(value):
             return self.read(value) + ((0.0,) if self.missing else ())
+        return self.read_gap(value)
+
+    def read_gap(self, value: Any) -> Values:
+        """The features of a missing value, which `value` is a word for."""
         if not self.missing:
             raise EncodingError("must not be missing (missing=True allows it)", self.name, value)
         return self.gap
@@ -144,8 +148,8 @@ class Number(Column):
         return read
 
     def read_or_gap(self, value: Any) -> Values:
-        if math.isnan(read_number(value, self.name)):
-            value = None  # there are more words for a missing number
+        if math.isnan(read_number(value, self.name)):  # there are more words for a missing number
+            return self.read_gap(value)
         return super().read_or_gap(value)
 
     def read_many(self, values: Sequence[Any] | NDArray[Any]) -> Floats:

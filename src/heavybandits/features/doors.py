@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..support.errors import InvalidInput
+from ..support.errors import EncodingError, InvalidInput
 from .columns import Column, check_name
 
 Ignored = bool | tuple[str, ...]
@@ -47,20 +47,22 @@ def check_columns(given: Sequence[Any], wanted: Sequence[str], ignore: Ignored, 
 
     >>> check_columns(["age", "reward"], ["age"], False, "in the frame")
     Traceback (most recent call last):
-    heavybandits.support.errors.InvalidInput: column 'reward' in the frame is not known to the
+    heavybandits.support.errors.EncodingError: column 'reward' in the frame is not known to the
     encoder, which has age; with ignore=True it leaves such columns aside
     """
     lacking = [name for name in wanted if name not in set(given)]
     if lacking:
         there = ", ".join(map(str, given[:20])) or "none"
-        raise InvalidInput(f"column {lacking[0]!r} is missing {where}; there are {there}")
+        reason = f"is missing {where}; there are {there}"
+        raise EncodingError(reason, lacking[0], None, got=False)
     known = {*wanted, *(ignore if isinstance(ignore, tuple) else ())}
     extra = [name for name in given if name not in known]
     if extra and ignore is not True:
-        raise InvalidInput(
-            f"column {extra[0]!r} {where} is not known to the encoder, which has "
-            f"{', '.join(wanted) or 'none'}; with ignore=True it leaves such columns aside"
+        reason = (
+            f"{where} is not known to the encoder, which has {', '.join(wanted) or 'none'}; with "
+            "ignore=True it leaves such columns aside"
         )
+        raise EncodingError(reason, str(extra[0]), None, got=False)
 
 
 def check_sides(context: Sequence[Any], offer: Sequence[Any]) -> None:

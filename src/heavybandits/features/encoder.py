@@ -127,6 +127,7 @@ class Encoder:
         given = read_names("context", context), read_names("offer", offer)
         gaps = sum(given, ()) if missing is True else read_names("missing", missing or ())
         check_known(sum(given, ()), kinds=kinds or {}, missing=gaps)
+        frames.length(source)  # which refuses columns of different lengths
         sides = [
             fitting.fit_columns(source, names, kinds or {}, gaps, most_values) for names in given
         ]
@@ -203,7 +204,10 @@ class Encoder:
             used = {**row, str(self.action): name} if self._named else row
             right += self._fill([1.0], used, self._read_offer, "in offer", name)
         wide = np.array(right).reshape(len(offers), -1)
-        return self._meeting.join(np.array([left]), wide, offers) * self._factor
+        try:
+            return self._meeting.join(np.array([left]), wide, offers) * self._factor
+        except EncodingError as error:
+            raise error.at("among the offers") from None
 
     def encode_rows(self, rows: Any) -> Floats:
         """The features of logged rows, each of a context and one offer, (n, d).
@@ -213,6 +217,8 @@ class Encoder:
         source = frames.read_frame(rows)
         check_columns(frames.column_names(source), self.columns, self.ignore, "in the frame")
         one = np.ones((frames.length(source), 1))
+        if not len(one):
+            return np.zeros((0, self.dim))
         left, right = (
             np.hstack([one, *(c.read_many(frames.values(source, c.name)) for c in side)])
             for side in (self.context, self.offer)

@@ -18,24 +18,30 @@ class InvalidInput(ValueError):
 class EncodingError(InvalidInput):
     """A row that cannot be encoded: `column`, its `value`, and the place of the row if it has one.
 
+    A column that is not there, or should not be, has the value None.
+
     >>> EncodingError("must be a finite number", "price", "abc").at("in row 7")
     EncodingError("column 'price' must be a finite number, got 'abc' in row 7")
     """
 
-    def __init__(self, reason: str, column: str, value: object, place: str = "") -> None:
-        super().__init__(reason, column, value, place)
+    def __init__(
+        self, reason: str, column: str, value: object, place: str = "", got: bool = True
+    ) -> None:
+        super().__init__(reason, column, value, place, got)
         self.reason, self.column, self.value, self.place = reason, column, value, place
+        self.got = got  # whether there is a value to tell of
 
     def __str__(self) -> str:
+        given = f", got {self.value!r:.80}" if self.got else ""
         where = f" {self.place}" if self.place else ""
-        return f"column {self.column!r} {self.reason}, got {self.value!r:.80}{where}"
+        return f"column {self.column!r} {self.reason}{given}{where}"
 
     def __repr__(self) -> str:
         return f"EncodingError({str(self)!r})"
 
     def at(self, place: str) -> "EncodingError":
         """The same refusal, with where the row is."""
-        return EncodingError(self.reason, self.column, self.value, place)
+        return EncodingError(self.reason, self.column, self.value, place, self.got)
 
 
 class ForeignTicket(InvalidInput):
