@@ -441,3 +441,42 @@ def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
     told = CliRunner().invoke(cli, words)
     assert told.exit_code != 0
     assert "--epsilon is the order of --moment" in told.output
+
+
+# ---- what users met
+
+
+def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
+    """Places change when an offer is left out; names do not."""
+    worth, rng = {"a": 0.0, "b": 5.0, "c": 10.0}, np.random.default_rng(0)
+    encoder = hb.Encoder(offer=[hb.features.Category("kind", list(worth))], meet="shared")
+    policy = hb.policies.Mixed(hb.linucb(dim=encoder.dim, radius=0.5), share=0.9, seed=1)
+    with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
+        for play in range(400):
+            there = [name for name in worth if play % 2 or name != "a"]
+            ticket = agent.select(offers={name: {"kind": name} for name in there})
+            agent.update(ticket, worth[str(ticket.offer)] + 0.1 * rng.normal())
+        feedback = agent.feedback()
+    found = hb.evaluate(feedback, {"c": 1.0}, estimator="snips")
+    assert found.low < 10.0 < found.high
+    assert found.high - found.low < 1.0
+    with pytest.raises(hb.InvalidInput, match="'a', 'b', 'c'"):
+        hb.evaluate(feedback, {1: 1.0})
+    assert hb.evaluate(feedback, {1: 1.0}, action="action").weights.rows == 400
+
+
+def test_rewards_of_two_numbers_have_no_tail():
+    rng = np.random.default_rng(0)
+    taken, clicks = rng.integers(0, 2, 5000), (rng.random(5000) < 0.01) * 1.0
+    found = hb.evaluate({"action": taken, "reward": clicks, "pscore": [0.5] * 5000}, {1: 1.0})
+    assert found.weights.tail_index == np.inf
+    assert found.doubts == []
+
+
+@pytest.mark.parametrize(("moment", "doubts"), [(0.01, 1), (20.0, 0)])
+def test_a_moment_that_the_log_contradicts_is_a_doubt(moment, doubts):
+    rng = np.random.default_rng(0)
+    log = {"action": rng.integers(0, 2, 5000), "reward": 3.0 + rng.normal(size=5000)}
+    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", moment=moment)
+    assert len(found.doubts) == doubts
+    assert all("the interval rests on it" in doubt for doubt in found.doubts)

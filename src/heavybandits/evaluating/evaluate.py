@@ -32,7 +32,7 @@ def evaluate(
     features: Sequence[str] | Features = (),
     reward: str = "reward",
     *,
-    action: str = "action",
+    action: str | None = None,
     propensity: str = "pscore",
     offers: str | None = None,
     actions: Mapping[str, Row] | None = None,
@@ -68,7 +68,8 @@ def evaluate(
         (d = actions x (features + 1), or that of the encoder).
     features : names of columns, or an `Encoder` (any `features.Features`); then one model of the
         rewards serves all actions.
-    reward, action : names of columns; actions may be text or numbers.
+    reward, action : names of columns; actions may be text or numbers. None is "action", but of an
+        agent's `feedback()` "offer", if its offers have names.
     propensity : the column with the probability of the action taken, or "uniform" if every offer
         was as likely as the other. A log without either is refused.
     offers : a column of lists, or of text such as "a|b", with what was on offer; None if all
@@ -111,7 +112,8 @@ def evaluate(
     terms = make_terms(known, shares, estimator, model, folds, seed)
     found = judge(terms, estimator, mean, delta, moment, epsilon)
     how = {"estimator": estimator, "mean": mean, "delta": delta, "moment": moment}
-    return Evaluation(found, how, describe_weights(known, terms), terms.total)
+    least = 0.0 if moment is None else least_moment(known.rewards, epsilon, delta)
+    return Evaluation(found, how, describe_weights(known, terms, least), terms.total)
 
 
 class Terms(NamedTuple):
@@ -155,6 +157,17 @@ def judge(
     sizes = terms.weights * (1.0 + np.abs(terms.expected) / root)
     residual = terms.weights * (terms.rewards - terms.expected)
     return bounded_mean(residual, sizes, terms.direct, moment, epsilon, delta)
+
+
+def least_moment(rewards: Floats, epsilon: float, delta: float) -> float:
+    """A lower bound of E|reward|^(1 + epsilon), from the log.
+
+    >>> least_moment(np.full(100, 3.0), 1.0, 0.05)
+    9.0
+    """
+    with np.errstate(over="ignore"):
+        sizes = np.minimum(np.abs(rewards) ** (1.0 + epsilon), LARGEST)
+    return robust_mean(sizes, "clipped", delta).low
 
 
 def normalise(terms: Terms, mean: str, delta: float) -> Terms:

@@ -49,7 +49,7 @@ def read_decisions(
     frame: Any,
     features: Sequence[str] | Features,
     reward: str,
-    action: str,
+    action: str | None,
     propensity: str,
     offers: str | None,
     drop_missing: bool,
@@ -61,6 +61,7 @@ def read_decisions(
     `choices` is one more column that a policy may look at.
     """
     source = frames.read_frame(_flat(frame))
+    action = action or ("offer" if _has_names(frame) else "action")
     if isinstance(features, str):
         raise InvalidInput(f"features must be a list of columns, got {features!r}")
     seen = list(features.columns if isinstance(features, Features) else features)
@@ -77,7 +78,7 @@ def read_decisions(
     values, kept = frames.table(source, numeric, drop_missing=drop_missing, named=named)
     chosen = frames.column(source, action, "action")[kept]
     lists = None if offers is None else frames.column(source, offers, "offers")[kept]
-    names, taken, offered = read_offers(chosen, lists, _known(frame))
+    names, taken, offered = read_offers(chosen, lists, _known(frame) if action == "action" else [])
     rows = None
     if isinstance(features, Features):
         rows = encode_offers(source, features, names, action, actions)[kept]
@@ -124,6 +125,13 @@ def _contexts(frame: Any) -> list[str]:
 
 def _is_feedback(frame: Any) -> bool:
     return isinstance(frame, Mapping) and np.ndim(np.asarray(frame.get("context"))) == 2
+
+
+def _has_names(frame: Any) -> bool:
+    """Whether this is the feedback of an agent whose offers have names, which stay the same when
+    one is left out and the places of all after it change."""
+    offers = frame.get("offer") if _is_feedback(frame) else None
+    return offers is not None and frame.get("context_of") == "arm" and None not in list(offers)
 
 
 def _known(frame: Any) -> list[int]:

@@ -27,7 +27,9 @@ class Weights(NamedTuple):
     `effective` is (sum w)^2 / sum w^2, what the rows are worth (Kish 1965); `overlap` the share of
     rows in which the policy may do what the log did; `mean` and `error` of the weights, which must
     be near one; `top_share` the share of the sum of |terms| that lies in the ten largest;
-    `tail_index` Hill's index of the terms, below 2 where no variance is in sight.
+    `tail_index` Hill's index of the terms, below 2 where no variance is in sight, and inf where
+    rewards are one of two numbers; `least_moment` a lower bound of E|reward|^(1 + epsilon), 0 where
+    no moment was given to compare it with.
     """
 
     rows: int
@@ -41,9 +43,10 @@ class Weights(NamedTuple):
     top_share: float
     tail_index: float
     logged: float  # the plain mean of the log's own rewards
+    least_moment: float
 
 
-def describe_weights(log: Any, terms: Any) -> Weights:
+def describe_weights(log: Any, terms: Any, least_moment: float = 0.0) -> Weights:
     """The diagnostics of a log and a policy."""
     weights, sizes = terms.weights, np.abs(terms.total - np.median(terms.total))
     square = float(np.sum(weights * weights))
@@ -58,8 +61,9 @@ def describe_weights(log: Any, terms: Any) -> Weights:
         mean=float(weights.mean()),
         error=float(weights.std()) / math.sqrt(weights.size),
         top_share=float(largest.sum() / (np.abs(terms.total).sum() or 1.0)),
-        tail_index=hill_index(sizes),
+        tail_index=hill_index(sizes) if np.unique(log.rewards).size > 2 else math.inf,
         logged=float(log.rewards.mean()),
+        least_moment=least_moment,
     )
 
 
@@ -114,6 +118,11 @@ class Evaluation:
                 f"no variance is in sight (tail index {w.tail_index:.2f}): on the side of the "
                 "heavier tail the interval rests on the tail going on as it begins; only a known "
                 "moment (moment=, epsilon=) can vouch for it"
+            )
+        if self.how["moment"] is not None and w.least_moment > self.how["moment"]:
+            found.append(
+                f"the rewards of the log have a moment of {w.least_moment:.3g} at least, and not "
+                f"the {self.how['moment']:g} that was given: the interval rests on it"
             )
         if w.dropped:
             found.append(f"{w.dropped} rows with a missing value were left out")
