@@ -142,7 +142,8 @@ class Estimator(Protocol):
         """The mean reward it predicts at z = x.theta."""
 
     def update(self, estimate: Any, x: Floats, reward: float, rewards: Floats) -> None:
-        """Learn from the cleaned reward of x, or from all rewards of the decision."""
+        """Learn from the cleaned reward of x, or from all rewards of the decision. The policy has
+        called measure(region, x) and put what it expected into region.numbers[EXPECTED]."""
 
 
 class Tally(NamedTuple):
