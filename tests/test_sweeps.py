@@ -1,5 +1,7 @@
 """`hb.sweep`: the numbers of `simulate`, kept under keys that hold the sources of all parts."""
 
+import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -198,3 +200,52 @@ def test_an_interrupt_promises_what_is_kept(kept: bool, words: str, capsys: Any)
     with pytest.raises(KeyboardInterrupt), _started("threads", 1, None, kept):
         raise KeyboardInterrupt
     assert words in capsys.readouterr().err
+
+
+# ---- what users met
+
+
+def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatch):
+    """Not played by the old text, though the sweep before has seen it."""
+    text = (
+        "from typing import Any, NamedTuple\n\n"
+        "from heavybandits.parts import make_memory\n\n\n"
+        "class Own(NamedTuple):\n"
+        "    plays: int = 1\n\n"
+        "    def init(self) -> Any:\n"
+        "        return make_memory(1)\n\n"
+        "    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
+        "        return min(max(rewards[0], -1.0), 1.0)\n"
+    )
+    source = tmp_path / "an_edited_part.py"
+    source.write_text(text)
+    os.utime(source, (1e9, 1e9))  # long before this process
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("an_edited_part")
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.StudentT(1.5))
+
+    def swept() -> Any:
+        policy = hb.linucb(dim=3, radius=1.0, filter=module.Own())
+        return hb.sweep(policy, problem, horizon=50, repetitions=1, folder=tmp_path / "kept")
+
+    try:
+        before = swept().final("policy").mean()
+        source.write_text(text.replace("1.0)", "0.01)"))
+        importlib.invalidate_caches()
+        importlib.reload(module)
+        with pytest.raises(hb.SweepError, match="was written after this process had started"):
+            swept()
+        assert before > 0.0
+    finally:
+        del sys.modules["an_edited_part"]
+
+
+def test_one_function_may_make_the_policy_for_every_problem():
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+
+    def narrow(problem: hb.Problem) -> Any:
+        return hb.linucb(dim=problem.arms.dim, radius=0.1)
+
+    for where in (problem, {"one": problem}):
+        result = hb.sweep(narrow, where, horizon=50, repetitions=1)
+        assert result.policies == ["narrow"]

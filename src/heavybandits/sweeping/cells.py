@@ -189,7 +189,21 @@ def stamp(function: str, settings: dict[str, Any]) -> Stamp:
     ''
     """
     listed = settings.get("parts") if function.startswith(f"{PACKAGE}.") else None
-    return _stamp(function, frozenset(_described(settings)), frozenset(listed or ()))
+    asked = function, frozenset(_described(settings)), frozenset(listed or ())
+    made, classes = _STAMPS.get(asked, (None, ()))
+    if made is None or classes != _loaded(asked[1] | asked[2]):
+        made = _stamp(*asked)
+        _STAMPS[asked] = made, _loaded(asked[1] | asked[2])
+    return made
+
+
+_STAMPS: dict[Any, tuple[Stamp, tuple[Any, ...]]] = {}
+
+
+def _loaded(names: Iterable[str]) -> tuple[Any, ...]:
+    """What these names stand for now: other classes, once their module was loaded again."""
+    pairs = [name.partition(":") for name in sorted(names)]
+    return tuple(getattr(sys.modules.get(module), kind, None) for module, _, kind in pairs)
 
 
 def _described(value: Any) -> Iterator[str]:
@@ -204,7 +218,6 @@ def _described(value: Any) -> Iterator[str]:
             yield from _described(item)
 
 
-@functools.cache
 def _stamp(function: str, described: frozenset[str], listed: frozenset[str]) -> Stamp:
     before = frozenset(sys.modules)
     home = str(getattr(resolve(function), "__module__", None) or function.partition(":")[0])

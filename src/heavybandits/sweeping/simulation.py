@@ -138,11 +138,10 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
     >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
     Logistic()
     """
-    return build(description, _known(tuple(parts or ())))
+    return build(description, _known(tuple(resolve(name, "part") for name in parts or ())))
 
 
 @functools.cache
-def _known(names: tuple[str, ...]) -> dict[str, type]:
-    """The library's parts and those of these names."""
-    own: list[Any] = [resolve(name, "part") for name in names]
+def _known(own: tuple[Any, ...]) -> dict[str, type]:
+    """The library's parts and these, by their names."""
     return known_parts(library_parts().values(), [Problem], own)

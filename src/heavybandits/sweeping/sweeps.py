@@ -56,8 +56,9 @@ def sweep(
     Parameters
     ----------
     what : a policy, or policies by name; instead of a policy, a function that makes it for a
-        problem. Or any function at the top of a module: it is called with settings as keywords and
-        returns a dict of numbers, strings, and arrays of one length.
+        problem. Or, where there are settings and no problems, any function at the top of a module:
+        it is called with settings as keywords and returns a dict of numbers, strings, and arrays of
+        one length.
     where : a problem, or problems by name; for a function, the settings of each call.
     horizon, repetitions, seed, checkpoints : of policies, as in `simulate`; repetitions are 10 and
         checkpoints 100 unless said.
@@ -84,6 +85,8 @@ def sweep(
     run = Workplace(folder, jobs, backend, address, retries, progress, device)
     check_backend(backend, jobs, address)
     check_device(device)
+    if callable(what) and are_problems(where):
+        what = {getattr(what, "__name__", "policy"): what}
     if callable(what) and not is_part(what):
         given: dict[str, Any] = {"horizon": horizon, "repetitions": repetitions, "seed": seed}
         given |= {"checkpoints": checkpoints, "device": None if device == "cpu" else device}
@@ -99,6 +102,12 @@ def sweep(
     plays = make_checkpoints(horizon, 100 if checkpoints is None else checkpoints)
     points = make_points(what, where)
     return play_all(points, size, plays.tolist(), run, isinstance(where, Mapping))
+
+
+def are_problems(where: Any) -> bool:
+    """Whether what is called makes policies, for each of these."""
+    found = list(where.values()) if isinstance(where, Mapping) else [where]
+    return bool(found) and all(isinstance(problem, Problem) for problem in found)
 
 
 # ---- where and how much
