@@ -214,3 +214,19 @@ def test_a_legend_in_axes_of_the_user_lies_within_them() -> None:
     assert inside.contains(legend.x0, legend.y0)
     assert inside.contains(legend.x1, legend.y1)
     pyplot.close(figure)
+
+
+@pytest.mark.parametrize("band", [(2, 3), 0.5, (0.9, 0.1), (0.5, 0.5), ("a", "b")])
+def test_a_band_that_is_none_is_refused(band):
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+    result = hb.simulate(hb.linucb(dim=3, radius=1.0), problem, horizon=20, repetitions=2)
+    with pytest.raises(hb.InvalidInput, match="band"):
+        result.plot(band=band)
+
+
+def test_dollars_in_the_name_of_a_problem_are_no_formula(tmp_path):
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+    policy, where = hb.linucb(dim=3, radius=1.0), {r"cost $\foo$": problem, "$1 of $2": problem}
+    result = hb.sweep(policy, where, horizon=20, repetitions=2)
+    figure = result.plot(tmp_path / "regret.png")
+    assert [axes.get_title() for axes in figure.axes[:2]] == [r"cost \$\foo\$", r"\$1 of \$2"]

@@ -14,6 +14,7 @@ from ..support.errors import InvalidInput, optional
 from ..support.records import Records
 from ..support.statistics import difference
 from ..support.tables import to_latex
+from ..support.validation import finite_array
 from .figures import plot_regret
 
 if TYPE_CHECKING:
@@ -205,7 +206,10 @@ class Result(Records):
         """
         optional("matplotlib", "lab")
         target = None if path is None else check_picture(path)
-        canvas = plot_regret(self, self._places(), axes, band, scale)
+        low, high = finite_array("band", band, (2,))
+        if not 0.0 <= low < high <= 1.0:
+            raise InvalidInput(f"band must be two quantiles, the lower first, got {band!r}")
+        canvas = plot_regret(self, self._places(), axes, (low, high), scale)
         if target is not None:
             write_picture(canvas, target)
         return canvas

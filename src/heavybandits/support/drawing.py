@@ -182,7 +182,7 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     from matplotlib.ticker import EngFormatter
 
     lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
-    axes.set_title("\n".join(lines), fontsize=9.5)
+    axes.set_title(label_of("\n".join(lines)), fontsize=9.5)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.set_xscale(panel.x_scale)
@@ -265,7 +265,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     """One map: squares in the colours of those they belong to, hatched where that is in doubt."""
     from matplotlib.patches import Rectangle
 
-    axes.set_title(panel.title, fontsize=9.5)
+    axes.set_title(label_of(panel.title), fontsize=9.5)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     places = colour_places(panel.names, colours)
