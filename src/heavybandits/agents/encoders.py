@@ -3,6 +3,7 @@
 import datetime
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, np.datetime64):
         return str(value)
+    if isinstance(value, Decimal):
+        return float(value)
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):

@@ -124,6 +124,11 @@ class Readings:
             if isinstance(arms, Ticket):
                 ticket_number(arms, state.owners)
                 rows, labels = arms.features[None], [arms.offer or f"arm {arms.arm}"]
+            elif isinstance(arms, int | str):
+                raise InvalidInput(
+                    "arms must be a ticket or (K, d) features; the id or key of a ticket has none, "
+                    f"got {arms!r:.80}"
+                )
             elif arms is None:
                 rows, names = encode(state.encoder, context, offers)
                 labels = list(names)
@@ -186,8 +191,9 @@ class Readings:
     def feedback(self) -> dict[str, Any]:
         """The plays in the ledger that have a reward, by Open Bandit Pipeline's names.
 
-        `action` is the row of the arm, `pscore` its propensity, `context` the features of the arm
-        that was played. `evaluate` takes it as it is, and no model learns from that context.
+        `action` is the row of the arm, `offer` its name if it has one, `pscore` its propensity,
+        `context` the features of the arm that was played. `evaluate` takes it as it is, by names
+        where there are names, and no model learns from that context.
         """
         with self._lock:
             if self._ledger is None:
