@@ -124,12 +124,14 @@ def test_the_example_of_another_argument_runs():
 def test_simulate_says_which_policies_are_no_better_than_random_play():
     options = ("--horizon", 3000, "--repetitions", 5, "--low", -1, "--quiet")
     lost = invoke("simulate", "CRTM", *options)
-    assert "no better than random play with the radius of its theorem: CRTM. " in lost.stderr
+    assert (
+        "not clearly better than random play with the radius of its theorem: CRTM. " in lost.stderr
+    )
     good = invoke("simulate", "LinUCB", *options, "--link", "identity", "--constant", 0.3)
     assert good.stderr == ""
     short = ("--horizon", 2, "--repetitions", 5, "--low", -1, "--quiet")
     helpless = invoke("simulate", "Auto", *short, "--link", "identity")
-    assert helpless.stderr == "no better than random play in so many plays: Auto\n"
+    assert helpless.stderr == "not clearly better than random play in so many plays: Auto\n"
     means = {line.split("  ")[0]: line.split()[-5] for line in good.stdout.splitlines()}
     assert float(means["LinUCB"]) < 0.5 * float(means["random play"].replace(",", ""))
 
@@ -212,7 +214,10 @@ def test_reproduce_ends_with_the_path_and_report_builds_the_same(tiny, tmp_path)
 
 def test_nothing_stored_is_one_sentence(tiny, tmp_path):
     made = invoke("report", "tails", "--quick", "--out", tmp_path, code=1)
-    words = f"Error: {tmp_path} holds no such results: run heavybandits reproduce first\n"
+    words = (
+        f"Error: {tmp_path} does not hold all of these results: heavybandits reproduce computes "
+        "what is missing or damaged\n"
+    )
     assert (made.stdout, made.stderr) == ("", words)
     assert not any(tmp_path.iterdir())
 
@@ -417,3 +422,14 @@ def test_the_package_runs_as_a_module():
         [sys.executable, "-m", "heavybandits", "--version"], capture_output=True, text=True
     )
     assert told.returncode == 0, told.stderr
+
+
+def test_two_profiles_at_once_are_refused(tmp_path):
+    made = invoke("reproduce", "outlier", "--quick", "--full", "--out", tmp_path, code=2)
+    assert "--quick and --full exclude each other" in made.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_one_arm_leaves_nothing_to_remark():
+    made = invoke("simulate", "CRTM", "--arms", "1", "--horizon", "50", "--repetitions", "2")
+    assert "random play" not in made.stderr

@@ -45,8 +45,8 @@ def common_options(command: Any) -> Any:
             show_default=True,
             help="cuda plays on an NVIDIA GPU what has a form there, and the rest on the CPU.",
         ),
-        click.option("--full", "profile", flag_value="full", help=PROFILES["full"].summary),
-        click.option("--quick", "profile", flag_value="quick", help=PROFILES["quick"].summary),
+        click.option("--full", is_flag=True, help=PROFILES["full"].summary),
+        click.option("--quick", is_flag=True, help=PROFILES["quick"].summary),
         click.argument("names", nargs=-1, type=click.Choice(NAMES)),
     ):
         command = option(command)
@@ -97,7 +97,8 @@ def conclude(
     compute: Any,
     aloud: bool,
     names: Sequence[str],
-    profile: str | None,
+    full: bool,
+    quick: bool,
     out: Path,
     machine: bool,
     **wanted: int | None,
@@ -108,11 +109,16 @@ def conclude(
         if aloud:
             click.echo(text, err=True)
 
-    known = PROFILES[profile or "default"]
+    if full and quick:
+        raise click.UsageError("--quick and --full exclude each other")
+    known = PROFILES["full" if full else "quick" if quick else "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
     runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
     if isinstance(compute, Stored) and all(run.failed for run in runs):
-        raise click.ClickException(f"{out} holds no such results: run heavybandits reproduce first")
+        raise click.ClickException(
+            f"{out} does not hold all of these results: heavybandits reproduce computes what is "
+            "missing or damaged"
+        )
     path = make_report(runs, known.name, out / known.name)
     if machine:
         print_json(as_json(runs, path))

@@ -68,19 +68,22 @@ def no_better(result: Result, name: str) -> bool:
 
 
 def remark(result: Result, constant: float | None) -> None:
-    """Say on stderr which algorithms are no better than random play, and what to do about it."""
+    """Say on stderr which algorithms are not clearly better than random play, and what to do."""
+    if not result.final(RANDOM).any():  # there is nothing to do better
+        return
     worse = [name for name in result.policies if name != RANDOM and no_better(result, name)]
     tunable = [name for name in worse if CATALOGUE[name].tuning is not None]
     rest = [name for name in worse if name not in tunable]
     if tunable:
         why = " with the radius of its theorem" if constant is None else ""
         click.echo(
-            f"no better than random play{why}: {', '.join(tunable)}. "
-            f"Another --constant may help: heavybandits tune {' '.join(tunable)}",
+            f"not clearly better than random play{why}: {', '.join(tunable)}. Another --constant "
+            f"may help: heavybandits tune {' '.join(tunable)}, with the options of this problem",
             err=True,
         )
     if rest:
-        click.echo(f"no better than random play in so many plays: {', '.join(rest)}", err=True)
+        names = ", ".join(rest)
+        click.echo(f"not clearly better than random play in so many plays: {names}", err=True)
 
 
 @click.command(cls=Playing, short_help="Let ALGORITHMS play one problem.")
