@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import heavybandits as hb
 from heavybandits.arms import Fresh
 from heavybandits.engine.regions import UPDATES, log_volume
+from heavybandits.estimators.scale_free import RESTARTS
 
 DIM, ARMS = 3, 5
 
@@ -26,6 +27,7 @@ class Twin:
 
     def forget(self) -> None:
         self.sizes: list[float] = []
+        self.rewards: list[float] = []
         self.squares, self.updates, self.known, self.streak = 0.0, 0, 0, 0
         self.most = 0.0
 
@@ -77,12 +79,18 @@ class Twin:
         self.updates += 1 if self.penalty else 0
         self.rescale(kept / spread)
         self.streak = self.streak + 1 if abs(error) > 2.0 * limit else 0
-        if self.streak == 8:
+        self.rewards += [abs(reward)] if told else []
+        if self.streak == 8 or (told and self.began_badly()):
             self.restarts += 1
             self.forget()
             self.begin(x)
         elif self.updates in (4, 8, 16, 32, 64, 128, 256):
             self.weigh()
+
+    def began_badly(self) -> bool:
+        if self.known != 32 or self.restarts:
+            return False
+        return sum(30.0 * size < min(self.rewards[:2]) for size in self.rewards[2:]) > 16
 
     def rescale(self, size: float) -> None:
         if self.known > 32:
@@ -132,11 +140,14 @@ def rounds(seed: int, count: int) -> Any:
     return rows, rewards
 
 
-def test_the_naive_twin_agrees():
+@pytest.mark.parametrize("monsters", [1, 2, 3])
+def test_the_naive_twin_agrees(monsters):
+    """At the start, and one now and then."""
     player, twin = Player(hb.auto(dim=DIM)), Twin(DIM)
     for t, (rows, rewards) in enumerate(zip(*rounds(0, 300), strict=True)):
         arm = player.choose(rows)
-        x, reward = rows[arm], 1e9 if t % 41 == 0 else rewards[arm] * (1e3 if t > 200 else 1.0)
+        wild = t < monsters or t % 41 == 0
+        x, reward = rows[arm], 1e9 if wild else rewards[arm] * (1e3 if t > 200 else 1.0)
         x = np.zeros(DIM) if t % 57 == 3 else x
         player.learn(x, reward)
         twin.learn(x, reward)
@@ -145,7 +156,7 @@ def test_the_naive_twin_agrees():
         width = player.policy.radius.radius(player.state.estimate, t)
         assert width == pytest.approx(twin.radius(), rel=1e-7)
     assert player.policy.tally(player.state).truncated == twin.cuts > 10
-    assert twin.restarts > 0
+    assert player.state.estimate.counts[RESTARTS] == twin.restarts == (1 if monsters == 1 else 2)
 
 
 # ---- no unit
@@ -242,6 +253,7 @@ def regret(rewards: Any, seed: int = 3, count: int = 800, policy: Any = None) ->
 
 SPOTS = {
     "a monster first": lambda t, mean, rng: 1e100 if t == 0 else mean + rng.normal(),
+    "two monsters first": lambda t, mean, rng: 1e6 * (-1) ** t if t < 2 else mean + rng.normal(),
     "two monsters later": lambda t, mean, rng: -1e100 if t in (2, 9) else mean + rng.normal(),
     "whole numbers": lambda t, mean, rng: round(mean + rng.normal()),
     "no noise": lambda t, mean, rng: mean,
@@ -257,7 +269,7 @@ def test_it_learns_whatever_the_rewards_are_like(name):
     lost, agent = regret(SPOTS[name])
     assert lost < 0.15
     assert np.isfinite(agent.theta).all()
-    assert agent.restarts == (1 if name == "a change of unit" else 0)
+    assert agent.restarts == (1 if name in ("a change of unit", "two monsters first") else 0)
 
 
 def test_rare_sales_are_learned_from():

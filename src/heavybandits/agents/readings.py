@@ -203,8 +203,9 @@ class Readings:
 
     @property
     def restarts(self) -> int:
-        """How often an `auto` has met eight rewards in a row that no noise explains, and begun
-        anew: another unit, level or world. 0 for every other policy."""
+        """How often an `auto` has begun anew, after eight rewards in a row that no noise explains
+        (another unit, level or world), or after two at the very start that dwarf most of the first
+        32. 0 for every other policy."""
         parts = walk(self.state.learned)
         found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
         return sum(int(estimate.counts[RESTARTS]) for estimate in found)

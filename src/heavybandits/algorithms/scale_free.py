@@ -23,10 +23,9 @@ def auto(
     Huber regression at a level that follows the noise (`ScaleFreeHuber`), with a radius made of
     what it has learned (`ScaleFreeRegion`). With linear rewards it has no unit: rewards in cents
     or dollars, features in metres or miles, and the same arms are chosen. Heavy tails of any kind,
-    rare sales, a first reward of 1e100 (but not two of them before all others: let it `Agent.learn`
-    a few rows, if that can be); O(K d^2) per round. `Agent.drift` says when the world has
-    changed (`filters.Watch`). No theorem covers it: what it does is measured, by `heavybandits
-    reproduce noconstants`.
+    rare sales, a first reward of 1e100, or two; O(K d^2) per round. `Agent.drift` says when the
+    world has changed (`filters.Watch`). No theorem covers it: what it does is measured, by
+    `heavybandits reproduce noconstants`.
 
     Parameters
     ----------

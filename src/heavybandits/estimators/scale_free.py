@@ -37,9 +37,10 @@ from ..engine.selection import select_rank
 from ..engine.verbs import mean, slope
 from ..support.validation import Count, Positive
 
-KNOWN, LEARNED, STREAK, RESTARTS = range(4)  # places in ScaleFreeEstimate.counts
+KNOWN, LEARNED, STREAK, DWARFED, RESTARTS = range(5)  # places in ScaleFreeEstimate.counts
 WARM = 32  # rewards whose median guards the scale
 CHANGED, FAR = 8, 2.0  # so many rewards in a row beyond twice the limit: another world
+DWARF = 30.0  # times as large as most of those that follow: no way to begin
 LEAST_TRUST = 1e-9  # in a reward; with none at all V would not grow, and rank one means nothing
 LOOSE = 4.5  # medians, beyond which one of these counts as that
 MOST = 9.0  # s^2: a square counts as that at most, or tails without a variance would never settle
@@ -49,9 +50,10 @@ FLATTEST, STEEPEST = 1e-12, 1e12  # slopes of a link, so that no weight vanishes
 class ScaleFreeEstimate(NamedTuple):
     """State of `ScaleFreeHuber`.
 
-    scale: s^2, and lambda at the start; counts: the rewards that told something of s, those learned
-    from since it began, those far beyond the limit in a row, and how often it began anew; first:
-    the sizes of the first that told something.
+    scale: s^2, lambda at the start, and the smaller of the first two rewards; counts: the rewards
+    that told something of s, those learned from since it began, those far beyond the limit in a
+    row, those of the first that the first two dwarf, and how often it began anew; first: the sizes
+    of the first that told something.
     """
 
     region: Region
@@ -126,6 +128,20 @@ def doubt_first(estimate: ScaleFreeEstimate, size: float) -> None:
         believed = LOOSE * size / estimate.first[0]
         stretch(estimate.region.centre, believed)
         estimate.first[0] *= believed
+
+
+@jitable
+def began_badly(estimate: ScaleFreeEstimate, size: float) -> bool:
+    """Whether the first two rewards dwarf most of the first 32: asked of each, told by the last.
+
+    They had nothing to be judged by. It may be said once; a world in which it is always so is one.
+    """
+    known, counts = estimate.counts[KNOWN], estimate.counts
+    if known <= 2:
+        estimate.scale[2] = size if known == 1 else min(estimate.scale[2], size)
+    elif DWARF * size < estimate.scale[2]:
+        counts[DWARFED] += 1
+    return known == WARM and 2 * counts[DWARFED] > WARM and counts[RESTARTS] == 0
 
 
 @jitable
@@ -210,7 +226,8 @@ class ScaleFreeHuber(NamedTuple):
     The first reward is believed as it is, until the second one says how much of it may be; the
     first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or one as predicted,
     tells nothing of the scale then. Eight rewards in a row beyond twice their limits are no noise:
-    another unit, or another world. Then it begins anew. No theorem covers it.
+    another unit, or another world. Then it begins anew, and once more if the first two rewards were
+    thirty times as large as most of the first 32. No theorem covers it.
 
     >>> from heavybandits.links import Identity
     >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape
@@ -229,7 +246,7 @@ class ScaleFreeHuber(NamedTuple):
 
     def init(self) -> ScaleFreeEstimate:
         return ScaleFreeEstimate(
-            make_region(self.dim, 1.0), zeros(2), zeros(4, dtype=np.int64), zeros(WARM)
+            make_region(self.dim, 1.0), zeros(3), zeros(5, dtype=np.int64), zeros(WARM)
         )
 
     def sound(self, estimate: ScaleFreeEstimate) -> bool:
@@ -272,12 +289,14 @@ class ScaleFreeHuber(NamedTuple):
         counts[KNOWN] += 1 if told else 0
         counts[LEARNED] += 1 if fresh or counts[LEARNED] > 0 else 0
         limit = learn_reward(self, estimate, x, weight, error, told)
+        early = told and counts[KNOWN] <= WARM
+        lost = early and began_badly(estimate, abs(reward - mean(self.link, 0.0)))
         if fresh:
             region.numbers[SHRINK] = 0.0  # what was measured with the V before means nothing
         if second:
             region.numbers[STRAYED] = 1.0
         counts[STREAK] = counts[STREAK] + 1 if abs(error) > FAR * limit else 0
-        if counts[STREAK] >= CHANGED and dot(x, x) > 0.0:
+        if (lost or counts[STREAK] >= CHANGED) and dot(x, x) > 0.0:
             begin(estimate, self.penalty, x)
             counts[RESTARTS] += 1
             region.numbers[SHRINK], region.numbers[STRAYED] = 0.0, 1.0
