@@ -40,7 +40,7 @@ from ..support.validation import Count, Positive
 KNOWN, LEARNED, STREAK, DWARFED, RESTARTS = range(5)  # places in ScaleFreeEstimate.counts
 WARM = 32  # rewards whose median guards the scale
 CHANGED, FAR = 8, 2.0  # so many rewards in a row beyond twice the limit: another world
-DWARF = 30.0  # times as large as most of those that follow: no way to begin
+DWARF = 30.0  # times as large as most that follow: so large the first two must not be
 LEAST_TRUST = 1e-9  # in a reward; with none at all V would not grow, and rank one means nothing
 LOOSE = 4.5  # medians, beyond which one of these counts as that
 MOST = 9.0  # s^2: a square counts as that at most, or tails without a variance would never settle
@@ -132,9 +132,10 @@ def doubt_first(estimate: ScaleFreeEstimate, size: float) -> None:
 
 @jitable
 def began_badly(estimate: ScaleFreeEstimate, size: float) -> bool:
-    """Whether the first two rewards dwarf most of the first 32: asked of each, told by the last.
+    """Take note of the size of one of the first 32 rewards; True at the last of them, if the first
+    two dwarf most of the others.
 
-    They had nothing to be judged by. It may be said once; a world in which it is always so is one.
+    Those two had nothing to be judged by. Once is enough: if it happens again, it is no accident.
     """
     known, counts = estimate.counts[KNOWN], estimate.counts
     if known <= 2:
@@ -226,8 +227,8 @@ class ScaleFreeHuber(NamedTuple):
     The first reward is believed as it is, until the second one says how much of it may be; the
     first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or one as predicted,
     tells nothing of the scale then. Eight rewards in a row beyond twice their limits are no noise:
-    another unit, or another world. Then it begins anew, and once more if the first two rewards were
-    thirty times as large as most of the first 32. No theorem covers it.
+    another unit, or another world. Then it begins anew. So it does, once, if the first two rewards
+    turn out to be thirty times as large as most of the first 32. No theorem covers it.
 
     >>> from heavybandits.links import Identity
     >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape

@@ -85,7 +85,7 @@ def sweep(
     run = Workplace(folder, jobs, backend, address, retries, progress, device)
     check_backend(backend, jobs, address)
     check_device(device)
-    if callable(what) and are_problems(where):
+    if callable(what) and not is_part(what) and are_problems(where):
         what = {getattr(what, "__name__", "policy"): what}
     if callable(what) and not is_part(what):
         given: dict[str, Any] = {"horizon": horizon, "repetitions": repetitions, "seed": seed}
