@@ -67,7 +67,7 @@ torture: $(DEV)
 	$(BIN)/python benchmarks/torture.py
 
 gpu-test: $(GPU)
-	$(GPUBIN)/python -m pytest -q tests/test_gpu.py tests/test_gpu_teams.py
+	$(GPUBIN)/python -m pytest -q tests/gpu
 
 gpu-check: $(GPU)
 	PYTHONPATH=tests $(GPUBIN)/python benchmarks/gpu_check.py
@@ -78,7 +78,7 @@ wheel: $(LAB)
 	$(BIN)/python -m pip wheel -q --no-deps -w dist .
 	$(BIN)/python -m venv build/wheel
 	build/wheel/bin/python -m pip install -q dist/heavybandits-*.whl
-	cd build/wheel && bin/python -I ../../tests/try_wheel.py
+	cd build/wheel && bin/python -I ../../tests/support/try_wheel.py
 
 # The page of the report is tested in a real browser. Nothing is installed on a machine unasked: on a
 # terminal this asks, elsewhere it takes BROWSER=install or CI=true for a yes.

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import heavybandits as hb
-from heavybandits.engine.layout import state_bytes
+from heavybandits.core.allocation import state_bytes
 from measuring import ARMS, DIM, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Beyond"

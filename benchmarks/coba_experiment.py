@@ -11,7 +11,7 @@ import coba
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.coba import Learner
+from heavybandits.integrations.coba import Learner
 
 ARMS, DIM, SPREAD = 10, 5, 0.5
 THETA = np.ones(DIM) / np.sqrt(DIM)

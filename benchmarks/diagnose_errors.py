@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.diagnosis.diagnose import diagnose
+from heavybandits.offline.diagnose.diagnose import diagnose
 
 Law = Callable[[np.random.Generator, int], Any]
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.compiling import compiled
-from heavybandits.engine.kernels import noise_kernel, play_kernel
-from heavybandits.engine.loop import Unobserved, make_episode, make_trace
-from heavybandits.engine.streams import ARMS, NOISE, stream_key
+from heavybandits.core.compile import compiled
+from heavybandits.core.kernels import noise_kernel, play_kernel
+from heavybandits.core.loop import Unobserved, make_episode, make_trace
+from heavybandits.core.rng import ARMS, NOISE, stream_key
 
 DIM, BEFORE, STEP, PATIENCE, SEED = 5, 2000, 10, 2000, 15
 NOISES = {  # divided by their median sizes

@@ -24,13 +24,13 @@ import numpy as np
 
 import heavybandits as hb
 from gpu_cases import cases
-from heavybandits.cuda.batches import Job
-from heavybandits.cuda.door import require_device
-from heavybandits.cuda.layouts import make_layout
-from heavybandits.paper.run import Metered, Run, Runner, load_experiment, settings_of
-from heavybandits.policies.checks import check_policies
+from heavybandits._utils.errors import DeviceError
+from heavybandits.experiments.run import Metered, Run, Runner, load_experiment, settings_of
+from heavybandits.gpu.batches import Job
+from heavybandits.gpu.layout import make_layout
+from heavybandits.gpu.supported import require_device
+from heavybandits.parts.policies.checks import check_policies
 from heavybandits.simulation.problem import Problem, check_problem
-from heavybandits.support.errors import DeviceError
 
 HERE = Path(__file__).parent
 SHORT, LONG, RUNS = 60, 600, 64  # plays of the two comparisons, and runs of each
@@ -107,7 +107,7 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
 
 def precompile(work: list[tuple[Any, Problem, int]]) -> None:
     """Compile the kernels that play so many runs of these policies on these problems."""
-    from heavybandits.cuda.precompiling import compile_all
+    from heavybandits.gpu.precompile import compile_all
 
     kernels = []
     for policy, problem, runs in work:

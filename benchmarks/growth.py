@@ -13,12 +13,12 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.agents.state import flatten
-from heavybandits.engine.compiling import compiled
-from heavybandits.engine.kernels import noise_kernel, play_kernel
-from heavybandits.engine.loop import Unobserved, make_episode, make_trace
-from heavybandits.engine.regions import PROJECTIONS
-from heavybandits.engine.streams import ARMS as STREAM_ARMS
-from heavybandits.engine.streams import NOISE, stream_key
+from heavybandits.core.compile import compiled
+from heavybandits.core.confidence_region import PROJECTIONS
+from heavybandits.core.kernels import noise_kernel, play_kernel
+from heavybandits.core.loop import Unobserved, make_episode, make_trace
+from heavybandits.core.rng import ARMS as STREAM_ARMS
+from heavybandits.core.rng import NOISE, stream_key
 from heavybandits.simulation.run import CHUNK
 from measuring import (
     ARMS,

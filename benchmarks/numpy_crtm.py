@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.engine.streams import ARMS, NOISE, stream_key, uniform
-from heavybandits.engine.views import LANES
+from heavybandits.core.arm_buffer import LANES
+from heavybandits.core.rng import ARMS, NOISE, stream_key, uniform
 
 BLOCK = 512  # rounds whose arms and noise are drawn in one go
 REPAIR_EVERY = 1024

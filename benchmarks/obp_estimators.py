@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.paper.evaluation import settings
-from heavybandits.paper.evaluation.analysis import coverage_figure, error_figure, error_table
-from heavybandits.paper.evaluation.logs import evaluation_cell, log_of, make_world
-from heavybandits.reporting.outputs import write_figure
-from heavybandits.support.statistics import wilson
-from heavybandits.support.tables import to_csv
+from heavybandits._utils.statistics import wilson
+from heavybandits._utils.tables import to_csv
+from heavybandits.experiments.evaluation import settings
+from heavybandits.experiments.evaluation.analysis import coverage_figure, error_figure, error_table
+from heavybandits.experiments.evaluation.logs import evaluation_cell, log_of, make_world
+from heavybandits.experiments.outputs import write_figure
 from measuring import HERE, child, say
 from peers import install, interpreter
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.engine.compiling import rehearse_once
-from heavybandits.engine.kernels import play_kernel
-from heavybandits.engine.loop import Unobserved, make_episode, make_trace
-from heavybandits.engine.rehearsing import first_plays
-from heavybandits.parts import Floats, Memory, make_memory
+from heavybandits.authoring import Floats, Memory, make_memory
+from heavybandits.core.compile import rehearse_once
+from heavybandits.core.dry_run import first_plays
+from heavybandits.core.kernels import play_kernel
+from heavybandits.core.loop import Unobserved, make_episode, make_trace
 
 SIZES = ((4, 5), (10, 20), (78, 6), (100, 1000))
 

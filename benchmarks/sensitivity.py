@@ -16,8 +16,8 @@ import numpy as np
 
 import heavybandits as hb
 from drift import Run, World
-from heavybandits.paper.noconstants.offers import Offers
-from heavybandits.parts import uniform
+from heavybandits.authoring import uniform
+from heavybandits.experiments.noconstants.arm_sets import Offers
 
 OFFERS, FEATURES, SEED = 6, 13, 15
 RADII, SCALES = (0.01, 0.1, 1.0, 10.0, 100.0), (0.01, 1.0, 100.0)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.paper.realdata.passing import open_set
-from heavybandits.replaying.protocols import Offer, choose_scale, judge_oracle, judge_random
-from heavybandits.replaying.replay import pass_once
+from heavybandits.experiments.realdata.cells import open_set
+from heavybandits.offline.replay.protocols import Offer, choose_scale, judge_oracle, judge_random
+from heavybandits.offline.replay.replay import pass_once
 
 RADII = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 SEED = 7901

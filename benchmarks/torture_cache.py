@@ -13,8 +13,8 @@ import numpy as np
 from numba import config
 
 import heavybandits as hb
-from heavybandits.engine import compiling
-from heavybandits.engine.kernels import noise_kernel
+from heavybandits.core import compile as compiling
+from heavybandits.core.kernels import noise_kernel
 
 Damage = Callable[[bytes, bytes, random.Random], bytes]
 

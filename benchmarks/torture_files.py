@@ -11,8 +11,8 @@ from pathlib import Path
 import heavybandits as hb
 from all_policies import POLICIES
 from failing import Failing, calls_of
-from heavybandits.engine.cache import write_checked
-from heavybandits.support.files import replace_atomically
+from heavybandits._utils.files import replace_atomically
+from heavybandits.core.cache import write_checked
 
 Save = Callable[[Path], object]
 CODES = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EINTR, errno.EROFS)

@@ -15,10 +15,10 @@ import numpy as np
 import heavybandits as hb
 from all_policies import POLICIES
 from heavybandits.arms import Fresh
-from heavybandits.engine.layout import state_bytes
-from heavybandits.engine.parts import is_part
-from heavybandits.engine.views import make_view
-from heavybandits.policies.checks import check_policies
+from heavybandits.core.allocation import state_bytes
+from heavybandits.core.arm_buffer import make_view
+from heavybandits.core.part import is_part
+from heavybandits.parts.policies.checks import check_policies
 
 ODD_WHOLES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 255, 256, 257, -1, 2**31, 2**63]
 ODD_NUMBERS = [0.0, 1e-100, 1e-12, 1e-6, 0.1, 0.5, 1.0, 1.5, 2.0, 1e3, 1e6, 1e12, 1e100, -1.0]

@@ -15,9 +15,9 @@ from numba import njit
 import heavybandits as hb
 import numpy_crtm
 from heavybandits import algorithms as baselines
-from heavybandits.engine import streams
-from heavybandits.engine.compiling import compiled
-from heavybandits.engine.kernels import noise_kernel
+from heavybandits.core import rng as streams
+from heavybandits.core.compile import compiled
+from heavybandits.core.kernels import noise_kernel
 from measuring import ARMS, DIM, GAMMA_SCALE, HERE, SEED, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Yardsticks"

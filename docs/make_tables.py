@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from heavybandits import arms, links, noises
+from heavybandits._utils.registry import Entry
 from heavybandits.algorithms.catalogue import CATALOGUE, arm_sets, example
-from heavybandits.diagnosis.choosing import NOTES, QUESTIONS, RULES, Rule, When
-from heavybandits.engine.contracts import CONTRACTS
-from heavybandits.engine.members import members, written
-from heavybandits.parts import Policy
-from heavybandits.support.registry import Entry
+from heavybandits.authoring import Policy
+from heavybandits.core.conformance import members, written
+from heavybandits.core.protocols import CONTRACTS
+from heavybandits.offline.diagnose.choosing import NOTES, QUESTIONS, RULES, Rule, When
 from make_licences import licence_table
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formulas import display, typeset
-from heavybandits import parts
+from heavybandits import authoring
 
 MODULES = re.compile(r"~?\b(?:typing|numpy|pathlib|collections\.abc)\.(?=\w)")
 PARAMETER = re.compile(r"([A-Za-z_]+(?:, [A-Za-z_]+)*) : (.*)")
@@ -173,7 +173,7 @@ def bare_type(annotation: Any) -> str:
 
 
 def shorten(annotation: str) -> str:
-    """The names of `heavybandits.parts` where one stands for it, and no bounds that have none."""
+    """Use the short names of `heavybandits.authoring`, and drop empty bounds."""
     short = re.sub(MODULES, "", annotation)
     for text, name in ALIASES.items():
         short = short.replace(text, name)
@@ -181,8 +181,8 @@ def shorten(annotation: str) -> str:
 
 
 def find_aliases() -> dict[str, str]:
-    """The types that `heavybandits.parts` gives a name, by what they stand for."""
-    named = {name: getattr(parts, name) for name in parts.__all__}
+    """The types that `heavybandits.authoring` gives a name, by what they stand for."""
+    named = {name: getattr(authoring, name) for name in authoring.__all__}
     types = {name: kind for name, kind in named.items() if hasattr(kind, "__origin__")}
     told = {bare_type(kind): name for name, kind in types.items()}
     return dict(sorted(told.items(), key=lambda pair: -len(pair[0])))  # a longer one holds others

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from heavybandits import paper
-from heavybandits.paper.run import NAMES
+from heavybandits.experiments.run import NAMES
 
 ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device cuda"}
 FIRST = ("outlier", "map", "noconstants")  # what a newcomer asks first

@@ -8,8 +8,8 @@ import csv
 import sys
 from pathlib import Path
 
-from heavybandits.paper.figure1.settings import GROWN, NOISES, PRINTED
-from heavybandits.support.tables import Row, grouped, select
+from heavybandits._utils.tables import Row, grouped, select
+from heavybandits.experiments.figure1.settings import GROWN, NOISES, PRINTED
 
 
 def spaced(number: str) -> str:

@@ -6,28 +6,17 @@ from typing import TYPE_CHECKING, Any
 from . import (
     algorithms,
     arms,
+    authoring,
     estimators,
     features,
     filters,
     links,
     noises,
-    parts,
     policies,
     radii,
     theory,
 )
-from .agents.agent import Agent
-from .agents.checks import check_policy, list_checks
-from .agents.rebuilding import load
-from .agents.tickets import Ticket
-from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
-from .algorithms.catalogue import CATALOGUE
-from .features import Encoder
-from .filters.watching import Drift
-from .simulation.problem import Problem
-from .simulation.results import Result
-from .simulation.run import simulate
-from .support.errors import (
+from ._utils.errors import (
     DeviceError,
     EncodingError,
     ForeignTicket,
@@ -38,20 +27,31 @@ from .support.errors import (
     StateError,
     SweepError,
 )
-from .support.version import __version__ as __version__
+from ._utils.version import __version__ as __version__
+from .agents.agent import Agent
+from .agents.tickets import Ticket
+from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
+from .algorithms.catalogue import CATALOGUE
+from .features import Encoder
+from .ledger.rebuild import load
+from .parts.filters.drift import Drift
+from .simulation.problem import Problem
+from .simulation.result import Result
+from .simulation.run import simulate
+from .testing.check_policy import check_policy, list_checks
 
 if TYPE_CHECKING:
-    from .agents.explaining import Explanation
-    from .agents.rebuilding import rebuild
-    from .agents.reports import Monitor
-    from .diagnosis.diagnose import Diagnosis, diagnose
-    from .evaluating.evaluate import evaluate
-    from .evaluating.results import Evaluation
-    from .replaying.replay import replay
-    from .replaying.results import ReplayResult
-    from .sweeping.sweeps import sweep
-    from .sweeping.tuned import Tuning
-    from .sweeping.tuning import tune
+    from .agents.explain import Explanation
+    from .ledger.reader import Monitor
+    from .ledger.rebuild import rebuild
+    from .offline.diagnose.diagnose import Diagnosis, diagnose
+    from .offline.evaluate.evaluate import evaluate
+    from .offline.evaluate.result import Evaluation
+    from .offline.replay.replay import replay
+    from .offline.replay.result import ReplayResult
+    from .sweeps.sweep import sweep
+    from .sweeps.tune import tune
+    from .sweeps.tune_result import Tuning
 
 __all__ = [
     "CATALOGUE",
@@ -78,6 +78,7 @@ __all__ = [
     "Tuning",
     "algorithms",
     "arms",
+    "authoring",
     "check_policy",
     "diagnose",
     "estimators",
@@ -88,7 +89,6 @@ __all__ = [
     "list_checks",
     "load",
     "noises",
-    "parts",
     "policies",
     "radii",
     "rebuild",
@@ -102,18 +102,18 @@ __all__ += algorithms.__all__
 
 # Loaded when first asked for: who only serves decisions need not wait for them.
 _LATER = {
-    "Diagnosis": "diagnosis.diagnose",
-    "Evaluation": "evaluating.results",
-    "Explanation": "agents.explaining",
-    "Monitor": "agents.reports",
-    "ReplayResult": "replaying.results",
-    "Tuning": "sweeping.tuned",
-    "diagnose": "diagnosis.diagnose",
-    "evaluate": "evaluating.evaluate",
-    "rebuild": "agents.rebuilding",
-    "replay": "replaying.replay",
-    "sweep": "sweeping.sweeps",
-    "tune": "sweeping.tuning",
+    "Diagnosis": "offline.diagnose.diagnose",
+    "Evaluation": "offline.evaluate.result",
+    "Explanation": "agents.explain",
+    "Monitor": "ledger.reader",
+    "ReplayResult": "offline.replay.result",
+    "Tuning": "sweeps.tune_result",
+    "diagnose": "offline.diagnose.diagnose",
+    "evaluate": "offline.evaluate.evaluate",
+    "rebuild": "ledger.rebuild",
+    "replay": "offline.replay.replay",
+    "sweep": "sweeps.sweep",
+    "tune": "sweeps.tune",
 }
 
 

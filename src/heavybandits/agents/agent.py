@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.contracts import Policy
-from ..engine.parts import check_part
+from .._utils.errors import ForeignTicket, InvalidInput, LedgerError
+from .._utils.files import replace_atomically
+from .._utils.validation import finite_number, flag, whole
+from ..core.part import check_part
+from ..core.protocols import Policy
 from ..features import Features
-from ..support.errors import ForeignTicket, InvalidInput, LedgerError
-from ..support.files import replace_atomically
-from ..support.validation import finite_number, flag, whole
-from .book import REWARD, Book, Event, Kind, make_limits
-from .database import hold_at_fork, spare_ledger
+from ..ledger.sqlite import hold_at_fork, spare_ledger
+from ..ledger.store import Ledger
+from .compiled_policy import Kernels
 from .encoders import check_encoder
-from .kernels import Kernels
-from .ledger import Ledger
+from .events import REWARD, Book, Event, Kind, make_limits
 from .state import AgentState, Step, carry_out, own_generator, plan
 from .state_file import pack, unpack
-from .teaching import Teaching
 from .tickets import Given, Ticket, check_given, check_rewards, new_owner, ticket_number
+from .warm_start import Teaching
 
 
 class Agent(Teaching):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.arrays import Booleans, Floats
-from ..support.errors import InvalidInput
-from ..support.validation import bounded_array
+from .._utils.errors import InvalidInput
+from .._utils.validation import bounded_array
+from ..core.arrays import Booleans, Floats
 
 
 class Batch(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.arrays import Floats
+from .._utils.errors import InvalidInput
+from .._utils.validation import bounded_array
+from ..core.arrays import Floats
 from ..features.values import is_missing
-from ..support.errors import InvalidInput
-from ..support.validation import bounded_array
 
 LOST = (
     "the ledger has not kept what was offered, only its features, so that no other encoder can "

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.layout import state_bytes
-from ..engine.parts import regions_of
-from ..engine.regions import GROWTH, LOGDET, Region
-from ..support.errors import InvalidInput, StateError
-from ..support.validation import whole
-from .book import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
+from .._utils.errors import InvalidInput, StateError
+from .._utils.validation import whole
+from ..core.allocation import state_bytes
+from ..core.confidence_region import GROWTH, LOGDET, Region
+from ..core.part import regions_of
+from .events import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
 from .tickets import Decision, Owner, Owners
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare

@@ -9,12 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..engine.parts import build, describe, known_parts
-from ..families import library_parts
-from ..features import Encoder
-from ..policies.checks import check_policies
-from ..support.errors import StateError
-from ..support.files import (
+from .._utils.errors import StateError
+from .._utils.files import (
     LARGEST,
     ContainerError,
     Format,
@@ -22,8 +18,12 @@ from ..support.files import (
     read_container,
     write_container,
 )
-from ..support.validation import bounded_array, finite_number, fraction, whole
-from .book import MOST_EXPIRED, Book, Limits, Tally, make_limits
+from .._utils.validation import bounded_array, finite_number, fraction, whole
+from ..core.part import build, describe, known_parts
+from ..features import Encoder
+from ..parts.policies.checks import check_policies
+from ..parts.registry import library_parts
+from .events import MOST_EXPIRED, Book, Limits, Tally, make_limits
 from .state import (
     LARGEST_NUMBER,
     AgentState,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.arrays import Floats
-from ..support.errors import ForeignTicket, InvalidInput
-from ..support.validation import finite_number, positive
+from .._utils.errors import ForeignTicket, InvalidInput
+from .._utils.validation import finite_number, positive
+from ..core.arrays import Floats
 
 
 class Decision:

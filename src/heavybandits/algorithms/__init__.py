@@ -1,12 +1,12 @@
 """The papers' names: each a citation, its assumptions and one expression over parts."""
 
+from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm
 from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl
 from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
-from .scale_free import auto
 
 __all__ = [
     "auto",

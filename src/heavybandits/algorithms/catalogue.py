@@ -7,16 +7,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..engine.contracts import Policy
-from ..policies import Uniform
-from ..support.errors import InvalidInput
+from .._utils.errors import InvalidInput
+from ..core.protocols import Policy
+from ..parts.policies import Uniform
+from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, tell
 from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl
 from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
-from .scale_free import auto
 
 RAW, CENTRAL, SPREAD = "raw", "central", "spread"
 _BOUNDS = {

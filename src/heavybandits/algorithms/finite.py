@@ -3,14 +3,14 @@
 import math
 from typing import Any
 
-from ..engine.parts import cast
-from ..estimators import MedianRegression, TruncatedRegression
-from ..policies import BaseUCB, Elimination
-from ..radii import Powered
-from ..support.validation import epsilon as check_epsilon
-from ..support.validation import fraction, positive, whole
-from ..theory.truncation import excess
+from .._utils.validation import epsilon as check_epsilon
+from .._utils.validation import fraction, positive, whole
+from ..core.part import cast
+from ..parts.estimators import MedianRegression, TruncatedRegression
+from ..parts.policies import BaseUCB, Elimination
+from ..parts.radii import Powered
 from .glm import round_up, tell
+from .theory.truncation import excess
 
 
 def _union(horizon: int, arms: int, delta: float) -> float:

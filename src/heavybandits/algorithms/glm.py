@@ -5,18 +5,18 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .. import theory
-from ..engine.contracts import Filter, Link, Projection, Radius
-from ..engine.parts import cast, check_part, is_part
-from ..estimators import BallProjection, LocalNewton, NoProjection, OnlineNewton, Rescaling
-from ..filters import Median, Raw, Truncate
-from ..links import Logistic, check_link
-from ..policies import Optimism
-from ..radii import Constant, Growing
-from ..support.errors import InvalidInput
-from ..support.validation import epsilon as check_epsilon
-from ..support.validation import flag, fraction, one_of, positive, whole
-from ..theory.truncation import excess
+from .._utils.errors import InvalidInput
+from .._utils.validation import epsilon as check_epsilon
+from .._utils.validation import flag, fraction, one_of, positive, whole
+from ..core.part import cast, check_part, is_part
+from ..core.protocols import Filter, Link, Projection, Radius
+from ..parts.estimators import BallProjection, LocalNewton, NoProjection, OnlineNewton, Rescaling
+from ..parts.filters import Median, Raw, Truncate
+from ..parts.links import Logistic, check_link
+from ..parts.policies import Optimism
+from ..parts.radii import Constant, Growing
+from . import theory
+from .theory.truncation import excess
 
 T = TypeVar("T")
 

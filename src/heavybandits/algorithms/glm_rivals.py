@@ -2,15 +2,15 @@
 
 import math
 
-from ..engine.contracts import Link, Radius
-from ..engine.parts import cast
-from ..estimators import OnlineToConfidence
-from ..filters import MeanOfMedians, Raw
-from ..links import Logistic, check_link
-from ..policies import Optimism
-from ..radii import GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
-from ..support.errors import InvalidInput
-from ..support.validation import fraction, positive, whole
+from .._utils.errors import InvalidInput
+from .._utils.validation import fraction, positive, whole
+from ..core.part import cast
+from ..core.protocols import Link, Radius
+from ..parts.estimators import OnlineToConfidence
+from ..parts.filters import MeanOfMedians, Raw
+from ..parts.links import Logistic, check_link
+from ..parts.policies import Optimism
+from ..parts.radii import GradientSum, Growing, LogisticRegion, OnlineToConfidenceRegion
 from .glm import make_newton, make_projection, round_up, tell
 
 

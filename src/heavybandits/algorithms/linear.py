@@ -2,16 +2,23 @@
 
 import math
 
-from ..engine.contracts import Filter, Radius
-from ..engine.parts import cast, check_part
-from ..estimators import ManyRidges, Ridge, TruncatedHistory
-from ..filters import MedianOfMeans, Raw, TruncateByTime
-from ..policies import Optimism
-from ..radii import Constant, MiniBatchRegion, Powered, Scaled, SelfNormalised, TruncatedRegion
-from ..support.validation import epsilon as check_epsilon
-from ..support.validation import fraction, one_of, positive, whole
-from ..theory.truncation import excess
+from .._utils.validation import epsilon as check_epsilon
+from .._utils.validation import fraction, one_of, positive, whole
+from ..core.part import cast, check_part
+from ..core.protocols import Filter, Radius
+from ..parts.estimators import ManyRidges, Ridge, TruncatedHistory
+from ..parts.filters import MedianOfMeans, Raw, TruncateByTime
+from ..parts.policies import Optimism
+from ..parts.radii import (
+    Constant,
+    MiniBatchRegion,
+    Powered,
+    Scaled,
+    SelfNormalised,
+    TruncatedRegion,
+)
 from .glm import round_up
+from .theory.truncation import excess
 
 
 def linucb(

@@ -2,15 +2,15 @@
 
 import math
 
-from .. import theory
-from ..engine.contracts import Link, Radius
-from ..engine.parts import cast
-from ..estimators import BallProjection, HuberNewton, NewtonColumns
-from ..filters import Raw
-from ..links import Logistic, check_link
-from ..policies import Optimism
-from ..radii import Growing
-from ..support.validation import positive
+from .._utils.validation import positive
+from ..core.part import cast
+from ..core.protocols import Link, Radius
+from ..parts.estimators import BallProjection, HuberNewton, NewtonColumns
+from ..parts.filters import Raw
+from ..parts.links import Logistic, check_link
+from ..parts.policies import Optimism
+from ..parts.radii import Growing
+from . import theory
 from .glm import make_projection
 
 TUNED_LEVEL = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first

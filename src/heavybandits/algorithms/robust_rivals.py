@@ -2,17 +2,17 @@
 
 import math
 
-from ..engine.contracts import Link, Radius
-from ..engine.parts import cast
-from ..estimators import BallProjection, BatchHuber, HuberNewton
-from ..filters import Raw
-from ..links import Identity, Logistic, check_link
-from ..policies import Optimism
-from ..radii import Constant, Growing, Powered, PseudoHuberRegion
-from ..support.validation import Interval, bounded_number, fraction, positive, whole
-from ..support.validation import epsilon as check_epsilon
-from ..theory.truncation import excess
+from .._utils.validation import Interval, bounded_number, fraction, positive, whole
+from .._utils.validation import epsilon as check_epsilon
+from ..core.part import cast
+from ..core.protocols import Link, Radius
+from ..parts.estimators import BallProjection, BatchHuber, HuberNewton
+from ..parts.filters import Raw
+from ..parts.links import Identity, Logistic, check_link
+from ..parts.policies import Optimism
+from ..parts.radii import Constant, Growing, Powered, PseudoHuberRegion
 from .robust import tuned_form
+from .theory.truncation import excess
 
 
 def hvt_ucb(

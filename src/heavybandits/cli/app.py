@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..support.errors import (
+from .._utils.errors import (
     DataError,
     DeviceError,
     InvalidInput,
@@ -15,7 +15,7 @@ from ..support.errors import (
 )
 from .bounds import bounds
 from .choose import choose_command
-from .compiling import compile_command
+from .compile import compile_command
 from .data import diagnose_command, replay_command
 from .encode import encode_group
 from .evaluate import evaluate_command

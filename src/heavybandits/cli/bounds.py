@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from .. import theory
-from ..links import check_link
-from ..support.tables import shown
-from ..support.validation import epsilon as check_epsilon
-from ..support.validation import positive
+from .._utils.tables import shown
+from .._utils.validation import epsilon as check_epsilon
+from .._utils.validation import positive
+from ..algorithms import theory
+from ..parts.links import check_link
 from .parameters import COUNT
 from .shared import LINK, print_json
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..diagnosis.choosing import QUESTIONS, Question, Recommendation, choose
+from ..offline.diagnose.choosing import QUESTIONS, Question, Recommendation, choose
 from .shared import print_json
 
 

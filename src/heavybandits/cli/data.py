@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
+from .._utils.errors import InvalidInput
+from .._utils.tables import to_text
 from ..algorithms import auto, linucb
-from ..data import LOADERS, load_data
-from ..diagnosis.diagnose import diagnose
+from ..experiments.data import LOADERS, load_data
 from ..features import Encoder
-from ..filters import AdaptiveClip, Clip
-from ..replaying.replay import PROTOCOLS, replay
-from ..support.errors import InvalidInput
-from ..support.tables import to_text
+from ..offline.diagnose.diagnose import diagnose
+from ..offline.replay.replay import PROTOCOLS, replay
+from ..parts.filters import AdaptiveClip, Clip
 from .parameters import COUNT, PICTURES, SEED, TWO, NewFile, Number
 from .shared import print_json
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from ..features import Encoder, frames
-from ..features.meeting import MEETINGS
+from ..features import Encoder
+from ..features import tables as frames
+from ..features.interactions import MEETINGS
 from .data import read_names
 from .parameters import COUNT, NewFile
 from .shared import print_json

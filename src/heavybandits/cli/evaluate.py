@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from ..evaluating.evaluate import ESTIMATORS, evaluate
-from ..evaluating.means import METHODS
-from ..support.errors import InvalidInput
+from .._utils.errors import InvalidInput
+from ..offline.evaluate.evaluate import ESTIMATORS, evaluate
+from ..offline.evaluate.means import METHODS
 from .data import ENCODER, PLOT, read_features, read_names, save_figure
 from .parameters import SEED
 from .shared import print_json

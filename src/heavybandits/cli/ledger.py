@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from ..agents import salvage
-from ..agents.salvage import Findings
+from ..ledger import repair as salvage
+from ..ledger.repair import Findings
 from .shared import print_json
 
 FILE = click.argument("file", type=click.Path(path_type=Path))

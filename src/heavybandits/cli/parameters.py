@@ -8,8 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ..support.errors import InvalidInput
-from ..support.registry import Entry, make_named
+from .._utils.errors import InvalidInput
+from .._utils.registry import Entry, make_named
 
 TABLES, PICTURES = (".parquet", ".pq"), (".png", ".svg", ".pdf")
 

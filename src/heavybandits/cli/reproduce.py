@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from ..cuda.door import require_device
-from ..paper.report import all_verdicts, as_json, make_report
-from ..paper.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
-from ..reporting.outputs import Verdict
+from .._utils.tables import shown, to_text
+from ..experiments.outputs import Verdict
+from ..experiments.report import all_verdicts, as_json, make_report
+from ..experiments.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
+from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
-from ..support.tables import shown, to_text
-from ..sweeping.backends import BACKENDS
+from ..sweeps.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from .. import arms, links, noises
-from ..engine.contracts import KnownNoise
+from .._utils.errors import InvalidInput
+from .._utils.files import jsonable
+from ..core.protocols import KnownNoise
+from ..parts import arms, links, noises
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import DEVICES
-from ..support.errors import InvalidInput
-from ..support.files import jsonable
 from .parameters import COUNT, REPETITIONS, SEED, WORKERS, NamedPart, Number, OneOf
 
 LINK = NamedPart("link", links.REGISTRY)

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
+from .._utils.errors import InvalidInput
+from .._utils.tables import to_text
 from ..algorithms.catalogue import CATALOGUE
-from ..paper.roster import RANDOM, Setting, make_policy, setting
+from ..experiments.roster import RANDOM, Setting, make_policy, setting
 from ..simulation.problem import Problem
-from ..simulation.results import Result
+from ..simulation.result import Result
 from ..simulation.run import simulate as run_simulation
-from ..support.errors import InvalidInput
-from ..support.tables import to_text
-from ..sweeping.search import mean_losses
-from ..sweeping.tuned import Tuning
-from ..sweeping.tuning import tune as run_tuning
+from ..sweeps.search import mean_losses
+from ..sweeps.tune import tune as run_tuning
+from ..sweeps.tune_result import Tuning
 from .parameters import PICTURES, REPETITIONS, TABLES, NewFile, Number, OneOf
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.arrays import Floats
-from ..support.errors import EncodingError, InvalidInput
-from ..support.validation import finite_number, flag, positive
+from .._utils.errors import EncodingError, InvalidInput
+from .._utils.validation import finite_number, flag, positive
+from ..core.arrays import Floats
 from .values import is_missing, read_number, read_text
 
 Values = tuple[float, ...]

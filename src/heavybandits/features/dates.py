@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..support.errors import InvalidInput
-from ..support.validation import finite_number, flag, one_of, positive
+from .._utils.errors import InvalidInput
+from .._utils.validation import finite_number, flag, one_of, positive
 from .columns import LIMIT, Column, Values, check_name, settle
 from .values import EPOCH, read_moment
 

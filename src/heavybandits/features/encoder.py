@@ -9,16 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.arrays import Floats
-from ..support.errors import EncodingError, InvalidInput
-from ..support.files import replace_atomically
-from ..support.tables import to_text
-from ..support.validation import flag, one_of
-from . import fitting, frames
+from .._utils.errors import EncodingError, InvalidInput
+from .._utils.files import replace_atomically
+from .._utils.tables import to_text
+from .._utils.validation import flag, one_of
+from ..core.arrays import Floats
+from . import infer as fitting
+from . import tables as frames
 from .columns import Column, Reader, check_name
-from .describing import STAMP, describe_column, describe_side, read_description
-from .doors import check_columns, check_known, check_meeting, check_row, check_sides, read_names
-from .meeting import MEETINGS, make_meeting
+from .interactions import MEETINGS, make_meeting
+from .serialization import STAMP, describe_column, describe_side, read_description
+from .validation import (
+    check_columns,
+    check_known,
+    check_meeting,
+    check_row,
+    check_sides,
+    read_names,
+)
 from .values import read_text
 
 Row = Mapping[str, Any]

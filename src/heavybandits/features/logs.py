@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.arrays import Floats
-from ..support.errors import InvalidInput
-from . import frames
-from .contract import Features
+from .._utils.errors import InvalidInput
+from ..core.arrays import Floats
+from . import tables as frames
 from .encoder import Encoder
+from .feature_map import Features
 from .values import is_missing, plain, read_text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.errors import EncodingError
+from .._utils.errors import EncodingError
 
 # What stands for a missing number in files of text.
 MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..support.drawing import Panel, Series, View, draw_panel, draw_view
-from ..support.errors import InvalidInput
-from ..support.validation import one_of
+from .._utils.drawing import Panel, Series, View, draw_panel, draw_view
+from .._utils.errors import InvalidInput
+from .._utils.validation import one_of
 
 
 def plot_regret(

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.contracts import ArmSet, Link, Noise
-from ..engine.parts import cast, check_part
-from ..links import check_link
-from ..support.errors import InvalidInput
-from ..support.validation import finite_array
+from .._utils.errors import InvalidInput
+from .._utils.validation import finite_array
+from ..core.part import cast, check_part
+from ..core.protocols import ArmSet, Link, Noise
+from ..parts.links import check_link
 
 
 class Problem(NamedTuple):

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.compiling import compiled
-from ..engine.contracts import Noise, Observer, Policy
-from ..engine.kernels import noise_kernel, play_kernel
-from ..engine.loop import Trace, Unobserved, make_episode, make_trace
-from ..engine.parts import fallbacks_of, own_classes, regions_of, reseeded
-from ..engine.rehearsing import first_plays
-from ..engine.streams import ARMS, NOISE, stream_key
-from ..policies.checks import check_match, check_policies, check_room
-from ..support.errors import InvalidInput, PartError
-from ..support.progress import Progress
-from ..support.threads import run_all
-from ..support.validation import whole
+from .._utils.errors import InvalidInput, PartError
+from .._utils.progress import Progress
+from .._utils.threads import run_all
+from .._utils.validation import whole
+from ..core.compile import compiled
+from ..core.dry_run import first_plays
+from ..core.kernels import noise_kernel, play_kernel
+from ..core.loop import Trace, Unobserved, make_episode, make_trace
+from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
+from ..core.protocols import Noise, Observer, Policy
+from ..core.rng import ARMS, NOISE, stream_key
+from ..parts.policies.checks import check_match, check_policies, check_room
 from .problem import Problem, check_problem
-from .results import Result
+from .result import Result
 
 DEVICES = ("cpu", "cuda")
 CHUNK = 16_384  # plays between two looks at the progress bar; small enough for the cache
@@ -79,7 +79,7 @@ def simulate(
     check_device(device)
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
-            from ..cuda.door import play_policies
+            from ..gpu.supported import play_policies
 
             sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
             done = play_policies(named, problem, sizes, bar.advance)
@@ -98,7 +98,7 @@ def check_device(device: str) -> None:
 
     >>> check_device("tpu")
     Traceback (most recent call last):
-    heavybandits.support.errors.InvalidInput: device must be 'cpu' or 'cuda', got 'tpu'
+    heavybandits._utils.errors.InvalidInput: device must be 'cpu' or 'cuda', got 'tpu'
     """
     if device not in DEVICES:
         raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")

@@ -1,0 +1,296 @@
+"""Figures as plain data, and matplotlib to draw them: the same bytes for the same data."""
+
+import io
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import InvalidInput, optional
+from .files import replace_atomically
+from .palette import colour_places, style_of
+
+FORMATS = ("png", "svg", "pdf")
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+_STYLE = {"svg.hashsalt": "heavybandits", "svg.fonttype": "none", "font.size": 9}
+_PER_INCH = 13.0  # characters of the legend
+_TITLE = 60  # characters in a line above a panel
+_ROW = 0.18  # inches of a row of the legend, if there are many
+_SAMPLE = 8  # characters that the line beside a name in the legend takes
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or one column of dots): y over x, with a band from low to high where given."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
+    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+
+    >>> dots("here", [(2.0, 1.0, 3.0)]).high
+    [3.0]
+    """
+    x = [float(first + place) for place in range(len(estimates))]
+    return Series(name, x, *([float(e[i]) for e in estimates] for i in range(3)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes. With `categories`, x counts them and every value is a dot."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    categories: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What stands in the legend."""
+        return [series.name for series in self.series]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One square of a map: whose it is, how clearly (0 to 1), and whether that is in doubt."""
+
+    name: str
+    strength: float
+    hatched: bool
+
+
+@dataclass(frozen=True)
+class Tiles(Panel):
+    """A map: one tile per (x, y), evenly spaced. It is shown as a picture, without switches."""
+
+    series: Sequence[Series] = ()
+    tiles: Mapping[tuple[float, float], Tile] = field(default_factory=dict)
+    legend: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.legend)
+
+
+@dataclass(frozen=True)
+class View:
+    """One reading of a figure: what its switch shows."""
+
+    label: str
+    panels: Sequence[Panel]
+
+
+# ---- a whole view
+
+
+def draw_view(view: View, colours: Mapping[str, int]) -> Any:
+    """The view as a matplotlib figure: panels in rows of three, one legend below all of them.
+
+    Four panels stand two by two.
+
+    colours: names that have a place of their own in the palette, wherever they appear.
+    """
+    matplotlib = optional("matplotlib", "lab")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    named = [name for panel in view.panels for name in panel.names]
+    colours = colour_places(named, colours)  # one for all panels, as there is one legend
+    columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
+    rows = -(-len(view.panels) // columns)
+    with matplotlib.rc_context(_STYLE):
+        below = _ROW * max(legend_rows(set(named), 4.4 * columns) - 2, 0)
+        size = (4.4 * columns, 3.5 * rows + 0.4 + below)
+        canvas = Canvas(figsize=size, layout="constrained")
+        FigureCanvasAgg(canvas)
+        grid = canvas.subplots(rows, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, view.panels, strict=False):
+            (draw_tiles if isinstance(panel, Tiles) else draw_panel)(axes, panel, colours)
+        for axes in grid[len(view.panels) :]:
+            axes.set_visible(False)
+        add_legend(canvas, list(grid[: len(view.panels)]))
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine(None)  # places are found once, not again for every format
+    return canvas
+
+
+def save(canvas: Any, form: str) -> bytes:
+    """The figure in one of the FORMATS."""
+    buffer = io.BytesIO()
+    with optional("matplotlib", "lab").rc_context(_STYLE):
+        canvas.savefig(buffer, format=form, metadata=_METADATA[form], dpi=140)
+    return buffer.getvalue()
+
+
+def check_picture(path: str | Path) -> Path:
+    """A path whose ending says how to draw.
+
+    >>> check_picture("figure.bmp")
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: path must end in .png, .svg or .pdf, got 'figure.bmp'
+    """
+    if Path(path).suffix.lower().removeprefix(".") not in FORMATS:
+        raise InvalidInput(f"path must end in .png, .svg or .pdf, got {str(path)!r}")
+    return Path(path)
+
+
+def write_picture(canvas: Any, path: Path) -> bytes:
+    """Write the figure, at once or not at all; the bytes that were written."""
+    data = save(canvas, path.suffix.lower().removeprefix("."))
+    replace_atomically(path, lambda target: target.write_bytes(data))
+    return data
+
+
+def legend_rows(names: Collection[str], width: float) -> int:
+    """The rows of a legend in a figure of this width, in inches, beyond the first."""
+    if not names:
+        return 0
+    most = min(6, max(1, int(_PER_INCH * width // (max(map(len, names)) + _SAMPLE))))
+    return -(-len(names) // most) - 1
+
+
+def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
+    """Names below all panels, where they cover no curve, in as many columns as fit."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
+    if len(found) > 1:
+        columns = -(-len(found) // (1 + legend_rows(found, canvas.get_figwidth())))
+        where = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+        canvas.legend(found.values(), found.keys(), **where)
+
+
+# ---- one panel
+
+
+def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
+    """One set of axes."""
+    from matplotlib.ticker import EngFormatter
+
+    lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
+    axes.set_title(label_of("\n".join(lines)), fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.set_xscale(panel.x_scale)
+    axes.set_yscale(panel.y_scale)
+    axes.grid(alpha=0.25)
+    places = colour_places(panel.names, colours)
+    for i, series in enumerate(panel.series):
+        style = style_of(places[series.name])
+        (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
+    if panel.y_scale == "log":
+        label_plainly(axes)
+    if panel.categories:
+        label_categories(axes, panel.categories)
+    elif panel.x_scale == "log":
+        label_few(axes, sorted({x for series in panel.series for x in series.x}))
+    elif panel.x_scale == panel.y_scale == "linear":
+        axes.set_xlim(left=0.0)
+        axes.set_ylim(bottom=0.0)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_plainly(axes: Any) -> None:
+    """On a log axis of two decades or less, 0.06 and not 6 times a power of ten."""
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
+    low, high = axes.get_ylim()
+    if low > 0.001 and high <= 100.0 * low and high < 1000.0:
+        axes.yaxis.set_major_formatter(Plain())
+        axes.yaxis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.6)))
+
+
+def label_few(axes: Any, stops: Sequence[float]) -> None:
+    """A few sizes on a log axis are named one by one: powers of ten would miss most of them."""
+    if len(stops) <= 6:
+        axes.set_xticks(stops, [f"{stop:g}" for stop in stops])
+        axes.set_xticks([], minor=True)
+
+
+def label_categories(axes: Any, names: Sequence[str]) -> None:
+    turned = sum(len(name) for name in names) > 34
+    axes.set_xticks(
+        range(len(names)), names, rotation=25 if turned else 0, ha="right" if turned else "center"
+    )
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def label_of(name: str) -> str:
+    """The name as a label: no formula, and not one that matplotlib would leave out.
+
+    >>> label_of("_own"), label_of("$5")
+    (' _own', '\\\\$5')
+    """
+    return f"{' ' if name.startswith('_') else ''}{name}".replace("$", r"\$")
+
+
+def draw_line(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
+    every = max(1, len(series.x) // 8)
+    marks = {"markevery": (every * place // count, every), "markersize": 4, "linewidth": 1.4}
+    axes.plot(series.x, series.y, label=label_of(series.name), **style, **marks)
+    if series.low:
+        axes.fill_between(
+            series.x, series.low, series.high, color=style["color"], alpha=0.15, linewidth=0
+        )
+
+
+def draw_dots(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:
+    shift = (place - (count - 1) / 2) * 0.5 / count
+    x = [value + shift for value in series.x]
+    style = style | {"linestyle": "none"}
+    axes.plot(x, series.y, label=label_of(series.name), markersize=5, **style)
+    if series.low:
+        axes.vlines(x, series.low, series.high, color=style["color"], linewidth=1.4)
+
+
+def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
+    """One map: squares in the colours of those they belong to, hatched where that is in doubt."""
+    from matplotlib.patches import Rectangle
+
+    axes.set_title(label_of(panel.title), fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    places = colour_places(panel.names, colours)
+    stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
+    for place, tile in panel.tiles.items():
+        left, bottom = (stops[i].index(place[i]) - 0.5 for i in range(2))
+        face = faded(style_of(places[tile.name])["color"], tile.strength)
+        hatch = {"hatch": "////", "edgecolor": "white"} if tile.hatched else {"edgecolor": face}
+        axes.add_patch(Rectangle((left, bottom), 1.0, 1.0, facecolor=face, linewidth=0.0, **hatch))
+    for name in panel.legend:
+        colour = style_of(places[name])["color"]
+        axes.plot([], [], "s", color=colour, label=label_of(name), markersize=8)
+    for axis, values in zip((axes.xaxis, axes.yaxis), stops, strict=True):
+        every = max(1, len(values) // 6)
+        axis.set_ticks(range(0, len(values), every), [f"{v:.2g}" for v in values[::every]])
+    axes.set_xlim(-0.5, len(stops[0]) - 0.5)
+    axes.set_ylim(-0.5, len(stops[1]) - 0.5)
+
+
+def faded(colour: str, strength: float) -> tuple[float, ...]:
+    """The colour mixed with white: a third of it at strength 0, all of it at 1.
+
+    >>> faded("#000000", 1.0)
+    (0.0, 0.0, 0.0)
+    """
+    share = (1.0 + 2.0 * strength) / 3.0
+    levels = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+    return tuple(1.0 - share * (1.0 - level) for level in levels)

@@ -1,0 +1,289 @@
+"""What is kept on a disk: files that are whole or not there, and one container for all kinds.
+
+A container is an uncompressed zip of a JSON header and raw entries, and has exactly one form: the
+bytes that `write_container` makes of its contents. Whatever differs, be it a flipped bit, a date,
+or something before or after the zip, is refused. The header says what the file is, its format and
+the version that wrote it; an older format is brought up to date by the migrations of its kind, a
+newer one is refused.
+"""
+
+import hashlib
+import json
+import math
+import os
+import secrets
+import shutil
+import stat
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import InvalidInput
+from .version import __version__
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link to itself",
+}
+
+
+def check_target(path: str | Path) -> Path:
+    """The file that a save to `path` replaces: what a link points to, if it is a file or nothing.
+
+    >>> check_target("/dev/null")
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: /dev/null is a device, and only a file can be replaced
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode(target)
+    if mode is not None and not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise InvalidInput(f"{path} is {kind}, and only a file can be replaced")
+    return target
+
+
+def replace_atomically(
+    path: str | Path, write: Callable[[Path], object], mode: int = 0o666, lasting: bool = True
+) -> None:
+    """Let `write` make a file beside `path`, flush it to the disk, then put it in place at once.
+
+    Whatever happens in between, `path` holds either what it held before or all of the new, and an
+    error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
+    the process's umask forbids. Links are followed: what they point to is replaced. A file that is
+    not `lasting` is not flushed: it outlives this process, and a power cut may leave it cut short.
+    """
+    target = check_target(path)
+    before = _mode(target)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    handle = os.open(temporary, flags, mode if before is None else 0o600)
+    try:
+        os.close(handle)
+        write(temporary)
+        if lasting:
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if lasting:
+        sync_folder(target.parent)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the new name itself durable, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    try:
+        os.close(handle)
+    except OSError:
+        pass
+
+
+def free_bytes(path: str | Path) -> int:
+    """Bytes free where the path is or would be."""
+    path = Path(path).absolute()
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def refusal(path: str | Path, error: OSError) -> str:
+    """A path that could not be written: which, why, and how much room there is.
+
+    >>> refusal("/proc/none", OSError(28, "No space left on device"))
+    'cannot write /proc/none: No space left on device (0 bytes free)'
+    """
+    return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"
+
+
+# ---- the container
+
+Blobs = Mapping[str, bytes | memoryview]
+Migration = Callable[[dict[str, Any], dict[str, bytes | memoryview]], None]
+
+HEADER = "header.json"
+LARGEST = (1 << 32) - 1  # bytes: beyond, a zip needs fields that ours does not have
+
+_LOCAL = struct.Struct("<4s5H3I2H")
+_ENTRY = struct.Struct("<4s6H3I5H2I")
+_END = struct.Struct("<4s4H2IH")
+_DATE = 0x21  # 1 January 1980: a file must not depend on when it was made
+_MODE = 0o644 << 16
+
+
+class ContainerError(ValueError):
+    """A file that is damaged, of another kind or too new; the message is a predicate."""
+
+
+class Format(NamedTuple):
+    """A kind of file: its name, the format written now, and for each older one the step up."""
+
+    kind: str
+    number: int = 1
+    migrations: Mapping[int, Migration] = {}
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: keys sorted, no spaces, floats in their shortest exact form.
+
+    >>> canonical({"b": 0.1, "a": [1, None]})
+    '{"a":[1,null],"b":0.1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def jsonable(value: Any, digits: int | None = None) -> Any:
+    """The value in plain JSON; nan and infinity, for which it has no words, become None.
+
+    NumPy's numbers and arrays become Python's; whatever is left becomes text. With `digits`,
+    floats are rounded to as many.
+
+    >>> import numpy as np
+    >>> jsonable({"a": (1.5, math.inf), "b": np.arange(2), "c": 1 / 3}, digits=3)
+    {'a': [1.5, None], 'b': [0, 1], 'c': 0.333}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item, digits) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item, digits) for item in value]
+    if hasattr(value, "tolist"):
+        return jsonable(value.tolist(), digits)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return value if digits is None else float(f"{value:.{digits}g}")
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def write_container(form: Format, body: dict[str, Any], blobs: Blobs) -> bytes:
+    """The bytes of a file. The same contents give the same bytes.
+
+    >>> data = write_container(Format("note"), {"text": "hello"}, {"one.bin": b"12"})
+    >>> body, blobs = read_container(Format("note"), data)
+    >>> body["text"], body["format"], bytes(blobs["one.bin"])
+    ('hello', 1, b'12')
+    """
+    stamp = {"kind": form.kind, "format": form.number, "heavybandits": __version__}
+    text = canonical(body | stamp)
+    header = canonical({"body": text, "sha256": digest(text, blobs)}).encode()
+    pieces = list(_pieces({HEADER: header, **blobs}))
+    size = sum(map(len, pieces))
+    if size > LARGEST:
+        raise ContainerError(f"would have {size} bytes; it can have at most {LARGEST}")
+    return b"".join(pieces)
+
+
+def read_container(form: Format, data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The body and the entries of a file that is whole, in the format of today."""
+    try:
+        contents = _split(memoryview(data))
+        header = _parse(bytes(contents.pop(HEADER)))
+        text = header["body"]
+        if header["sha256"] != digest(text, contents):
+            raise ContainerError("is damaged: its checksum does not match")
+        body = _parse(text)
+        _migrate(form, body, contents)
+    except ContainerError:
+        raise
+    except Exception as error:  # a mangled file can fail in any way, and all mean the same
+        raise ContainerError(f"is damaged: {error}") from error
+    return body, contents
+
+
+def _migrate(form: Format, body: dict[str, Any], blobs: dict[str, Any]) -> None:
+    if body["kind"] != form.kind:
+        raise ContainerError(f"is a {body['kind']}, not a {form.kind}")
+    while body["format"] != form.number:
+        step = form.migrations.get(body["format"])
+        if step is None:
+            raise ContainerError(too_new(body["format"], form.number, body["heavybandits"]))
+        step(body, blobs)
+
+
+def too_new(found: Any, known: int, version: Any) -> str:
+    """Why a format that is not known is refused.
+
+    >>> too_new(3, 1, "0.4.0")
+    'has format 3, written by heavybandits 0.4.0; heavybandits 0.1.0 reads up to format 1'
+    """
+    return (
+        f"has format {found}, written by heavybandits {version}; "
+        f"heavybandits {__version__} reads up to format {known}"
+    )
+
+
+def digest(text: str, blobs: Blobs) -> str:
+    """SHA-256 over a text and the entries, by name."""
+    total = hashlib.sha256(text.encode())
+    for name in sorted(blobs):
+        total.update(f"{name}:{len(blobs[name])}:".encode())
+        total.update(blobs[name])
+    return total.hexdigest()
+
+
+# ---- the zip
+
+
+def _pieces(contents: Blobs) -> Iterator[bytes | memoryview]:
+    """The one zip of these contents, piece by piece."""
+    directory, offset = [], 0
+    for name, blob in contents.items():
+        label, size = name.encode("ascii"), len(blob)
+        fields = (20, 0, 0, 0, _DATE, zlib.crc32(blob), size, size, len(label), 0)
+        yield _LOCAL.pack(b"PK\3\4", *fields) + label
+        yield blob
+        directory += [_ENTRY.pack(b"PK\1\2", 0x314, *fields, 0, 0, 0, _MODE, offset), label]
+        offset += _LOCAL.size + len(label) + size
+    listing, count = b"".join(directory), len(contents)
+    yield listing
+    yield _END.pack(b"PK\5\6", 0, 0, count, count, len(listing), offset, 0)
+
+
+def _split(data: memoryview) -> dict[str, bytes | memoryview]:
+    """The entries of a zip, if it is the one that `_pieces` makes of them."""
+    contents: dict[str, bytes | memoryview] = {}
+    place = 0
+    while bytes(data[place : place + 4]) == b"PK\3\4":
+        size, length = _LOCAL.unpack_from(data, place)[8:10]
+        start = place + _LOCAL.size + length
+        name = bytes(data[start - length : start]).decode("ascii")
+        contents[name] = data[start : start + size]
+        place = start + size
+    place = 0
+    for piece in _pieces(contents):
+        if data[place : place + len(piece)] != piece:
+            raise ContainerError("is damaged, or was not written by heavybandits")
+        place += len(piece)
+    if place != len(data) or HEADER not in contents:
+        raise ContainerError("is damaged: bytes follow its end, or it has no header")
+    return contents
+
+
+def _parse(text: str | bytes) -> Any:
+    def refuse(constant: str) -> None:
+        raise ContainerError(f"holds {constant}, which is no number")
+
+    return json.loads(text, parse_constant=refuse)

@@ -1,0 +1,239 @@
+"""CRHL: the theorems of docs/maths/crhl.md as functions of your numbers (alpha = 1 there)."""
+
+import math
+from typing import NamedTuple
+
+from ..._utils import validation as valid
+from ..._utils.errors import InvalidInput
+from ...parts.radii import Constant, Growing, HuberRegion, Powered
+
+LEAST_CONFIDENCE = 2.67  # l_t, below which the induction of Theorem 1 does not close
+ROUNDING = math.sqrt(17.0 / 16.0)  # rho: w <= rho u as long as w <= 1/4
+
+
+def huber_factor(
+    *,
+    epsilon: float = 1.0,
+    ratio: float = 1.0,
+    confidence: float = LEAST_CONFIDENCE,
+    corrupted: bool = False,
+    sharper: bool = False,
+) -> float:
+    """c of beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S: 8, or 11 if rewards may be corrupted.
+
+    sharper: c = (s + sqrt(s^2 + 8e/l)) / 2 with s = rho (2 h b + 2 sqrt(2) + (4/3)(1 + b
+    2^-(1+eps) / 4)) + kappa/L, h = (1+eps)^((1-eps)/2), b = eps^eps / (1+eps)^(1+eps); `ratio` is
+    kappa/L, `confidence` l at t = 1. Corruption adds 2 to s and makes 8e 4(3e + 6).
+
+    >>> huber_factor(), huber_factor(corrupted=True)
+    (8.0, 11.0)
+    >>> [round(huber_factor(epsilon=e, confidence=20.0, sharper=True), 2) for e in (1.0, 0.3)]
+    [5.87, 6.52]
+    """
+    epsilon, ratio = valid.epsilon(epsilon), valid.positive("ratio", ratio)
+    corrupted = valid.flag("corrupted", corrupted)
+    if not valid.flag("sharper", sharper):
+        return 11.0 if corrupted else 8.0
+    if confidence < LEAST_CONFIDENCE:
+        raise InvalidInput(f"confidence must be at least {LEAST_CONFIDENCE}, got {confidence!r}")
+    held = math.pow(1.0 + epsilon, (1.0 - epsilon) / 2.0)
+    lost = math.pow(epsilon, epsilon) / math.pow(1.0 + epsilon, 1.0 + epsilon)
+    jump = 4.0 / 3.0 * (1.0 + lost * math.pow(2.0, -1.0 - epsilon) / 4.0)
+    linear = ROUNDING * (2.0 * held * lost + math.sqrt(8.0) + jump) + ratio
+    squares = 2.0 * math.e
+    if corrupted:
+        linear, squares = linear + 2.0, 3.0 * math.e + 6.0
+    return (linear + math.sqrt(linear * linear + 4.0 * squares / confidence)) / 2.0
+
+
+class HuberTheorem(NamedTuple):
+    """CRHL's constants for one setting; `level` is tau0, `factor` c. Made by `huber_theorem`.
+
+    >>> link = dict(kappa=0.196611933, lipschitz=0.25)
+    >>> promise = huber_theorem(dim=10, spread=3**0.5, horizon=10**6, **link)
+    >>> [round(v, 4) for v in (promise.level, promise.drive(10**6), promise.radius(10**6))]
+    [2.1218, 41.4167, 748.241]
+    """
+
+    dim: int
+    spread: float
+    kappa: float
+    lipschitz: float
+    norm: float
+    epsilon: float
+    delta: float
+    horizon: int | None
+    penalty: float
+    level: float
+    corruption: float
+    factor: float
+
+    @property
+    def power(self) -> float:
+        """q = (1-eps) / (2 (1+eps))"""
+        return (1.0 - self.epsilon) / (2.0 * (1.0 + self.epsilon))
+
+    @property
+    def time_scale(self) -> float:
+        """lambda d nu^2 / kappa: K_t = d ln(1 + t / time_scale)"""
+        return self.penalty * self.dim * self.spread * self.spread / self.kappa
+
+    @property
+    def steady(self) -> float:
+        """4 L / sqrt(kappa), with 5 for 4 under corruption: the third term of sigma over p"""
+        return (5.0 if self.corruption > 0.0 else 4.0) * self.lipschitz / math.sqrt(self.kappa)
+
+    @property
+    def doubt(self) -> float:
+        """2 L sqrt(kappa) / tau0: the fourth term of sigma is p sqrt(doubt beta_{t-1} / t^q)"""
+        return 2.0 * self.lipschitz * math.sqrt(self.kappa) / self.level
+
+    @property
+    def floor(self) -> float:
+        """The least tau0 there is a proof for: 2 4^(1/(1+eps)) w_max"""
+        return 2.0 * math.pow(4.0, 1.0 / (1.0 + self.epsilon)) * math.sqrt(self.kappa) / self.steady
+
+    def confidence(self, t: int) -> float:
+        """l_t = ln(3T/delta), or ln(pi^2 t^2 / (2 delta)) without a horizon"""
+        if self.horizon is None:
+            return math.log(math.pi * math.pi * t * t / (2.0 * self.delta))
+        return math.log(3.0 * self.horizon / self.delta)
+
+    def volume(self, t: int) -> float:
+        """K_t = d ln(1 + kappa n / (lambda d nu^2)), n = T, or t without a horizon"""
+        return self.dim * math.log(1.0 + (self.horizon or t) / self.time_scale)
+
+    def drive(self, t: int) -> float:
+        """Q_t = t^q max{tau0 l_t, tau0^-eps K_t^((1+eps)/2)}"""
+        bias = math.pow(self.level, -self.epsilon)
+        bias *= math.pow(self.volume(t), (1.0 + self.epsilon) / 2.0)
+        return math.pow(t, self.power) * max(self.level * self.confidence(t), bias)
+
+    def check_time(self, t: int, least: int) -> int:
+        """A number of rounds that the theorem speaks of."""
+        rounds = valid.whole("t", t, least)
+        if self.horizon is not None and rounds > self.horizon:
+            raise InvalidInput(f"t must be at most the horizon of {self.horizon}, got {t}")
+        return rounds
+
+    def radius(self, t: int) -> float:
+        """beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S, not squared (Theorem 1)"""
+        t, start = self.check_time(t, 0), math.sqrt(self.penalty) * self.norm
+        return start if t == 0 else self.factor * self.drive(t) / math.sqrt(self.kappa) + start
+
+    def region(self) -> Powered | HuberRegion:
+        """beta_t for all t at once, as a radius part."""
+        scale, start = self.factor / math.sqrt(self.kappa), math.sqrt(self.penalty) * self.norm
+        if self.horizon is not None:
+            return Powered(scale * self.drive(1), self.power, start, start)
+        law = (self.level, self.epsilon, self.delta, self.dim, self.time_scale)
+        return HuberRegion(scale, self.power, *law, start)
+
+    def volume_region(self) -> Constant | Growing:
+        """sqrt(K_t) for all t at once, as a radius part."""
+        if self.horizon is not None:
+            return Constant(self.volume(self.horizon))
+        return Growing(self.dim, self.time_scale)
+
+    def regret(self, t: int) -> float:
+        """Theorem 2, and 3 under corruption: with probability 1 - delta R(t) is at most
+
+            2 L beta_t {1.031 sqrt(K_t t nu^2 / kappa) + (1.0625 K_t / sqrt(lambda))
+            [16 L^2/kappa^2 + 2 c (L/kappa) J_t + 2 L S sqrt(lambda/kappa) / tau0]}
+
+        with J_t = max{l_t, tau0^(-1-eps) K_t^((1+eps)/2)}.
+        """
+        volume = self.volume(self.check_time(t, 1))
+        weak = math.pow(self.level, -1.0 - self.epsilon)
+        weak = max(self.confidence(t), weak * math.pow(volume, (1.0 + self.epsilon) / 2.0))
+        slopes = self.lipschitz / self.kappa
+        seldom = self.steady * self.steady / self.kappa + 2.0 * self.factor * slopes * weak
+        seldom += (
+            2.0 * self.lipschitz * self.norm * math.sqrt(self.penalty / self.kappa) / self.level
+        )
+        usual = 1.031 * self.spread * math.sqrt(volume * t / self.kappa)
+        lies = self.corruption * math.sqrt(volume / self.kappa)
+        lies *= 1.0625 if self.horizon is not None else 2.125
+        total = usual + 1.0625 * volume / math.sqrt(self.penalty) * seldom + lies
+        return 2.0 * self.lipschitz * self.radius(t) * total
+
+
+def huber_theorem(
+    *,
+    dim: int,
+    spread: float,
+    kappa: float,
+    lipschitz: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    horizon: int | None = None,
+    penalty: float = 1.0,
+    level: float | None = None,
+    corruption: float = 0.0,
+    sharper: bool = False,
+) -> HuberTheorem:
+    """CRHL's theorem for your numbers, its hypotheses checked.
+
+    Without `level`, tau0 = max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without a
+    horizon. `corruption` is C, `sharper` the smaller constant of `huber_factor`.
+
+    >>> setting = dict(dim=10, spread=1.0, kappa=0.196611933, lipschitz=0.25, epsilon=0.5)
+    >>> round(huber_theorem(**setting, horizon=10**4).radius(10**4), 3)
+    1499.743
+    >>> huber_theorem(**setting, delta=0.5)
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: delta must be at most 0.34 without a horizon, got 0.5
+    """
+    kappa, lipschitz = valid.positive("kappa", kappa), valid.positive("lipschitz", lipschitz)
+    if kappa > lipschitz:
+        raise InvalidInput(f"kappa must be at most lipschitz = {lipschitz:g}, got {kappa:g}")
+    made = HuberTheorem(
+        dim=valid.whole("dim", dim),
+        spread=valid.positive("spread", spread),
+        kappa=kappa,
+        lipschitz=lipschitz,
+        norm=valid.positive("norm", norm),
+        epsilon=valid.epsilon(epsilon),
+        delta=valid.fraction("delta", delta),
+        horizon=None if horizon is None else valid.whole("horizon", horizon),
+        penalty=valid.positive("penalty", penalty),
+        level=1.0 if level is None else valid.positive("level", level),
+        corruption=valid.bounded_number("corruption", corruption, valid.Interval(0.0)),
+        factor=0.0,
+    )
+    _check_confidence(made)
+    made = made._replace(
+        factor=huber_factor(
+            epsilon=made.epsilon,
+            ratio=made.kappa / made.lipschitz,
+            confidence=made.confidence(1),
+            corrupted=made.corruption > 0.0,
+            sharper=valid.flag("sharper", sharper),
+        )
+    )
+    if level is None:
+        return made._replace(level=max(made.floor, _balanced(made)))
+    if made.level < made.floor:
+        raise InvalidInput(
+            f"level must be at least {made.floor:.6g}, the least that the theorem covers, "
+            f"got {level!r}"
+        )
+    return made
+
+
+def _balanced(made: HuberTheorem) -> float:
+    """tau0 that makes both arguments of the maximum in Q_T equal; anytime, sqrt(d)."""
+    if made.horizon is None:
+        return math.sqrt(made.dim)
+    power = -1.0 / (1.0 + made.epsilon)
+    return math.sqrt(made.volume(made.horizon)) * math.pow(made.confidence(1), power)
+
+
+def _check_confidence(made: HuberTheorem) -> None:
+    if made.confidence(1) >= LEAST_CONFIDENCE:
+        return
+    if made.horizon is None:
+        raise InvalidInput(f"delta must be at most 0.34 without a horizon, got {made.delta!r}")
+    ratio = made.horizon / made.delta
+    raise InvalidInput(f"horizon / delta must be at least 4.82, got {ratio:.3g}")

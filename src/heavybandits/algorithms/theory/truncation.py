@@ -1,0 +1,202 @@
+"""Xue et al. (2023) as functions of your numbers: what its theorems share, and 1 and 2, CRTM."""
+
+import math
+
+from ..._utils import validation as valid
+from ...parts.radii import Growing
+
+
+def regularisation(kappa: float) -> float:
+    """lambda = max(1, kappa / 2), the start V_1 = lambda I of CRTM and CRMM (Algorithms 1, 2).
+
+    >>> regularisation(0.2), regularisation(5.0)
+    (1.0, 2.5)
+    """
+    return max(1.0, valid.positive("kappa", kappa) / 2.0)
+
+
+def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
+    """ln(4 T / delta), the price of holding at all times (Theorems 1 to 4).
+
+    >>> round(confidence_log(horizon=10**6), 6)
+    19.806975
+    """
+    return math.log(4.0 * valid.whole("horizon", horizon) / valid.fraction("delta", delta))
+
+
+def growth_log(*, t: int, dim: int, kappa: float) -> float:
+    """ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
+
+    >>> round(growth_log(t=10**6, dim=10, kappa=0.196611933), 6)
+    9.193357
+    """
+    count, size = valid.whole("t", t, least=0), valid.whole("dim", dim)
+    kappa = valid.positive("kappa", kappa)
+    return math.log1p(kappa * count / (2.0 * regularisation(kappa) * size))
+
+
+def excess(epsilon: float) -> float:
+    """(1-eps)/(1+eps), the power of T by which heavy tails widen a region, squared.
+
+    >>> excess(1.0), excess(0.5)
+    (0.0, 0.3333333333333333)
+    """
+    return (1.0 - epsilon) / (1.0 + epsilon)
+
+
+def lower_bound(
+    *, dim: int, horizon: int, epsilon: float = 1.0, bounded_moments: bool = False
+) -> float:
+    """d T^(1/(1+eps)), the rate no algorithm beats, without its constant.
+
+    Quoted in the remark after Theorem 2, from Shao, Yu, King, Lyu (2018). Its instances have
+    moments of size d. With moments of size 1 (`bounded_moments=True`) the best known lower bound
+    is d^(2eps/(1+eps)) T^(1/(1+eps)) (Tajdini, Scarlett, Jamieson 2025); the two agree at eps = 1.
+
+    >>> lower_bound(dim=10, horizon=10**6)
+    10000.0
+    >>> round(lower_bound(dim=10, horizon=10**6, epsilon=0.5, bounded_moments=True), 1)
+    46415.9
+    """
+    size, plays = valid.whole("dim", dim), valid.whole("horizon", horizon)
+    epsilon = valid.epsilon(epsilon)
+    power = 2.0 * epsilon / (1.0 + epsilon) if bounded_moments else 1.0
+    return math.pow(size, power) * math.pow(plays, 1.0 / (1.0 + epsilon))
+
+
+# ---- CRTM
+
+
+def truncation_level(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+) -> float:
+    """Gamma of Algorithm 1: rewards with ||x||_{V^-1} |y| > Gamma count as zero.
+
+        Gamma = 2 (u / ln(4T/delta))^(1/(1+eps)) (d ln(1 + kappa T/(2 lambda d)) / kappa)^(1/2)
+                T^((1-eps)/(2(1+eps)))
+
+    Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides; only the form of
+    Algorithm 1 turns the appendix's own bound into the next one.
+
+    >>> round(truncation_level(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933), 4)
+    18.269
+    """
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    tail = math.pow(moment / confidence, 1.0 / (1.0 + epsilon))
+    return 2.0 * tail * math.sqrt(volume) * math.pow(horizon, excess(epsilon) / 2.0)
+
+
+def truncation_region(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    corrected: bool = False,
+) -> float:
+    """gamma of Theorem 1: ||theta* - centre||_V^2 <= gamma at all times, CRTM.
+
+        gamma = 224 u^(2/(1+eps)) ln(4T/delta)^(2eps/(1+eps)) T^((1-eps)/(1+eps)) (4d/kappa) G
+                + 2 lambda S^2 + (48 U^2 d/kappa) G,    G = ln(1 + kappa T/(2 lambda d))
+
+    corrected: 96 U^2 instead of 48 U^2; the first term already covers its own repair.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> round(truncation_region(**setting, bound=0.731058579))
+    29341982
+    >>> round(truncation_region(**setting, bound=0.731058579, corrected=True))
+    29353977
+    """
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    tail = (
+        math.pow(moment, 2.0 / (1.0 + epsilon))
+        * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
+        * math.pow(horizon, excess(epsilon))
+    )
+    mean = (96.0 if valid.flag("corrected", corrected) else 48.0) * bound * bound
+    return (224.0 * 4.0 * tail + mean) * volume + 2.0 * regularisation(kappa) * norm * norm
+
+
+def truncation_tuned(
+    *, dim: int, horizon: int, penalty: float = 1.0, epsilon: float = 1.0, delta: float = 0.01
+) -> float:
+    """The squared radius of CRTM in the paper's experiments, before its multiplier c.
+
+        d ln(4T/delta)^(2eps/(1+eps)) ln(1 + T/(d lambda)) T^((1-eps)/(1+eps))
+
+    >>> round(truncation_tuned(dim=10, horizon=10**6), 4)
+    2280.3643
+    """
+    epsilon, size = valid.epsilon(epsilon), valid.whole("dim", dim)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    growing = Growing(size, size * valid.positive("penalty", penalty), excess(epsilon))
+    return math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon)) * growing.squared(horizon)
+
+
+def truncation_regret(
+    *,
+    dim: int,
+    horizon: int,
+    moment: float,
+    kappa: float,
+    lipschitz: float,
+    bound: float,
+    norm: float = 1.0,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    corrected: bool = False,
+) -> float:
+    """Theorem 2: with probability 1 - delta the regret of CRTM is at most this (Appendix B).
+
+        128 (L/kappa) u^(1/(1+eps)) d ln(4T/delta)^(eps/(1+eps)) G T^(1/(1+eps))
+        + 24 (L U d/kappa) G T^(1/2) + 8 L S (lambda d G T/kappa)^(1/2)
+
+    with G = ln(1 + kappa T/(2 lambda d)). corrected: 2 L ((4d/kappa) G T gamma)^(1/2), the line
+    the printed one is relaxed from, with the corrected gamma of Theorem 1.
+
+    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> link = dict(lipschitz=0.25, bound=0.731058579)
+    >>> round(truncation_regret(**setting, **link))
+    127288398
+    >>> round(truncation_regret(**setting, **link, corrected=True))
+    117156285
+    """
+    epsilon, lipschitz = valid.epsilon(epsilon), valid.positive("lipschitz", lipschitz)
+    gamma = truncation_region(
+        dim=dim,
+        horizon=horizon,
+        moment=moment,
+        kappa=kappa,
+        bound=bound,
+        norm=norm,
+        epsilon=epsilon,
+        delta=delta,
+        corrected=corrected,
+    )
+    volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
+    if corrected:
+        return 2.0 * lipschitz * math.sqrt(4.0 * volume * horizon * gamma)
+    confidence = confidence_log(horizon=horizon, delta=delta)
+    tail = (
+        math.pow(moment, 1.0 / (1.0 + epsilon))
+        * math.pow(confidence, epsilon / (1.0 + epsilon))
+        * math.pow(horizon, 1.0 / (1.0 + epsilon))
+    )
+    root = math.sqrt(horizon)
+    start = 8.0 * norm * math.sqrt(regularisation(kappa) * volume) * root
+    return lipschitz * (128.0 * volume * tail + 24.0 * bound * volume * root + start)

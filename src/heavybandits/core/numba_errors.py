@@ -1,0 +1,107 @@
+"""What numba refuses, in a few lines: which line of whose method, why, what to write instead."""
+
+import os
+import re
+from collections.abc import Iterator
+from types import CodeType
+from typing import NamedTuple
+
+from .dry_run import Place, codes
+
+
+class Remedy(NamedTuple):
+    """A cause, known by a word in what numba says, and what to write instead."""
+
+    sign: str
+    cause: str
+    instead: str
+
+
+# The commonest causes; the first that fits is named.
+REMEDIES = (
+    Remedy(
+        r"Unknown attribute '(\w+)' of type (\w+)\(",
+        "compiled code sees the fields of {2} and neither its methods nor its properties: {1}",
+        "the verb for a method of another part, mean(self.link, z) for self.link.mean(z); for a "
+        "method or property of your own, a function marked @jitable; see heavybandits.authoring",
+    ),
+    Remedy(
+        r"Untyped global name '(\w+)':.*<class '(?:function|builtin_function\w*|type)'>",
+        "{1} is plain Python, which compiled code cannot call",
+        "@jitable, of heavybandits.authoring, above its def",
+    ),
+    Remedy(
+        r"Untyped global name '(\w+)'",
+        "{1} is neither a number nor an array, and compiled code keeps nothing else outside a part",
+        "a field of the part: a number, an array or another part",
+    ),
+    Remedy(
+        r"unsupported (?:use of )?NumPy function '?([\w.]+)|Unknown attribute '(\w+)' of type Mod",
+        "numba does not know {1}",
+        "a loop over the entries; heavybandits.authoring has dot, norm, combine and others",
+    ),
+    Remedy(
+        r"(?i)cannot unify ([^\n]+?) (?:and|for)|can't unify return type",
+        "a variable, or what is returned, is of one type here and of another there",
+        "one type throughout: 0.0 and never None at first, and a return at the end of every branch",
+    ),
+    Remedy(
+        r"NRT required|Only accept returning of array|heap allocated|reflected list|Cannot infer",
+        "it makes an array, a list, a dict or a string, and compiled parts make nothing",
+        "room for it in the state, made once by `init`, and a loop that writes there; for sums and "
+        "products dot, norm, combine and others of heavybandits.authoring",
+    ),
+    Remedy(
+        r"(?i)context manager|exception matching|yield|opcode|bytecode|unexpected keyword|closure",
+        "numba compiles less than Python: no `with`, `except ValueError`, `yield` or `key=`",
+        "plain loops and branches, and a test before the step that may fail",
+    ),
+)
+OTHER = Remedy(
+    r"(?:Error: (?!Failed)|pipeline \([^\n]*\)\n\s*)([^\n]+)",
+    "{1}",
+    "plain loops, branches and `math` on numbers",
+)
+PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|at (/[^\n]+?) \((\d+)\))')
+
+
+def refusal(text: str, own: frozenset[type]) -> str:
+    """What numba's words mean for the parts of these classes."""
+    methods = [*codes(own)]
+    names = ", ".join(sorted(part.__name__ for part in own))
+    place, said = next(_places(text, methods), (None, text))
+    remedy, found = _remedy(said)
+    cause = re.sub(r"\{(\d)\}", lambda slot: _group(found, int(slot.group(1))), remedy.cause)
+    head = f"{place or names}: it runs in Python, but numba cannot compile it"
+    quoted = [place.quoted()] if place else []
+    words = [f"cause: {cause}", f"write instead: {remedy.instead}"]
+    return "\n".join([head, *quoted, *words, "what numba says is in the `details` of this error"])
+
+
+def _places(text: str, methods: list[tuple[str, CodeType]]) -> Iterator[tuple[Place, str]]:
+    """The lines of these methods that numba names, innermost first, and what it said before."""
+    for found in PLACE.finditer(text):
+        file, line = found.group(1) or found.group(3), int(found.group(2) or found.group(4))
+        for name, code in methods:
+            if _holds(code, file, line):
+                yield Place(name, code.co_filename, line), text[: found.start()]
+
+
+def _holds(code: CodeType, file: str, line: int) -> bool:
+    lines = {number for _, _, number in code.co_lines() if number is not None}
+    same = os.path.abspath(file) == os.path.abspath(code.co_filename) or file == code.co_filename
+    return same and min(lines) <= line <= max(lines)
+
+
+def _remedy(text: str) -> tuple[Remedy, re.Match[str] | None]:
+    """The remedy whose sign stands last in the text, which is nearest to the place."""
+    for remedies in (REMEDIES, [OTHER]):
+        found = [(each, match) for each in remedies for match in re.finditer(each.sign, text)]
+        if found:
+            return max(found, key=lambda pair: pair[1].start())
+    return OTHER, None
+
+
+def _group(found: re.Match[str] | None, number: int) -> str:
+    groups = [group for group in found.groups() if group] if found else []
+    return groups[number - 1] if len(groups) >= number else "it"

@@ -1,0 +1,291 @@
+"""Parts: what is inside them, checked and cast at the door, and as plain JSON and back.
+
+A part is cast once, so that one kind of part compiles once. It is known by where its class lives,
+"module:Name"; a part of the library by its family, as in "heavybandits.filters:Clip", so that no
+file cares where within the family the class is written.
+"""
+
+import functools
+import inspect
+import reprlib
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from .._utils.errors import InvalidInput, StateError
+from .._utils.validation import Array, bounded_array, bounded_number, bounded_whole
+from .arrays import Key
+from .confidence_region import FALLBACKS, Region
+from .conformance import attributes, fault, kind_name, members, written
+from .protocols import Estimator, PerArmEstimator, Radius
+from .rng import seed_of
+
+T = TypeVar("T")
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def is_part(value: Any) -> bool:
+    """Whether this is a NamedTuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """A part and all the parts inside it, outermost first.
+
+    >>> from heavybandits.radii import Constant, Scaled
+    >>> [type(part).__name__ for part in walk(Scaled(Constant(4.0), 0.1))]
+    ['Scaled', 'Constant']
+    """
+    if is_part(value):
+        yield value
+    if isinstance(value, tuple):
+        for field in value:
+            yield from walk(field)
+
+
+def classes_of(value: Any) -> set[type]:
+    """The classes of a part and of the parts inside it."""
+    return {type(part) for part in walk(value)}
+
+
+def own_classes(value: Any) -> frozenset[type]:
+    """The classes of a part, and of the parts inside it, that are not the library's.
+
+    >>> from heavybandits.links import Logistic
+    >>> own_classes((Logistic(), 1.0))
+    frozenset()
+    """
+    ours = (PACKAGE, "builtins")
+    return frozenset(c for c in classes_of(value) if c.__module__.partition(".")[0] not in ours)
+
+
+def has_seed(part: Any) -> bool:
+    """Whether a part, or one inside it, draws by a `seed` of its own."""
+    return any("seed" in inner._fields for inner in walk(part))
+
+
+def reseeded(policy: T, key: Key) -> T:
+    """The policy for one repetition: every `seed` in it replaced by one of the repetition's own.
+
+    So that what a policy draws differs between repetitions as arms and noise do; `key` is that of
+    the noise.
+
+    >>> from heavybandits.policies import Uniform
+    >>> len({reseeded(Uniform(3, seed), np.uint64(key)).seed for seed in (0, 1) for key in (1, 2)})
+    4
+    """
+    if not has_seed(policy):
+        return policy
+    given: Any = policy
+    with np.errstate(over="ignore"):  # the counters of the streams wrap around loudly
+        fields = {
+            name: int(seed_of(key, value)) if name == "seed" else reseeded(value, key)
+            for name, value in zip(given._fields, given, strict=True)
+            if name == "seed" or is_part(value)
+        }
+    return cast(given._replace(**fields))
+
+
+def regions_of(state: Any) -> list[Region]:
+    """All confidence regions of a state."""
+    return [part for part in walk(state) if isinstance(part, Region)]
+
+
+def fallbacks_of(state: Any) -> int:
+    """The updates of a state in which rounding may have spoiled V^-1, so that it was mended."""
+    return sum(int(region.counts[FALLBACKS]) for region in regions_of(state))
+
+
+# ---- at the door
+
+
+def check_part(name: str, value: Any, contract: type[T]) -> T:
+    """The part, cast, if it is of this kind; else InvalidInput, before anything is compiled.
+
+    >>> from heavybandits.authoring import Filter
+    >>> from heavybandits.links import Probit
+    >>> check_part("filter", Probit(), Filter)
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: filter must be a filter: Probit has no attribute plays
+    """
+    kind: type = type(value)
+    wanted: Any = contract
+    if not is_part(value):
+        listed = ", ".join(written(*member) for member in members(wanted).items())
+        wrong: str | None = f"a NamedTuple with {listed}; got {reprlib.repr(value)}"
+    else:
+        wrong = fault(kind, wanted)
+    if wrong:
+        raise InvalidInput(f"{name} must be {kind_name(wanted)}: {wrong}")
+    part: T = cast(value)
+    for attribute, hint in attributes(wanted).items():
+        _cast_field(f"{kind.__name__}.{attribute}", hint, getattr(part, attribute))
+    return part
+
+
+def cast(part: T) -> T:
+    """The part with every field cast to its annotation: 1 to 1.0, arrays to float64 in C order.
+
+    A number must keep to the bounds of its annotation, a part in a field to the contract of it, and
+    the fields together to what the part's own `check` says, if it has one.
+
+    >>> from heavybandits.filters import Truncate
+    >>> cast(Truncate(level=2))
+    Truncate(level=2.0, plays=1)
+    """
+    if not is_part(part):
+        return part
+    kind: type = type(part)
+    hints = _hints(kind)
+    values = zip(part._fields, part, strict=True)  # type: ignore[attr-defined, call-overload]
+    made: T = kind(*(_cast_field(f"{kind.__name__}.{n}", hints.get(n), v) for n, v in values))
+    if hasattr(made, "check"):
+        made.check()
+    return made
+
+
+def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
+    """Refuse a radius that reads what the state of this estimator does not hold.
+
+    Both say it in their types: the radius by that of its `estimate`, the estimator by what its
+    `init` returns.
+
+    >>> from heavybandits.estimators import Ridge
+    >>> from heavybandits.radii import GradientSum
+    >>> check_reads(GradientSum(1.0), Ridge(2, 1.0))
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: GradientSum reads OnlineToConfidenceEstimate,
+    but Ridge keeps RegionEstimate
+    """
+    keeper = getattr(estimator, "inner", estimator)  # one estimator may hold another
+    held = inspect.get_annotations(type(keeper).init).get("return", Any)
+    for part in walk(radius):
+        read = inspect.get_annotations(getattr(part, "radius", check_reads)).get("estimate", Any)
+        if not _holds(held, read):
+            raise InvalidInput(
+                f"{type(part).__name__} reads {read.__name__}, "
+                f"but {type(estimator).__name__} keeps {held.__name__}"
+            )
+
+
+def _holds(held: Any, read: Any) -> bool:
+    if not isinstance(held, type) or not isinstance(read, type) or read is object:
+        return True  # nobody has said what it is
+    if getattr(read, "_is_protocol", False):
+        return all(hasattr(held, name) for name in members(read))
+    return issubclass(held, read)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _cast_field(label: str, hint: Any, value: Any) -> Any:
+    hint, *bounds = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if hint is float:
+        return bounded_number(label, value, *bounds)
+    if hint is int:
+        return bounded_whole(label, value, *bounds)
+    if hint is bool or get_origin(hint) is Literal:
+        return _check_choice(label, value, get_args(hint) or (True, False))
+    if getattr(hint, "_is_protocol", False):
+        return check_part(label, value, hint)
+    if isinstance(value, np.ndarray | list) or get_origin(hint) is np.ndarray:
+        bound = bounds[0] if bounds else Array(np.ndim(value))
+        return bounded_array(label, value, (None,) * bound.axes, bound.largest)
+    return cast(value)
+
+
+def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    plain = value.item() if isinstance(value, np.bool_) else value
+    if type(plain) is not type(allowed[0]) or plain not in allowed:
+        names = ", ".join(map(str, allowed))
+        raise InvalidInput(f"{label} must be one of {names}, got {reprlib.repr(value)}")
+    return plain
+
+
+# ---- as plain JSON, and back
+
+
+def identity(part: type) -> str:
+    """The name under which files know a class.
+
+    >>> from heavybandits.filters import Clip
+    >>> identity(Clip)
+    'heavybandits.filters:Clip'
+    """
+    return f"{public_module(part.__module__)}:{part.__qualname__}"
+
+
+def public_module(module: str) -> str:
+    """Return the name under which users import a module.
+
+    >>> public_module("heavybandits.parts.filters.truncation"), public_module("mine.filters")
+    ('heavybandits.filters', 'mine.filters')
+    """
+    package, *path = module.split(".")
+    if package != PACKAGE:
+        return module
+    return ".".join([package, *(path[1:] if path[:1] == ["parts"] else path)[:1]])
+
+
+def known_parts(*groups: Iterable[type]) -> dict[str, type]:
+    """Classes by identity: only these are ever built. Two of one identity are refused.
+
+    >>> from heavybandits.links import Logistic
+    >>> known_parts([Logistic], [Logistic])
+    {'heavybandits.links:Logistic': <class 'heavybandits.parts.links.Logistic'>}
+    """
+    known: dict[str, type] = {}
+    for part in (part for group in groups for part in group):
+        if not (isinstance(part, type) and issubclass(part, tuple) and hasattr(part, "_fields")):
+            raise InvalidInput(f"parts must be classes of parts (NamedTuples), got {part!r}")
+        if known.setdefault(identity(part), part) is not part:
+            raise InvalidInput(f"parts must differ in name, got two called {identity(part)!r}")
+    return known
+
+
+def describe(value: Any) -> Any:
+    """A part as plain JSON.
+
+    >>> from heavybandits.noises import StudentT
+    >>> describe(StudentT(3.0))
+    {'part': 'heavybandits.noises:StudentT', 'fields': {'dof': 3.0, 'scale': 1.0}}
+    """
+    if is_part(value):
+        fields = {name: describe(field) for name, field in zip(value._fields, value, strict=True)}
+        return {"part": identity(type(value)), "fields": fields}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    return value
+
+
+def build(description: Any, known: dict[str, type]) -> Any:
+    """The part that `describe` described, if all the parts in it are known.
+
+    >>> from heavybandits.noises import StudentT
+    >>> build(describe(StudentT(3.0)), known_parts([StudentT]))
+    StudentT(dof=3.0, scale=1.0)
+    """
+    if not isinstance(description, dict):
+        return description
+    if set(description) == {"array"}:
+        return np.array(description["array"], dtype=np.float64)
+    if set(description) != {"part", "fields"} or not isinstance(description["fields"], dict):
+        raise StateError("a part must be described by its name and its fields")
+    name, fields = description["part"], description["fields"]
+    if name not in known:
+        raise StateError(_unknown(str(name), known))
+    if set(fields) != set(known[name]._fields):  # type: ignore[attr-defined]
+        raise StateError(f"the fields of {name!r} are not those of this version")
+    return known[name](**{key: build(field, known) for key, field in fields.items()})
+
+
+def _unknown(name: str, known: dict[str, type]) -> str:
+    """Why a part is refused, and which known one it might be taken for."""
+    alike = [other for other in known if other.rpartition(":")[2] == name.rpartition(":")[2]]
+    but = f" ({alike[0]!r} is another part)" if alike else ""
+    return f"there is no part {name!r} here{but}: if it is yours, name its class in parts=[...]"

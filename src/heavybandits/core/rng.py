@@ -1,0 +1,45 @@
+"""Randomness that can be addressed: uniform number `index` of stream `key`, in any order.
+
+A counter-based SplitMix64 (Steele, Lea, Flood 2014): every policy of a repetition meets the same
+arms and the same noise whatever it consumes, any part of a run can be computed alone, and the
+loop that fills an array vectorises.
+"""
+
+import numpy as np
+
+from .arrays import Key
+from .jit import jitable
+
+ARMS, NOISE = 0, 1  # the streams of a repetition
+
+_POLICY = np.uint64(0xD1B54A32D192ED03)  # tells seeds of policies from noise
+_WEYL = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_27, _30, _31, _12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
+
+
+def stream_key(seed: int, repetition: int, stream: int) -> Key:
+    """The key of one stream of one repetition: a function of these three numbers and nothing else.
+
+    >>> hex(stream_key(0, 0, NOISE))
+    '0xcec08954d575e9b1'
+    """
+    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(repetition, stream))
+    return sequence.generate_state(1, np.uint64)[0]
+
+
+@jitable
+def uniform(key: Key, index: int) -> float:
+    """Number `index` of the stream, in the open interval (0, 1): 52 bits and never 0 or 1."""
+    z = key + np.uint64(index) * _WEYL
+    z = (z ^ (z >> _30)) * _MIX1
+    z = (z ^ (z >> _27)) * _MIX2
+    z = z ^ (z >> _31)
+    return (np.float64(z >> _12) + 0.5) * 2.0**-52
+
+
+@jitable
+def seed_of(key: Key, seed: int) -> np.int64:
+    """The seed that a policy has in a repetition instead of its own; `key` is that of the noise."""
+    return np.int64(uniform(key ^ _POLICY, seed) * 2.0**52)

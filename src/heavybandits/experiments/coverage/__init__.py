@@ -1,0 +1,67 @@
+"""How often the theorems' confidence regions contain theta*, and how large they are."""
+
+from itertools import product
+from typing import Any
+
+from ..._utils.tables import Row
+from ...parts.arms import Fixed
+from ...parts.radii import Scaled
+from ...simulation.problem import Problem
+from ...sweeps import Cell
+from ...sweeps.simulation_cell import simulation_cells
+from ..roster import LINK, make_policy, setting
+from ..rows import Compute, Result, collect_rows
+from . import settings
+from .analysis import analyse
+from .settings import PROFILES, TITLE
+from .watch import Coverage
+
+__all__ = ["PROFILES", "TITLE", "analyse", "collect"]
+
+WATCH = f"{Coverage.__module__}:coverage_cell"
+
+
+def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
+    """Watch the paper's algorithms and ours, each with the theorem's radius and with others."""
+    groups = []
+    for part in (given, given | given["ours"]):
+        points = product(part["noises"], part["algorithms"], part["regions"])
+        groups += [make_group(part, *point) for point in points]
+    return collect_rows(groups, compute, unfold)
+
+
+def make_group(
+    given: dict[str, Any], noise: str, algorithm: str, region: str
+) -> tuple[Row, list[Cell]]:
+    """The cells of one algorithm with one radius, and what names them."""
+    _, made, epsilon = settings.NOISES[noise]
+    known = setting(made, settings.DIM, given["horizon"], epsilon)
+    policy: Any = make_policy(algorithm, known, settings.REGIONS.get(region))
+    cells = simulation_cells(
+        shrunk(policy) if region == settings.FIFTIETH else policy,
+        Problem(Fixed(settings.ARMS, settings.DIM), LINK, made),
+        horizon=given["horizon"],
+        repetitions=given["runs"],
+        seed=given["seed"],
+        checkpoints=[],
+        label=f"coverage, {algorithm}, {noise}, {region}",
+        chunk=100,
+        function=WATCH,
+    )
+    return {"noise": noise, "algorithm": algorithm, "region": region}, cells
+
+
+def shrunk(policy: Any) -> Any:
+    """The policy with a fiftieth of its radius, where it chooses and where it trusts itself."""
+    radius, estimator = Scaled(policy.radius, 0.02), policy.estimator
+    if hasattr(estimator, "radius"):
+        estimator = estimator._replace(radius=radius)
+    return policy._replace(estimator=estimator, radius=radius)
+
+
+def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
+    """One row per repetition."""
+    columns = [result[name].tolist() for name in Coverage._fields]
+    return [
+        named | dict(zip(Coverage._fields, row, strict=True)) for row in zip(*columns, strict=True)
+    ]

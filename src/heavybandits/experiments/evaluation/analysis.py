@@ -1,0 +1,153 @@
+"""Rows of the evaluation experiment to tables, a figure and verdicts: pure functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._utils.statistics import Array, Estimate, bootstrap, wilson
+from ..._utils.tables import Row, grouped, select, values
+from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from .settings import BOUNDED, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
+
+COVERAGE = (PLAIN, "plain DR", OURS, BOUNDED)  # what the figures show
+ERRORS = ("plain DR", OURS, "DR, median of means", "DR, catoni")
+TABLE_DRAWS = 1_000  # of the bootstrap, for every method of every law
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    """All that the evaluation experiment says."""
+    return Findings(
+        tables=[error_table(rows)],
+        figures=[coverage_figure(rows), error_figure(rows)],
+        verdicts=verdicts(rows),
+    )
+
+
+def errors(rows: Sequence[Row]) -> Array:
+    """Value less truth, run by run."""
+    return np.array([row["value"] - row["truth"] for row in rows])
+
+
+def holds(rows: Sequence[Row], below: bool = True, above: bool = True) -> Estimate:
+    """The share of runs whose lower end, upper end or both are right."""
+    right = [
+        (row["low"] <= row["truth"] or not below) and (row["truth"] <= row["high"] or not above)
+        for row in rows
+    ]
+    return wilson(sum(right), len(right))
+
+
+def error_ratio(mine: Sequence[Row], others: Sequence[Row]) -> Estimate:
+    """Root mean squared error over that of others, on the same logs."""
+    squares = np.column_stack([errors(mine) ** 2, errors(others) ** 2])
+    return bootstrap(squares, lambda means: np.sqrt(means[:, 0] / means[:, 1]))
+
+
+def error_table(rows: Sequence[Row]) -> Table:
+    """Bias, error, coverage and width of every method."""
+    table: list[dict[str, Any]] = []
+    for law, size, method, mine in grouped(rows, "law", "rows", "method"):
+        made = errors(mine)
+        error = bootstrap(made**2, lambda means: np.sqrt(means[:, 0]), draws=TABLE_DRAWS)
+        table.append(
+            {
+                "law": law,
+                "rows": size,
+                "method": method,
+                "runs": len(mine),
+                "bias": float(made.mean()),
+                "root mean squared error": error.value,
+                "error from": error.low,
+                "error to": error.high,
+                "largest run's share": float(np.max(made**2) / np.sum(made**2)),
+                "median |error|": float(np.median(np.abs(made))),
+                "coverage": holds(mine).value,
+                "lower end holds": holds(mine, above=False).value,
+                "upper end holds": holds(mine, below=False).value,
+                "median width": float(np.median([row["high"] - row["low"] for row in mine])),
+            }
+        )
+    return Table(
+        "evaluation",
+        "Evaluation from logs",
+        "Every method on the same logs; intervals at 95%. The error lies between 'error from' and "
+        "'error to' (bootstrap over the logs); the largest run's share is that of the squared "
+        "errors: where one log makes most of it, the next set of logs has another error. Methods "
+        "called plain, and sub-Gaussian, are Open Bandit Pipeline's formulas with its bootstrap, "
+        "written down again.",
+        table,
+    )
+
+
+def coverage_figure(rows: Sequence[Row], shown: Sequence[str] = COVERAGE) -> Figure:
+    """How often the intervals hold, of the methods that are shown."""
+    panels = []
+    for size, mine in grouped(rows, "rows"):
+        laws = values(mine, "law")
+        series = [
+            dots(method, [holds(select(part, law=law)) for law in laws])
+            for method, part in grouped(mine, "method")
+            if method in shown
+        ]
+        panels.append(Panel(f"{size:,} rows", "", "coverage", series, categories=laws))
+    return Figure(
+        "evaluation-coverage",
+        "How often intervals at 95% hold the truth",
+        "Share of runs, Wilson's 95% interval.",
+        [View("all", panels)],
+    )
+
+
+def error_figure(rows: Sequence[Row], shown: Sequence[str] = ERRORS) -> Figure:
+    """Root mean squared error, in units of plain IPS, of the methods that are shown."""
+    panels = []
+    for size, mine in grouped(rows, "rows"):
+        laws = values(mine, "law")
+        series = []
+        for method, part in grouped(mine, "method"):
+            if method in shown:
+                plain = select(mine, method=PLAIN)
+                ratios = [error_ratio(select(part, law=a), select(plain, law=a)) for a in laws]
+                series.append(dots(method, ratios))
+        label = "error / that of plain IPS"
+        panels.append(Panel(f"{size:,} rows", "", label, series, "linear", "log", laws))
+    return Figure(
+        "evaluation-error",
+        "Root mean squared error over that of plain IPS",
+        "Below one is better; 95% intervals by bootstrap over the logs.",
+        [View("all", panels)],
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Whether the default keeps what its page promises, and where plain IPS does not."""
+    return [
+        verdict
+        for law, size, mine in grouped(rows, "law", "rows")
+        for verdict in verdicts_of(law, f"{LAWS[law][0]}, {size:,} rows", mine)
+    ]
+
+
+def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
+    """The claims of one law at one size."""
+    ours, plain = select(rows, method=OURS), select(rows, method=PLAIN)
+    share, both = f"share of {len(ours)} runs", f"{OURS}: the interval holds in {PROMISE:.0%}"
+    made = []
+    if law != "pareto1.5":
+        made.append(judge(both, reading, share, holds(ours), PROMISE))
+    else:
+        lower = f"{OURS}: the lower end holds in {PROMISE:.0%}"
+        made.append(judge(lower, reading, share, holds(ours, above=False), PROMISE))
+    if law in NO_VARIANCE:
+        bounded = holds(select(rows, method=BOUNDED))
+        claim = f"with a known moment the interval holds in {PROMISE:.0%}"
+        made.append(judge(claim, reading, share, bounded, PROMISE))
+    limits = {"t1.5": 0.25, "pareto1.5": 1.0} | dict.fromkeys(LIGHT, 1.1)
+    if law in limits:
+        claim = f"{OURS}: error at most {limits[law]:g} times that of plain IPS"
+        ratio = error_ratio(ours, plain)
+        made.append(judge(claim, reading, "ratio of the errors", ratio, 0.0, limits[law]))
+    claim = f"plain IPS: the interval holds in {PROMISE:.0%}"
+    made.append(judge(claim, reading, share, holds(plain), PROMISE, note="what everybody uses"))
+    return made

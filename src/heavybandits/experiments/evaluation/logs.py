@@ -1,0 +1,157 @@
+"""The cell of this experiment: logs with known truth, and what every method makes of them."""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._utils.statistics import Estimate
+from ...core.arrays import Floats
+from ...offline.evaluate.evaluate import Terms, judge, make_terms
+from ...offline.evaluate.log import DecisionLog, read_decisions
+from ...parts.noises import Gaussian, Pareto, StudentT
+from . import settings
+from .settings import BOOTSTRAPS
+
+
+class World(NamedTuple):
+    """People by their features; the means, the log's propensities and the policy's, (64, 5)."""
+
+    people: Floats
+    means: Floats
+    propensities: Floats
+    shares: Floats
+
+    @property
+    def truth(self) -> float:
+        """The value of the policy, exactly: everybody is as likely to come."""
+        return float((self.shares * self.means).sum(axis=1).mean())
+
+
+@functools.cache
+def make_world() -> World:
+    """The one world of this experiment: who is likely to be shown what has little to do with what
+    pays, and the policy follows what pays."""
+    rng = np.random.default_rng(20)
+    people = rng.normal(size=(settings.PEOPLE, settings.FEATURES))
+    size = settings.FEATURES, settings.ACTIONS
+    means = people @ (0.7 * rng.normal(size=size)) + 0.5 * rng.normal(size=settings.ACTIONS)
+    habit = settings.SKEW * people @ rng.normal(size=size) + np.linspace(-1.2, 1.2, size[1])
+    floor = settings.FLOOR * settings.ACTIONS
+    propensities = (1.0 - floor) * softmax(habit) + settings.FLOOR
+    return World(people, means, propensities, softmax(settings.KEEN * means))
+
+
+def softmax(scores: Floats) -> Floats:
+    """exp(s) over its sum, row by row.
+
+    >>> softmax(np.zeros((1, 4))).tolist()
+    [[0.25, 0.25, 0.25, 0.25]]
+    """
+    made = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(made / made.sum(axis=1, keepdims=True))
+
+
+def draw(noise: Any, rng: np.random.Generator, size: int) -> Floats:
+    """Many draws of a noise at once.
+
+    >>> draw(Gaussian(1.0), np.random.default_rng(0), 3).shape
+    (3,)
+    """
+    if isinstance(noise, Gaussian):
+        return noise.scale * rng.normal(size=size)
+    if isinstance(noise, StudentT):
+        return noise.scale * rng.standard_t(noise.dof, size)
+    if not isinstance(noise, Pareto):
+        raise TypeError(f"no draws of {noise!r} here")
+    above = rng.pareto(noise.shape, size) - 1.0 / (noise.shape - 1.0)
+    return np.asarray(noise.minimum * above)
+
+
+def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[DecisionLog, Floats]:
+    """A log of this many decisions, and the policy's probabilities in its rows."""
+    world = make_world()
+    who = rng.integers(settings.PEOPLE, size=rows)
+    chance = world.propensities[who]
+    taken = (chance.cumsum(axis=1) < rng.random((rows, 1))).sum(axis=1)
+    taken = np.minimum(taken, settings.ACTIONS - 1)  # a sum of chances may end below one
+    feedback = {
+        "context": world.people[who],
+        "action": taken,
+        "reward": world.means[who, taken] + draw(noise, rng, rows),
+        "pscore": chance[np.arange(rows), taken],
+        "n_actions": settings.ACTIONS,
+    }
+    log = read_decisions(feedback, (), "reward", "action", "pscore", None, False)
+    return log, world.shares[who]
+
+
+def log_of(
+    law: str, rows: int, seed: int, run: int
+) -> tuple[DecisionLog, Floats, np.random.Generator]:
+    """The log of one run, the policy's probabilities in its rows, and what draws the rest."""
+    rng = np.random.default_rng([seed, rows, list(settings.LAWS).index(law), run])
+    return *make_log(settings.LAWS[law][1], rows, rng), rng
+
+
+def moment_of(noise: Any) -> tuple[float, float]:
+    """epsilon, and the largest E|reward|^(1 + epsilon) of any action in any context."""
+    index = float(noise.tail_index())
+    epsilon = 1.0 if index > 2.0 else 0.8 * (index - 1.0)
+    extremes = make_world().means.min(), make_world().means.max()
+    return epsilon, max(float(noise.moment(1.0 + epsilon, float(m))) for m in extremes)
+
+
+def evaluation_cell(law: str, rows: int, runs_from: int, runs_to: int, seed: int) -> dict[str, Any]:
+    """Value, low and high of every method in every run, (runs, methods)."""
+    epsilon, moment = moment_of(settings.LAWS[law][1])
+    found = []
+    for run in range(runs_from, runs_to):
+        log, shares, rng = log_of(law, rows, seed, run)
+        robust = make_terms(log, shares, "dr", None, 4, run)
+        made = plain_estimates(log, shares, robust, rng)
+        made[settings.OURS] = judge(robust, "dr", "clipped", 0.05, None, epsilon)
+        made[settings.BOUNDED] = judge(robust, "dr", "clipped", 0.05, moment, epsilon)
+        for mean in settings.MEANS:
+            name = f"DR, {mean.replace('_', ' ')}"
+            made[name] = judge(robust, "dr", mean, 0.05, None, epsilon)
+        weighted = make_terms(log, shares, "ips", None, 4, run)
+        made["IPS, clipped"] = judge(weighted, "ips", "clipped", 0.05, None, epsilon)
+        made["SNIPS, clipped"] = judge(weighted, "snips", "clipped", 0.05, None, epsilon)
+        found.append([made[name] for name in settings.METHODS])
+    table = np.array(found)
+    return {name: table[:, :, place] for place, name in enumerate(Estimate._fields)}
+
+
+def plain_estimates(
+    log: DecisionLog, shares: Floats, robust: Terms, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """Open Bandit Pipeline's estimators as its formulas say, with its bootstrap intervals.
+
+    `benchmarks/obp_estimators.py` runs the package itself on the same logs, to the same values. Its
+    model of the rewards is the user's; here it is ours.
+    """
+    rows = np.arange(log.taken.size)
+    weights = shares[rows, log.taken] / log.propensities
+    tamed = weights / (1.0 - settings.SHRINK + settings.SHRINK * weights)  # Metelli et al. 2021
+    terms = {
+        settings.PLAIN: weights * log.rewards,
+        "plain SNIPS": weights * log.rewards / weights.mean(),
+        "plain DR": robust.total,
+        "sub-Gaussian IPS": tamed * log.rewards,
+    }
+    found = percentiles(np.array([*terms.values()]), rng)
+    return dict(zip(terms, found, strict=True))
+
+
+def percentiles(terms: Floats, rng: np.random.Generator) -> list[Estimate]:
+    """The mean of each row of terms, and the middle 95% of its means over resampled columns.
+
+    >>> percentiles(np.ones((1, 100)), np.random.default_rng(0))
+    [Estimate(value=1.0, low=1.0, high=1.0)]
+    """
+    size = terms.shape[1]
+    counts = (np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(BOOTSTRAPS))
+    means = np.array([terms @ count / size for count in counts])
+    low, high = np.quantile(means, (0.025, 0.975), axis=0)
+    return [Estimate(*map(float, row)) for row in zip(terms.mean(axis=1), low, high, strict=True)]

@@ -1,0 +1,179 @@
+"""Parts that only the experiments need: noises, an arm set and an estimator that is told more."""
+
+import math
+from typing import Annotated, NamedTuple
+
+from .._utils.validation import Count, Interval, Positive
+from ..core.arm_buffer import View, best_score, entries, make_view, measure_all, pick
+from ..core.arrays import Floats, Key
+from ..core.confidence_region import UPDATES, Region
+from ..core.dispatch import draw, predict, update
+from ..core.jit import jitable
+from ..core.protocols import Estimator, KnownNoise
+from ..core.rng import uniform
+from ..parts.arms.finite import Changes, draw_features
+from ..parts.estimators.huber import HuberEstimate
+from ..parts.noises.moments import central_moment
+
+Rare = Annotated[float, Interval(0.0, 1.0, "()")]
+
+
+class TwoPoint(NamedTuple):
+    """`size` with probability `share`, else -size share / (1 - share): centred, skewed, bounded.
+
+    No noise with the same moment E|noise|^p can be large more often, so that a theorem which needs
+    no more than this moment meets its worst case.
+
+    >>> TwoPoint(share=0.2, size=4.0).location(), TwoPoint(share=0.2, size=4.0).moment(2.0)
+    (0.0, 4.0)
+    """
+
+    share: Rare
+    size: Positive = 1.0
+
+    def draw(self, key: Key, play: int) -> float:
+        if uniform(key, 4 * play) < self.share:
+            return self.size
+        return -self.size * self.share / (1.0 - self.share)
+
+    def location(self) -> float:
+        return 0.0
+
+    def moment(self, order: float, shift: float = 0.0) -> float:
+        low = self.size * self.share / (1.0 - self.share)
+        often = (1.0 - self.share) * abs(shift - low) ** order
+        return float(self.share * abs(shift + self.size) ** order + often)
+
+    def central_moment(self, order: float) -> float:
+        return central_moment(self, order)
+
+    def symmetric(self) -> bool:
+        return self.share == 0.5
+
+    def tail_index(self) -> float:
+        return math.inf
+
+
+def saturating(share: float, order: float) -> TwoPoint:
+    """The two-point noise with E|noise|^order = 1.
+
+    >>> round(saturating(0.01, 1.3).moment(1.3), 12)
+    1.0
+    """
+    return TwoPoint(share, TwoPoint(share).moment(order) ** (-1.0 / order))
+
+
+class Alternating(NamedTuple):
+    """The noise of `base`, every second play `ratio` times as large.
+
+    Its moments are those of the louder plays: the ones that an algorithm must be told which is not
+    told more.
+
+    >>> from heavybandits.noises import Gaussian
+    >>> round(Alternating(Gaussian(), 10.0).moment(2.0), 6)
+    100.0
+    """
+
+    base: KnownNoise
+    ratio: Positive
+
+    def draw(self, key: Key, play: int) -> float:
+        return draw(self.base, key, play) * (self.ratio if play % 2 == 1 else 1.0)
+
+    def location(self) -> float:
+        return self.base.location() * self.ratio
+
+    def moment(self, order: float, shift: float = 0.0) -> float:
+        loud = self.ratio**order * self.base.moment(order, shift / self.ratio)
+        return max(self.base.moment(order, shift), float(loud))
+
+    def central_moment(self, order: float) -> float:
+        return central_moment(self, order)
+
+    def symmetric(self) -> bool:
+        return self.base.symmetric()
+
+    def tail_index(self) -> float:
+        return self.base.tail_index()
+
+
+class Told(NamedTuple):
+    """`HuberNewton` under `Alternating` noise, told before every second reward that it is louder.
+
+    >>> from heavybandits import crhl
+    >>> Told(crhl(dim=3, spread=1.0, gamma_scale=0.01).estimator, 1.0, 10.0).dim
+    3
+    """
+
+    step: Estimator
+    spread: Positive
+    ratio: Positive
+
+    @property
+    def dim(self) -> int:
+        return self.step.dim
+
+    def init(self) -> HuberEstimate:
+        made: HuberEstimate = self.step.init()  # type: ignore[assignment]
+        return made
+
+    def predict(self, estimate: HuberEstimate, z: float) -> float:
+        return predict(self.step, estimate, z)
+
+    def update(self, estimate: HuberEstimate, x: Floats, reward: float, rewards: Floats) -> None:
+        loud = estimate.region.counts[UPDATES] % 2 == 1
+        estimate.spread[0] = self.spread * (self.ratio if loud else 1.0)
+        update(self.step, estimate, x, reward, rewards)
+
+
+@jitable
+def set_intercept(view: View, weight: float) -> None:
+    """Every unit arm with `weight` as its last component, and the others scaled to length one."""
+    last = view.features.shape[0] - 1
+    for k in range(view.widths.size):
+        rest = 1.0 - view.features[last, k] * view.features[last, k]
+        view.widths[k] = math.sqrt((1.0 - weight * weight) / max(rest, 1e-12))
+    for i in range(last):
+        for k in range(view.widths.size):
+            view.features[i, k] *= view.widths[k]
+    for k in range(view.widths.size):
+        view.features[last, k] = weight
+
+
+class Offers(NamedTuple):
+    """Unit vectors of any sign, new at every decision; with an intercept, their last component.
+
+    Without one (0) these are the sets of `Frozen(size, dim, -1.0)`.
+
+    >>> Offers(20, 10, intercept=0.7).changes
+    'frozen'
+    """
+
+    size: Count
+    dim: Count
+    intercept: Annotated[float, Interval(0.0, 1.0, "[)")] = 0.0
+
+    @property
+    def changes(self) -> Changes:
+        return "frozen"
+
+    @property
+    def arm_by_arm(self) -> bool:
+        """What is written of an arm depends on no other: so lanes of a GPU may share them out."""
+        return True
+
+    def view(self) -> View:
+        return make_view(self.dim, self.size)
+
+    def refresh(self, view: View, key: Key, play: int) -> bool:
+        draw_features(view, key, play * entries(view), -1.0)
+        if self.intercept > 0.0:
+            set_intercept(view, self.intercept)
+        return True
+
+    def top(self, view: View, theta: Floats) -> float:
+        return best_score(view, theta)
+
+    def maximise(self, view: View, region: Region, width: float) -> int:
+        measure_all(view, region)
+        return pick(view, width)

@@ -1,0 +1,202 @@
+"""Rows of the real-data experiment to tables, a figure and verdicts: pure functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._utils.statistics import Array, Estimate, bootstrap
+from ..._utils.statistics import difference as paired
+from ..._utils.tables import Row, grouped, select, values
+from ...sweeps.search import Choice, choose, remark
+from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..rows import curve_of
+from .settings import PLAIN, POLICIES, SETS
+
+Z = 1.96  # standard errors of a 95% interval
+
+
+def analyse(rows: Sequence[Row]) -> Findings:
+    """All that the real data says."""
+    if not rows:
+        return Findings(notes=['No data set is installed: pip install "heavybandits[data]".'])
+    report = tuned_rows(rows)
+    return Findings(
+        tables=[
+            learnable_table(report),
+            tuned_table(report),
+            twin_table(select(rows, phase="report")),
+        ],
+        figures=[fraction_figure(report)],
+        verdicts=verdicts(report),
+        notes=[
+            "Constants were chosen on other orders of the same rows; the intervals speak of other "
+            "orders of these rows, not of other data.",
+            "The oracle is the linear score that least squares fits to all rows and rewards. "
+            "A policy can beat it where one monstrous reward bends that fit.",
+            *missing_notes(rows),
+        ],
+    )
+
+
+def missing_notes(rows: Sequence[Row]) -> list[str]:
+    """Which sets were not there."""
+    missing = [name for name in SETS if name not in values(rows, "set")]
+    return [
+        f"Not run (package not installed, or not in this profile): {', '.join(missing)}."
+    ] * bool(missing)
+
+
+def tuned_rows(rows: Sequence[Row]) -> list[Row]:
+    """The reported rows of each policy at the constant that was best on the tuning orders.
+
+    Where that lies on its grid is noted in a column of its own.
+    """
+    kept: list[Row] = []
+    for *_, mine in grouped(rows, "set", "policy"):
+        best = choose(curve_of(select(mine, phase="tuning"), "value", -1.0))
+        kept += [
+            row | {"at": best.at} for row in select(mine, phase="report", constant=best.constant)
+        ]
+    return kept
+
+
+def place_of(rows: Sequence[Row]) -> Choice:
+    """Where on its grid the constant of these rows lies."""
+    return Choice(rows[0]["constant"], rows[0]["at"], -float(column(rows, "value").mean()))
+
+
+def column(rows: Sequence[Row], name: str) -> Array:
+    """A column, one number per order."""
+    return np.array([row[name] for row in rows])
+
+
+def fractions(rows: Sequence[Row]) -> Array:
+    """(value - random) / (oracle - random), one number per order."""
+    value, random, oracle = (column(rows, name) for name in ("value", "random", "oracle"))
+    return np.asarray((value - random) / (oracle - random))
+
+
+def difference(rows: Sequence[Row], others: Sequence[Row]) -> Estimate:
+    """By how much the fraction of one policy exceeds that of another, order by order."""
+    return paired(fractions(rows), fractions(others))
+
+
+def learnable_table(rows: Sequence[Row]) -> Table:
+    """Is there anything to learn at all?"""
+    table = []
+    for name, (first, *_) in grouped(rows, "set"):
+        gain, error = first["holdout"], first["holdout_error"]
+        table.append(
+            {
+                "set": name,
+                "rounds": first["rounds"],
+                "random": first["random"],
+                "in-sample oracle": first["oracle"],
+                "held-out gain": gain,
+                "low": gain - Z * error,
+                "high": gain + Z * error,
+                "to learn": "something" if gain - Z * error > 0.0 else "next to nothing",
+            }
+        )
+    return Table(
+        "realdata_learnable",
+        "Is there anything to learn?",
+        "Mean reward per round of random play and of the in-sample oracle, and what a linear score "
+        "fitted on one half of the rounds makes above random play on the other half.",
+        table,
+    )
+
+
+def tuned_table(rows: Sequence[Row]) -> Table:
+    """Every policy at its tuned constant."""
+    table: list[dict[str, Any]] = []
+    for name, mine in grouped(rows, "set"):
+        plain = select(mine, policy="LinUCB")
+        for policy, part in grouped(mine, "policy"):
+            share = bootstrap(fractions(part))
+            beyond = difference(part, plain)
+            table.append(
+                {"set": name, "policy": policy, "constant": part[0]["constant"]}
+                | {"constant at": part[0]["at"]}
+                | {"value": float(column(part, "value").mean())}
+                | {"fraction": share.value, "low": share.low, "high": share.high}
+                | {"against LinUCB": beyond.value, "from": beyond.low, "to": beyond.high}
+                | {"truncated": float(column(part, "truncated").mean())}
+                | {"in data order": fractions(part)[0]}
+            )
+    return Table(
+        "realdata",
+        "Policies on real data",
+        "fraction: of the in-sample oracle's gain over random play, mean over the orders with its "
+        "95% interval; against LinUCB: paired difference of fractions; truncated: rewards per "
+        "pass; in data order: the pass in the order of the calendar (days) or the first order "
+        "(rows).",
+        table,
+    )
+
+
+def twin_table(rows: Sequence[Row]) -> Table:
+    """Each robust policy beside its untruncated twin at one constant, and LinUCB with a clip."""
+    table: list[dict[str, Any]] = []
+    for name, policy, constant, part in grouped(rows, "set", "policy", "constant"):
+        twin = PLAIN.get(POLICIES[policy][0], policy)
+        plain = select(rows, set=name, policy=twin, constant=constant)
+        if twin != policy and plain:
+            beyond = difference(part, plain)
+            table.append(
+                {"set": name, "policy": policy, "constant": constant}
+                | {"fraction": float(fractions(part).mean())}
+                | {"untruncated twin": float(fractions(plain).mean())}
+                | {"difference": beyond.value, "low": beyond.low, "high": beyond.high}
+                | {"truncated": float(column(part, "truncated").mean())}
+            )
+    return Table(
+        "realdata_twins",
+        "The same estimator at the same constant, with and without truncation",
+        "Fractions of the oracle's gain, and their paired difference with its 95% interval.",
+        table,
+    )
+
+
+def fraction_figure(
+    rows: Sequence[Row], name: str = "realdata", title: str = "Policies on real data"
+) -> Figure:
+    """The fraction of the oracle's gain of every policy, one panel per set."""
+    panels = []
+    for data, mine in grouped(rows, "set"):
+        policies = grouped(mine, "policy")
+        series = [dots("fraction", [bootstrap(fractions(part)) for _, part in policies])]
+        names, label = [policy for policy, _ in policies], "share of the oracle's gain"
+        panels.append(Panel(SETS[data][2], "policy", label, series, categories=names))
+    return Figure(
+        name,
+        title,
+        "Share of the in-sample oracle's gain over random play, with 95% intervals over orders.",
+        [View("tuned", panels)],
+    )
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Whether robustness pays on each set, constants tuned; and whether CRTM's own level does."""
+    claims = (
+        ("clipping at a level that sets itself pays for LinUCB", "LinUCB, adaptive clip", "LinUCB"),
+        ("clipping at a fixed level pays for LinUCB", "LinUCB, clip", "LinUCB"),
+        ("CRTM's truncation pays", "CRTM", "Newton"),
+        ("CRTM beats LinUCB with a clip", "CRTM", "LinUCB, clip"),
+    )
+    made = []
+    for name, mine in grouped(rows, "set"):
+        for claim, robust, plain in claims:
+            pair = [select(mine, policy=policy) for policy in (robust, plain)]
+            if all(pair):
+                made.append(
+                    judge(
+                        claim,
+                        SETS[name][2],
+                        f"fraction of {robust} minus that of {plain}",
+                        difference(*pair),
+                        note=remark({part[0]["policy"]: place_of(part) for part in pair}),
+                    )
+                )
+    return made

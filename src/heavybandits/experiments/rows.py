@@ -1,0 +1,182 @@
+"""Results of cells made into tidy rows: of simulations, of the search for constants, of timings."""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._utils.statistics import Array
+from .._utils.tables import Row, grouped
+from ..core.part import cast, describe
+from ..core.protocols import Tally
+from ..simulation.problem import check_problem
+from ..simulation.run import run_once
+from ..sweeps import Cell
+from ..sweeps.search import Choice, choose, mean_losses, search
+from ..sweeps.simulation_cell import build_parts
+
+Result = dict[str, Any]
+Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
+Unfold = Callable[[Row, dict[str, Any], Result], list[Row]]
+
+COUNTS = ("regret", *Tally._fields)
+
+
+def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
+    """One row per repetition and checkpoint of a simulation.
+
+    >>> made = {name: np.ones((1, 1)) for name in COUNTS} | {"play": np.array([10])}
+    >>> unfold({}, {"repetitions_from": 3}, made)
+    [{'repetition': 3, 'play': 10, 'regret': 1.0, 'updates': 1.0, 'projections': 1.0,
+    'truncated': 1.0}]
+    """
+    first, plays = settings["repetitions_from"], result["play"].tolist()
+    names, columns = ("repetition", "play", *COUNTS), [result[name].tolist() for name in COUNTS]
+    return [
+        named | dict(zip(names, (first + r, *values), strict=True))
+        for r, counts in enumerate(zip(*columns, strict=True))
+        for values in zip(plays, *counts, strict=True)
+    ]
+
+
+def collect_groups(
+    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
+) -> list[list[Row]]:
+    """Compute the cells of all groups at once, and unfold the results of each group.
+
+    groups: the columns that name a group of cells, and the cells.
+    """
+    results = iter(compute([cell for _, cells in groups for cell in cells]))
+    return [
+        [row for cell in cells for row in unfold(named, cell.settings, next(results))]
+        for named, cells in groups
+    ]
+
+
+def collect_rows(
+    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
+) -> list[Row]:
+    """The rows of all groups, one after the other."""
+    return [row for rows in collect_groups(groups, compute, unfold) for row in rows]
+
+
+def final_rows(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the last checkpoint.
+
+    >>> final_rows([{"play": 1}, {"play": 2}])
+    [{'play': 2}]
+    """
+    last = max(row["play"] for row in rows)
+    return [row for row in rows if row["play"] == last]
+
+
+# ---- the search for constants (`sweeping.search`) over the cells of an experiment
+
+PAPER = (1e-4, 1.0)  # the range of the paper's grid
+
+
+def tune_rows(
+    make: Callable[..., tuple[Row, list[Cell]]],
+    members: Mapping[Any, Sequence[str]],
+    start: Sequence[float],
+    within: tuple[float, float],
+    compute: Compute,
+) -> tuple[list[Row], dict[tuple[str, ...], float]]:
+    """The rows of all tuning runs, and the best constant of every member of every place.
+
+    make: the cells of (*place, member, constant) and what names them. Members of one place share a
+    grid.
+    """
+    rows: list[Row] = []
+
+    def evaluate(points: Sequence[tuple[Any, str, float]]) -> list[Array]:
+        groups = [make(*place, member, constant) for place, member, constant in points]
+        found = collect_groups(groups, compute)
+        rows.extend(row for mine in found for row in mine)
+        return [np.array([row["regret"] for row in mine]) for mine in found]
+
+    def ahead(points: Sequence[tuple[Any, str, float]]) -> None:
+        groups = [make(*place, member, constant) for place, member, constant in points]
+        compute([cell for _, cells in groups for cell in cells])
+
+    device = getattr(compute, "device", "cpu")
+    curves = search(evaluate, members, start, within, None if device == "cpu" else ahead)
+    return rows, {(*p, member): choose(curve).constant for (p, member), curve in curves.items()}
+
+
+def curve_of(rows: Iterable[Row], loss: str = "regret", sign: float = 1.0) -> dict[float, Array]:
+    """The losses at every constant; `sign` is -1 if large values are good.
+
+    >>> curve_of([{"constant": c, "regret": abs(c - 0.1)} for c in (0.1, 1.0)])
+    {0.1: array([0.]), 1.0: array([0.9])}
+    """
+    found = grouped(list(rows), "constant")
+    return {c: sign * np.array([row[loss] for row in mine]) for c, mine in found}
+
+
+def choices(rows: Iterable[Row], *keys: str) -> dict[tuple[Any, ...], Choice]:
+    """The choice that tuning rows lead to, by these columns."""
+    return {tuple(key): choose(curve_of(mine)) for *key, mine in grouped(list(rows), *keys)}
+
+
+def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The whole grid, one row for each value of the keys and one column per constant.
+
+    >>> rows = [{"algorithm": "A", "constant": c, "regret": c} for c in (0.1, 1.0)]
+    >>> grid_table(rows, ("algorithm",))
+    [{'algorithm': 'A', 'c at': 'lower end', 'c = 0.1': 0.1, 'c = 1': 1.0}]
+    """
+    every = sorted({row["constant"] for row in rows})
+    table = []
+    for *key, mine in grouped(list(rows), *keys):
+        curve = curve_of(mine)
+        means = mean_losses(curve)
+        named = dict(zip(keys, key, strict=True)) | {"c at": choose(curve).at}
+        table.append(named | {f"c = {c:g}": means.get(c, np.nan) for c in every})
+    return table
+
+
+# ---- CPU time of one run, in this process, compilation not counted
+
+TIME = f"{__name__}:time_cell"
+WARM_UP = 300  # plays of a run before the clock starts, so that code and data are in the caches
+
+
+def time_cell(
+    policy: Any, problem: Any, horizon: int, seed: int, repetition: int
+) -> dict[str, Any]:
+    """CPU seconds of one run of a described policy on a described problem."""
+    made, where = cast(build_parts(policy)), check_problem(build_parts(problem))
+    for plays in (min(WARM_UP, horizon), horizon):
+        last = np.array([plays], np.int64)
+        trace, seconds = run_once(made, where, plays, last, seed, repetition)
+    return {"seconds": seconds, "updates": int(trace.updates[0]), "regret": float(trace.regret[0])}
+
+
+def timing_cells(
+    names: Row, policy: Any, problem: Any, horizon: int, repetitions: int, seed: int
+) -> list[Cell]:
+    """One cell per repetition."""
+    where = check_problem(problem)
+    common = {"policy": describe(policy), "problem": describe(where), "horizon": horizon}
+    return [
+        Cell(
+            function=TIME,
+            settings=common | {"seed": seed, "repetition": repetition},
+            label=", ".join(str(value) for value in names.values()),
+        )
+        for repetition in range(repetitions)
+    ]
+
+
+def timed_rows(
+    runs: Sequence[tuple[Row, Any, Any, int, int]], seed: int, compute: Compute
+) -> list[Row]:
+    """Time runs one after the other; each is (names, policy, problem, horizon, repetitions)."""
+    groups = [(run[0], timing_cells(*run, seed)) for run in runs]
+
+    def name(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
+        return [named | {"repetition": settings["repetition"]} | result]
+
+    return collect_rows(groups, functools.partial(compute, alone=True), name)

@@ -1,0 +1,244 @@
+"""The run: the experiments by name, how much of each a profile runs, and where cells come from."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._utils.errors import InvalidInput
+from .._utils.tables import Row
+from ..sweeps import Cell, read_cell, run_cells
+from ..sweeps.gpu_cells import Twins
+from .outputs import Findings
+from .rows import Result
+
+NAMES = (
+    "figure1",
+    "table2",
+    "table1",
+    "coverage",
+    "tails",
+    "outlier",
+    "levels",
+    "realdata",
+    "evaluation",
+    "beyond",
+    "map",
+    "noconstants",
+)
+
+
+def load_experiment(name: str) -> Any:
+    """The package of an experiment.
+
+    >>> load_experiment("figure1").PROFILES["default"]["horizon"]
+    1000000
+    """
+    if name not in NAMES:
+        raise InvalidInput(f"experiment must be one of {', '.join(NAMES)}, got {name!r}")
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+class Profile(NamedTuple):
+    """A named amount of work."""
+
+    name: str
+    summary: str
+    experiments: tuple[str, ...]
+    leaves_out: tuple[str, ...]
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            "quick",
+            "a look in about two minutes: T = 10^5, five constants, a small Table 2",
+            ("figure1", "table2", "coverage", "outlier", "beyond", "map"),
+            (
+                "the paper's horizon of 10^6",
+                "centred Pareto noise, unprojected baselines, arms redrawn at every decision",
+                "Table 2 at the paper's size, Table 1, the tails experiment",
+                "most of the experiments beyond and map",
+            ),
+        ),
+        Profile(
+            "default",
+            "both panels at T = 10^6, tuned, primary reading; Table 2, the outlier, coverage",
+            ("figure1", "table2", "coverage", "outlier", "beyond", "map"),
+            (
+                "the readings with unprojected baselines and with arms redrawn at every decision",
+                "Table 1, the tails experiment",
+                "logistic rewards, intercepts, batch rivals and real data in `beyond`; the longer "
+                "horizon and the median-based algorithms in `map`",
+            ),
+        ),
+        Profile("full", "all readings, all noises, all experiments", NAMES, ()),
+        Profile("smallest", "everything in seconds, for tests: it shows nothing", NAMES, ()),
+    )
+}
+
+
+def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str, Any]:
+    """The settings of an experiment in a profile, with the user's numbers in place.
+
+    Timing and coverage have `runs` of their own, which `repetitions` leaves alone, and only the map
+    has `points`.
+
+    >>> settings_of("figure1", "quick", repetitions=20)["repetitions"]
+    20
+    """
+    given = load_experiment(experiment).PROFILES[profile]
+    chosen = {name: value for name, value in wanted.items() if value is not None}
+    return override(given, chosen)
+
+
+def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
+    """The settings with the chosen numbers in place, also in the settings within them.
+
+    >>> override({"repetitions": 50, "variants": {"repetitions": 10}}, {"repetitions": 3})
+    {'repetitions': 3, 'variants': {'repetitions': 3}}
+    """
+    return {
+        name: override(value, chosen) if isinstance(value, dict) else chosen.get(name, value)
+        for name, value in given.items()
+    }
+
+
+NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
+
+
+class CellsFailed(RuntimeError):
+    """Some cells could not be computed (or are not stored); the others are safe on the disk."""
+
+    def __init__(self, failures: Sequence[tuple[Cell, str]]) -> None:
+        self.failures = [(cell, text.strip().splitlines()[-1][:300]) for cell, text in failures]
+        shown = "; ".join(f"{cell.label or cell.key}: {error}" for cell, error in self.failures[:3])
+        more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
+        super().__init__(f"{len(failures)} cells failed: {shown}{more}")
+
+
+class Runner:
+    """Computes cells in a folder, reusing those that are there.
+
+    On a device it plays what has a form there, and the rest on the CPU: `refusals` says which, and
+    why.
+    """
+
+    def __init__(
+        self, folder: str | Path, *, quiet: bool = False, device: str = "cpu", **where: Any
+    ) -> None:
+        """where: `jobs`, `backend` and `address` of `run_cells`."""
+        self.folder, self.quiet, self.device, self.where = Path(folder), quiet, device, where
+        self.twins = None if device == "cpu" else Twins()
+
+    def placed(self, cells: Sequence[Cell], alone: bool) -> Sequence[Cell]:
+        """Every cell, or the one that the device plays in its place."""
+        if self.twins is None or alone:
+            return cells
+        return [self.twins.find(cell) or cell for cell in cells]
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        """The results in the order of the cells. `alone`: one after the other, for timing."""
+        where = {"jobs": 1, "backend": "sequential"} if alone else self.where
+        cells = self.placed(cells, alone)
+        outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
+        if outcome.failed:
+            raise CellsFailed(outcome.failed)
+        return [outcome.results[cell.key] for cell in cells]
+
+
+class Stored(Runner):
+    """Reads cells that were computed before, and computes nothing."""
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        cells = self.placed(cells, alone)
+        found = {cell.key: read_cell(self.folder, cell) for cell in cells}
+        missing = [
+            (cell, "not stored by this version of the code: run reproduce")
+            for cell in cells
+            if found[cell.key] is None
+        ]
+        if missing:
+            raise CellsFailed(missing)
+        return [result for cell in cells if (result := found[cell.key]) is not None]
+
+
+@dataclass
+class Run:
+    """What came of one experiment."""
+
+    name: str
+    title: str
+    settings: dict[str, Any]
+    rows: list[Row] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
+    cpu_seconds: float = 0.0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def run_experiments(
+    names: Sequence[str],
+    profile: str,
+    compute: Runner,
+    *,
+    announce: Callable[[str], None] = lambda text: None,
+    **wanted: int | None,
+) -> list[Run]:
+    """Collect and analyse experiments; one with failed cells is named, and the others go on.
+
+    wanted: numbers of the user's in place of those of the profile (see `settings_of`).
+    """
+    runs = []
+    for name in names:
+        experiment = load_experiment(name)
+        title = experiment.TITLE
+        announce(title)
+        run = Run(name, title, settings_of(name, profile, **wanted))
+        if compute.twins is not None:
+            compute.twins.refusals.clear()
+        try:
+            run.rows = experiment.collect(run.settings, Metered(compute, run))
+            run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
+            run.findings = replace(
+                run.findings, notes=[*run.findings.notes, *device_notes(compute)]
+            )
+        except CellsFailed as error:
+            run.failed = [(cell.label or cell.key, text) for cell, text in error.failures]
+        runs.append(run)
+    return runs
+
+
+class Metered:
+    """The same `compute`, adding up the CPU time of the cells, of each of them once."""
+
+    def __init__(self, compute: Runner, run: Run) -> None:
+        self.compute, self.run, self.device = compute, run, compute.device
+        self.seen: set[str] = set()
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
+        results = self.compute(cells, alone=alone)
+        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in self.seen}
+        self.run.cpu_seconds += sum(float(np.sum(r["cpu_seconds"])) for r in new.values())
+        self.seen.update(new)
+        return results
+
+
+def device_notes(compute: Runner) -> list[str]:
+    """What was played where, if there was a choice."""
+    if compute.twins is None:
+        return []
+    left: dict[str, list[str]] = {}
+    for name, why in compute.twins.refusals.items():
+        left.setdefault(why, []).append(name)
+    there = "Played on a GPU; seconds are its own, shared among the runs that it played at once."
+    return [
+        there,
+        *(
+            f"On the CPU ({why}): {'; '.join(names[:3])}, {len(names)} kinds of cells in all."
+            for why, names in left.items()
+        ),
+    ]

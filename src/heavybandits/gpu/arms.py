@@ -1,0 +1,265 @@
+"""Arms of a team: lane l sees to the arms l, l + lanes, l + 2 lanes, ...
+
+Arms that stand still are held in common, a column each. Those that change with every decision are
+a lane's own, in registers, where a view has columns for that lane's arms alone (own_arms.py). Of
+`penalty` only the size counts, the number of arms; of `synced` the first number, and its size,
+which is how many columns the CPU's view has. Sums run in the CPU's order.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from ..core.arm_buffer import (
+    best_score,
+    entries,
+    follow,
+    load_rows,
+    measure_all,
+    measure_anew,
+    pick,
+    take,
+)
+from ..core.blocked import combine, squares
+from ..core.confidence_region import SHRINK, STEP, STRAYED, UPDATES
+from ..core.jit import jitable
+from ..parts.arms.finite import draw_features
+from . import own_arms
+from .rng import further
+from .team import Shared, lane, maximum, members, opaque, sync, twin, writable
+
+
+def in_common(view: Any) -> bool:
+    """Whether a view of this type is one that the lanes of a team share."""
+    return isinstance(view[0], Shared)
+
+
+@twin(entries)
+def _(lanes, view):
+    return lambda view: view.features.shape[0] * view.synced.size
+
+
+@twin(draw_features, alone=True)
+def _(lanes, view, key, start, low):
+    if not lanes:
+        return draw_alone
+    if not in_common(view):
+        return own_arms.draw(lanes)
+
+    def draw(view, key, start, low):
+        features, columns = writable(view.features), view.synced.size
+        first = further(opaque(key), start)  # else drawn even where it is not used
+        sync(lanes)
+        k = lane(lanes)
+        while k < features.shape[1]:
+            own_arms.draw_arm(features, k, further(first, k), columns, low)
+            k += lanes
+        sync(lanes)
+        view.synced[0] = -1
+
+    return draw
+
+
+def draw_alone(view, key, start, low):
+    """That of the CPU for a view whose rows lie far apart."""
+    columns = view.features.shape[1]
+    for k in range(columns):
+        own_arms.draw_arm(view.features, k, further(key, start + k), columns, low)
+    view.synced[0] = -1
+
+
+@twin(load_rows)
+def _(lanes, view, rows):
+    def load(view, rows):
+        features = writable(view.features)
+        sync(lanes)
+        k = lane(lanes)
+        while k < rows.shape[0]:
+            for i in range(rows.shape[1]):
+                features[i, k] = rows[k, i]
+            k += lanes
+        sync(lanes)
+        view.synced[0] = -1
+
+    return load if in_common(view) else own_arms.load(lanes)
+
+
+@jitable
+def product(rows: Any, weights: Any, k: int) -> float:
+    """What `combine` makes of column k."""
+    odd = weights.size % 2
+    value = weights[0] * rows[0, k]
+    if odd == 0:
+        value += weights[1] * rows[1, k]
+    for i in range(2 - odd, weights.size, 2):
+        value += weights[i] * rows[i, k] + weights[i + 1] * rows[i + 1, k]
+    return value
+
+
+@twin(best_score)
+def _(lanes, view, theta):
+    def best(view, theta):
+        most, k = -math.inf, lane(lanes)
+        while k < view.penalty.size:
+            most = max(most, product(view.features, theta, k))
+            k += lanes
+        return maximum(most, lanes)
+
+    return best if in_common(view) else own_arms.best(lanes)
+
+
+@twin(take)
+def _(lanes, view, arm):
+    def copy(view, arm):
+        chosen = writable(view.chosen)
+        sync(lanes)
+        i = lane(lanes)
+        while i < chosen.size:
+            chosen[i] = view.features[i, arm]
+            i += lanes
+        sync(lanes)
+
+    return copy if in_common(view) else own_arms.copy(lanes)
+
+
+@jitable
+def lowest(arm: int, lanes: int) -> Any:
+    """The lowest arm that a lane names. No vote: teams whose votes differ would go apart."""
+    found, offset = np.int32(arm), lanes // 2
+    while offset > 0:
+        found = min(found, cuda.shfl_xor_sync(members(lanes), found, offset))
+        offset //= 2
+    return np.int64(found)
+
+
+@twin(pick)
+def _(lanes, view, width):
+    optimistic = find_in_common(lanes) if in_common(view) else own_arms.find(lanes)
+    optimistic = jitable(optimistic)
+
+    def choose(view, width):
+        """If no index is a number, all lanes name their first arm, as on the CPU."""
+        best, mine = optimistic(view, width)
+        arm = lowest(mine if best == maximum(best, lanes) else view.penalty.size, lanes)
+        take(view, arm)
+        return arm
+
+    return choose
+
+
+def find_in_common(lanes: int) -> Any:
+    def find(view, width):
+        """The largest index of this lane's arms, and the arm."""
+        best, arm, k = -math.inf, lane(lanes), lane(lanes)
+        while k < view.penalty.size:
+            index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
+            if index > best:
+                best, arm = index, k
+            k += lanes
+        return best, arm
+
+    return find
+
+
+@twin(follow)
+def _(lanes, view, region):
+    def follow_in_common(view, region):
+        updates, shrink = region.counts[UPDATES], region.numbers[SHRINK]
+        if view.synced[0] == updates - 1 and shrink > 0.0:
+            advance(view, region, shrink, lanes)
+            if region.numbers[STRAYED] != 0.0:
+                combine(view.features, region.centre, view.scores)
+        elif view.synced[0] != updates:
+            measure_all(view, region)
+        view.synced[0] = updates
+
+    return follow_in_common if in_common(view) else None
+
+
+@jitable
+def advance(view: Any, region: Any, shrink: float, lanes: int) -> None:
+    """Squares and scores after one update, from those before it."""
+    measured, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
+    while k < scores.size:
+        width = product(view.features, region.direction, k)
+        measured[k] -= shrink * width * width
+        scores[k] -= region.numbers[STEP] * width
+        k += lanes
+
+
+@twin(measure_anew)
+def _(lanes, view, region):
+    return lambda view, region: measure_all(view, region)
+
+
+@twin(combine)
+def _(lanes, rows, weights, out):
+    if isinstance(out, Shared):
+        return image_of(lanes)
+    return None if isinstance(rows, Shared) else own_arms.combine_rows
+
+
+def image_of(lanes: int) -> Any:
+    """`combine`, as in V^-1 x: two columns of a lane at once, so that neither waits."""
+
+    def image(rows, weights, out):
+        out, last = writable(out), out.size - 1
+        odd = weights.size % 2
+        sync(lanes)
+        for start in range(0, out.size, 2 * lanes):
+            i, j = start + lane(lanes), start + lanes + lane(lanes)
+            one, other = min(i, last), min(j, last)
+            first, second = weights[0] * rows[0, one], weights[0] * rows[0, other]
+            if odd == 0:
+                first += weights[1] * rows[1, one]
+                second += weights[1] * rows[1, other]
+            for m in range(2 - odd, weights.size, 2):
+                first += weights[m] * rows[m, one] + weights[m + 1] * rows[m + 1, one]
+                second += weights[m] * rows[m, other] + weights[m + 1] * rows[m + 1, other]
+            if i <= last:
+                out[i] = first
+            if j <= last:
+                out[j] = second
+        sync(lanes)
+
+    return image
+
+
+@twin(squares)
+def _(lanes, features, matrix, out, above, below):
+    def measure(features, matrix, out, above, below):
+        out, k = writable(out), lane(lanes)
+        while k < out.size:
+            out[k] = square_of(features, matrix, k)
+            k += lanes
+
+    return measure if isinstance(features, Shared) else own_arms.squares_of_rows
+
+
+@jitable
+def square_of(features: Any, matrix: Any, k: int) -> float:
+    """||x_k||_M^2, in the CPU's blocks of two rows by four columns."""
+    dim, total = features.shape[0], 0.0
+    for i in range(0, dim - 1, 2):
+        above = 0.5 * matrix[i, i] * features[i, k]
+        below = 0.5 * matrix[i + 1, i + 1] * features[i + 1, k] + matrix[i + 1, i] * features[i, k]
+        for j in range(0, i - 3, 4):
+            p, q, r, s = features[j, k], features[j + 1, k], features[j + 2, k], features[j + 3, k]
+            above += (matrix[i, j] * p + matrix[i, j + 1] * q) + (
+                matrix[i, j + 2] * r + matrix[i, j + 3] * s
+            )
+            below += (matrix[i + 1, j] * p + matrix[i + 1, j + 1] * q) + (
+                matrix[i + 1, j + 2] * r + matrix[i + 1, j + 3] * s
+            )
+        if i % 4 == 2:
+            p, q = features[i - 2, k], features[i - 1, k]
+            above += matrix[i, i - 2] * p + matrix[i, i - 1] * q
+            below += matrix[i + 1, i - 2] * p + matrix[i + 1, i - 1] * q
+        total += features[i, k] * above + features[i + 1, k] * below
+    if dim % 2 == 1:
+        for j in range(dim):
+            across = matrix[dim - 1, j] if j < dim - 1 else 0.5 * matrix[dim - 1, dim - 1]
+            total += across * features[j, k] * features[dim - 1, k]
+    return 2.0 * total

@@ -1,0 +1,72 @@
+"""Kernels of a device on disk, in the files and under the checks of core/cache.py."""
+
+import hashlib
+import pickle
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import numba
+from numba import cuda
+from numba.cuda.dispatcher import _Kernel
+from numba.cuda.serialize import dumps
+
+from ..core.cache import Refused, digest, edited, folders, read_checked, spell, write_checked
+from ..core.compile import is_cacheable
+from ..core.part import classes_of
+
+
+class DeviceCache:
+    """What numba-cuda asks for and hands to a cache, for one kernel. No failure is an error."""
+
+    cache_path = None
+
+    def __init__(self, text: str, parts: tuple[Any, ...]) -> None:
+        kinds = classes_of(parts)
+        modules = {base.__module__ for kind in kinds for base in kind.__mro__}
+        modules.add(f"{__package__}.compiling")
+        kept = all(map(is_cacheable, kinds)) and not edited(modules)
+        self._text, self._stamp = text, digest(modules) if kept else None
+
+    def _place(self, signature: Any) -> tuple[str, bytes]:
+        """The name of the file and the key that it is written for."""
+        versions = (sys.version, numba.__version__, version("numba-cuda"))
+        device = tuple(cuda.get_current_device().compute_capability)
+        kinds = [spell(kind) for kind in signature]
+        key = repr((self._text, self._stamp, versions, device, kinds)).encode()
+        return f"cuda-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key
+
+    def stored(self, signature: Any) -> tuple[str, bool] | None:
+        """The name of the file and whether it is there; None if nothing is kept."""
+        if self._stamp is None:
+            return None
+        name, _ = self._place(signature)
+        return name, any((folder / name).is_file() for folder in folders())
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        if self._stamp is None:
+            return None
+        name, key = self._place(signature)
+        for folder in folders():
+            try:
+                content = read_checked(folder / name, key)
+            except (OSError, Refused):
+                continue
+            if content is not None:
+                context.refresh()
+                return _Kernel._rebuild(**pickle.loads(content))
+        return None
+
+    def save_overload(self, signature: Any, kernel: Any) -> None:
+        if self._stamp is None:
+            return
+        name, key = self._place(signature)
+        content = dumps(kernel._reduce_states())
+        for folder in folders():
+            try:
+                return write_checked(folder / name, key, content)
+            except (OSError, Refused):
+                continue
+
+    def flush(self) -> None:
+        pass

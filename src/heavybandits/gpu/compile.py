@@ -1,0 +1,180 @@
+"""The text of a kernel, compiled by numba-cuda so that it rounds as the CPU does."""
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.core.errors import NumbaError
+from numba.cuda import types
+from numba.cuda.core.errors import NumbaError as CudaError
+from numba.cuda.cudadrv import nvvm
+from numba.cuda.cudadrv.driver import binding, driver
+from numba.cuda.typing.typeof import typeof
+
+from ..core.arm_buffer import View
+from ..core.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..core.rng import seed_of
+from . import arms, medians
+from . import confidence_region as regions
+from . import play as playing
+from . import projection as projections
+from . import rng as streams
+from .cache import DeviceCache
+from .kernels import kernel_text
+from .layout import FAR, Layout
+from .storage import draw_together, due, load_common, store_common
+from .team import carve, hold, leading
+
+NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
+TWINS = (
+    arms,
+    medians,
+    playing,
+    projections,
+    regions,
+    streams,
+)  # registered where they are imported
+_NAMES = {
+    "Episode": Episode,
+    "Trace": Trace,
+    "View": View,
+    "cuda": cuda,
+    "draw_noise": draw_noise,
+    "seed_of": seed_of,
+    "draw_together": draw_together,
+    "due": due,
+    "float64": types.float64,
+    "int64": types.int64,
+    "leading": leading,
+    "load_common": load_common,
+    "play": play,
+    "store_common": store_common,
+}
+OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
+_DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
+# Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.
+_SELDOM = r"15invert_together|noises[^(]*4drawB"
+_SELDOM_ALONE = rf"{_SELDOM}|12project_ball|6repair|10bring_back|10renew_gaps|6medoid"
+_DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
+_patching = threading.Lock()
+
+
+def _inlined(definition: re.Match[str], seldom: str) -> str:
+    """Small arrays stay in registers where all is inlined; what runs seldom takes code and none."""
+    apart = re.search(seldom, definition[0].partition("(")[0])
+    return f"{definition[0]} {'noinline' if apart else 'alwaysinline'}"
+
+
+def _chosen(declaration: re.Match[str]) -> str:
+    """max(a, b) and min(a, b) as on the CPU: b if it is larger, or smaller, else a."""
+    name, relation = declaration[1], {"max": "ogt", "min": "olt"}[declaration[1]]
+    return f"""define internal double @__nv_f{name}(double %a, double %b) alwaysinline {{
+  %better = fcmp {relation} double %b, %a
+  %chosen = select i1 %better, double %b, double %a
+  ret double %chosen
+}}"""
+
+
+@contextlib.contextmanager
+def as_on_the_cpu(lanes: int) -> Iterator[None]:
+    """a * b + c in two roundings and `max` by one comparison, as the CPU has them: numba-cuda has
+    no option for that."""
+    compile_ir = nvvm.compile_ir
+    inlined = functools.partial(_inlined, seldom=_SELDOM if lanes > 1 else _SELDOM_ALONE)
+
+    def compile_strictly(ir: Any, **options: Any) -> Any:
+        texts = [ir] if isinstance(ir, str) else ir
+        texts = [_DECLARED.sub(_chosen, _DEFINED.sub(inlined, text)) for text in texts]
+        return compile_ir(texts, **{"fma": False, **options})
+
+    with _patching:
+        nvvm.compile_ir = compile_strictly
+        try:
+            yield
+        finally:
+            nvvm.compile_ir = compile_ir
+
+
+def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
+    """The kernel of this text, uncompiled."""
+    space = {**_NAMES, **classes, "hold": hold(lanes)}
+    for name in set(re.findall(r"(?:carve|alike)_[0-9_]+", text)):
+        kind, *sizes = name.split("_")
+        space[name] = carve(tuple(map(int, sizes)), lanes, kind == "alike")
+    exec(compile(text, "<kernel>", "exec"), space)
+    return space["kernel"]
+
+
+def signature_of(parts: Sequence[Any], layout: Layout) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+
+    def table(kind: Any, axes: int) -> Any:
+        return types.Array(kind, axes, "C")
+
+    f, i, u = types.float64, types.int64, types.uint64
+    far = [
+        table(f if leaf.array.dtype == np.float64 else i, leaf.array.ndim + 1)
+        for leaf in layout.all(FAR)
+    ]
+    common = [] if layout.lanes == 1 else [table(f, 2), table(f, 2), table(i, 2)]
+    run = [*map(typeof, parts), table(f, 2), table(i, 1)]
+    keys = [table(f, 1), table(u, 1), table(u, 1), typeof(Unobserved())]
+    out = [table(i, 1), table(f, 2), table(i, 2), table(i, 2), table(i, 2)]
+    return (*run, *keys, i, i, *out, *common, *far)
+
+
+def compile_ptx(
+    parts: Sequence[Any], varying: Sequence[bool], layout: Layout, target: tuple[int, int] = (9, 0)
+) -> str:
+    """The kernel in PTX, which needs no device."""
+    text, classes = kernel_text(parts, varying, layout)
+    function = make_function(text, classes, layout.lanes)
+    signature = types.void(*signature_of(parts, layout))
+    with as_on_the_cpu(layout.lanes):
+        ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba")
+    return str(ptx)
+
+
+@functools.cache
+def _dispatcher(
+    text: str, names: tuple[str, ...], kinds: tuple[Any, ...], lanes: int, registers: int
+) -> Any:
+    limit = {"max_registers": registers} if lanes > 1 else {}
+    function = make_function(text, dict(zip(names, kinds, strict=True)), lanes)
+    return cuda.jit(function, **OPTIONS, **limit)
+
+
+def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> Any:
+    """The kernel, compiled for the device at hand or taken from the disk."""
+    text, classes = kernel_text(parts, varying, layout)
+    registers = layout.registers if layout.lanes > 1 else 0
+    kinds = tuple(classes.values())
+    dispatcher = _dispatcher(text, tuple(classes), kinds, layout.lanes, registers)
+    dispatcher._cache = DeviceCache(text, tuple(parts))
+    with as_on_the_cpu(layout.lanes):
+        dispatcher.disable_compile(False)
+        dispatcher.compile(signature_of(parts, layout))
+        dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
+    allow_room(dispatcher, 8 * layout.pool)
+    return dispatcher
+
+
+def allow_room(dispatcher: Any, size: int) -> None:
+    """Let a block of this kernel have so many bytes of shared memory; 48 kB are free to take."""
+    for kernel in dispatcher.overloads.values():
+        found = kernel._codelibrary.get_cufunc()
+        most = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.cuKernelSetAttribute(most, size, found.handle, found.device.id)
+
+
+def is_stored(
+    parts: Sequence[Any], varying: Sequence[bool], layout: Layout
+) -> tuple[str, bool] | None:
+    """The file of a kernel and whether it is there; None for one that cannot be kept."""
+    text, _ = kernel_text(parts, varying, layout)
+    return DeviceCache(text, tuple(parts)).stored(signature_of(parts, layout))

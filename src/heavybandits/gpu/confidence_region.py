@@ -1,0 +1,168 @@
+"""Regions of a team: every element of a vector or matrix is written by one lane, and a `sync`
+stands before and after. Sums run in the CPU's order."""
+
+from typing import Any
+
+from numba import cuda
+from numba.cuda.types import float64
+
+from ..core.confidence_region import FLOOR, NOISE, ROUNDING, SHRINK, UPDATES, repair
+from ..core.jit import jitable
+from ..core.linalg import LOST, add_outer, cholesky, mend_inverse, stretch, subtract
+from .team import Shared, lane, sync, told, twin, writable
+
+AT_ONCE = 8  # entries of a row
+
+
+@twin(subtract)
+def _(lanes, a, scale, b):
+    def subtract(a, scale, b):
+        a = writable(a)
+        sync(lanes)
+        i = lane(lanes)
+        while i < a.size:
+            a[i] -= scale * b[i]
+            i += lanes
+        sync(lanes)
+
+    return subtract if isinstance(a, Shared) else None
+
+
+@twin(stretch)
+def _(lanes, a, factor):
+    def stretch(a, factor):
+        a = writable(a)
+        sync(lanes)
+        i = lane(lanes)
+        while i < a.size:
+            a[i] *= factor
+            i += lanes
+        sync(lanes)
+
+    return stretch
+
+
+@twin(add_outer)
+def _(lanes, matrix, scale, x):
+    def add_outer(matrix, scale, x):
+        """Two lanes share a row, half of it each, so that every place is a constant for a lane.
+
+        Some entries are read before any of them is written: what is written might, for all that a
+        compiler knows, be what is read next, and one would wait for the other.
+        """
+        dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
+        half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
+        sync(lanes)
+        for down in range(0, dim, lanes // 2):
+            i = down + lane(lanes) // 2
+            if i < dim:
+                factor = scale * x[i]
+                for first in range(0, half, AT_ONCE):
+                    count = min(AT_ONCE, half - first)
+                    for j in range(count):
+                        right = min(start + first + j, dim - 1)
+                        part[j] = matrix[i, right] + factor * x[right]
+                    for j in range(count):
+                        if dim % 2 == 0 or start + first + j < dim:
+                            matrix[i, start + first + j] = part[j]
+        sync(lanes)
+
+    return add_outer if isinstance(matrix, Shared) else None
+
+
+@jitable
+def sum_up(design: Any, recent: Any, lanes: int) -> None:
+    """design += recent, which then is 0."""
+    dim, design, recent = design.shape[0], writable(design), writable(recent)
+    place = lane(lanes)
+    while place < dim * dim:
+        i, j = place // dim, place % dim
+        design[i, j] += recent[i, j]
+        recent[i, j] = 0.0
+        place += lanes
+    sync(lanes)
+
+
+@jitable
+def invert_columns(factor: Any, out: Any, lanes: int) -> None:
+    """out = (L L^T)^-1 for the lower triangle L of `cholesky`, a column per lane."""
+    dim, out = factor.shape[1], writable(out)
+    column = lane(lanes)
+    while column < dim:
+        for i in range(column, dim):
+            total = 1.0 if i == column else 0.0
+            for j in range(column, i):
+                total -= factor[i, j] * out[j, column]
+            out[i, column] = total / factor[i, i]
+        for i in range(dim - 1, column - 1, -1):
+            total = out[i, column]
+            for j in range(i + 1, dim):
+                total -= factor[j, i] * out[j, column]
+            out[i, column] = total / factor[i, i]
+        column += lanes
+    sync(lanes)
+    place = lane(lanes)
+    while place < dim * dim:
+        i, j = place // dim, place % dim
+        if j > i:
+            out[i, j] = out[j, i]
+        place += lanes
+    sync(lanes)
+
+
+@jitable
+def trace(matrix: Any) -> float:
+    total = 0.0
+    for i in range(matrix.shape[0]):
+        total += matrix[i, i]
+    return total
+
+
+@jitable
+def known(design: Any, inverse: Any) -> bool:
+    """That of the CPU: whether V has digits in every direction."""
+    most = 0.0
+    for i in range(design.shape[0]):
+        most = max(most, LOST * design[i, i] * inverse[i, i])
+    return most <= 1.0
+
+
+@jitable
+def invert_together(region: Any, scales: tuple[float, float], lanes: int) -> bool:
+    """Sum up V and invert it: Cholesky by one lane, the columns by all; False if it was mended.
+
+    `region` is design, recent, inverse, direction and scratch; `scales` are floor and shrink.
+    """
+    design, recent, inverse, direction, scratch = region
+    sync(lanes)
+    sum_up(design, recent, lanes)
+    sound = 1.0 if known(design, inverse) else 0.0
+    sync(lanes)
+    if sound == 1.0 and lane(lanes) == 0:
+        sound = 1.0 if cholesky(design, writable(scratch)) else 0.0
+    sync(lanes)
+    sound = told(sound, lanes)
+    if sound == 1.0:
+        invert_columns(scratch, inverse, lanes)
+    else:
+        add_outer(inverse, -scales[1], direction)
+        if lane(lanes) == 0:
+            dim = design.shape[0]
+            work, mark = writable(scratch[:dim]), writable(scratch[dim])
+            mend_inverse(design, scales[0], writable(inverse), work, mark)
+        sync(lanes)
+    return sound == 1.0
+
+
+@twin(repair)
+def _(lanes, region, shrink):
+    def repair(region, shrink):
+        numbers = region.numbers
+        numbers[SHRINK] = 0.0
+        held = (region.design, region.recent, region.inverse, region.direction, region.scratch)
+        sound = invert_together(held, (numbers[FLOOR], shrink), lanes)
+        typical = trace(region.design) / region.counts[UPDATES]
+        numbers[NOISE] = ROUNDING * typical * trace(region.inverse)
+        return sound
+
+    return repair

@@ -1,0 +1,182 @@
+"""The kernel of a kind of run: written out with its sizes as constants, so that small arrays lie in
+registers."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.loop import NEXT, PENDING
+from ..core.part import has_seed, is_part
+from .layout import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
+
+
+def part_text(
+    part: Any, path: str, varying: list[bool], count: list[int], classes: dict[str, Any]
+) -> str:
+    """The text of a part of a run: what all runs share comes by `path`, the rest from a table."""
+    if not is_part(part):
+        mine = varying.pop(0)
+        count[0] += mine
+        if path.startswith("policy") and path.endswith(".seed"):
+            return f"seed_of(noise_keys[run], {path})"  # as `reseeded` does on the CPU
+        return f"constants[which[run], {count[0] - 1}]" if mine else path
+    seeded = path.startswith("policy") and has_seed(part)
+    if not seeded and not any(varying[: len(numbers_of(part))]):
+        del varying[: len(numbers_of(part))]
+        return path
+    name = f"Part{len(classes)}"
+    classes[name] = type(part)
+    fields = zip(part._fields, part, strict=True)
+    inner = [part_text(v, f"{path}.{f}", varying, count, classes) for f, v in fields]
+    return f"{name}({', '.join(inner)})"
+
+
+def parts_text(
+    parts: Sequence[Any], varying: Sequence[bool], classes: dict[str, Any]
+) -> Iterator[str]:
+    """The lines that make the parts of a run, where its constants are its own."""
+    waiting, count = list(varying), [0]
+    for name, part in zip(("policy", "arms", "link", "noise"), parts, strict=True):
+        text = part_text(part, name, waiting, count, classes)
+        if text != name:
+            yield f"{name} = {text}"
+
+
+def state_text(state: Any, name: str, classes: dict[str, Any]) -> str:
+    """The text that builds a state from its arrays."""
+    if isinstance(state, np.ndarray):
+        return name
+    label = f"State{len(classes)}"
+    classes[label] = type(state)
+    fields = zip(state._fields, state, strict=True)
+    return f"{label}({', '.join(state_text(v, f'{name}_{f}', classes) for f, v in fields)})"
+
+
+_HEAD = """
+def kernel(policy, arms, link, noise, constants, which, truth, arm_keys, noise_keys, observer,
+           start, stop, plays, regret, updates, projections, truncated, {tables}):
+"""
+
+_TEAM = """
+    team = (cuda.threadIdx.x & 1023) // {lanes}
+    run = cuda.blockIdx.x * {teams} + team
+    if run >= which.size:
+        return
+    pool = cuda.shared.array(0, float64)
+    at = team * {size}
+    theta = carve_{dim}(pool, {theta})
+    drawn = carve_{noises}(pool, at + {drawn})
+    synced = cuda.local.array({columns}, int64)
+    {arrays}
+    view = View(view_features, view_scores, view_squares, view_widths, view_penalty, view_chosen,
+                synced)
+    {parts}
+    state = {state}
+    episode = Episode(episode_rewards, episode_numbers, episode_counts)
+    unused = truncated[run]  # fallbacks are counted when all is over
+    load_common(pool, {theta}, truth, {dim}, {lanes})
+    load_common(pool, at, common[run], {kept}, {lanes})
+    {load}
+    synced[0] = view_kept[0]
+    for t in range(start, stop, {noises}):
+        draw_together(noise, noise_keys[run], t, drawn, {lanes})
+        near = leading(plays, due(plays, episode_counts[{next}], t + {noises}))
+        trace = Trace(near, regret[run], updates[run], projections[run], truncated[run], unused)
+        play(policy, state, arms, link, theta, view, arm_keys[run],
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
+    store_common(pool, at, common[run], {kept}, {lanes})
+    view_kept[0] = synced[0]
+    {store}
+"""
+
+_LANE = """
+    run = cuda.grid(1)
+    if run >= which.size:
+        return
+    drawn = cuda.local.array({noises}, float64)
+    {arrays}
+    view = View(view_features, view_scores, view_squares, view_widths, view_penalty, view_chosen,
+                view_synced)
+    {parts}
+    state = {state}
+    episode = Episode(episode_rewards, episode_numbers, episode_counts)
+    unused = truncated[run]  # fallbacks are counted when all is over
+    trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
+    for t in range(start, stop, {noises}):
+        draw_noise(noise, noise_keys[run], t, drawn)
+        play(policy, state, arms, link, truth, view, arm_keys[run],
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
+"""
+
+
+def kernel_text(
+    parts: Sequence[Any], varying: Sequence[bool], layout: Layout
+) -> tuple[str, dict[str, Any]]:
+    """The text of the kernel, and the classes that it names."""
+    classes: dict[str, Any] = {}
+    far = [f"{leaf.name}_all" for leaf in layout.all(FAR)]
+    tables = far if layout.lanes == 1 else ["common", "floats", "integers", *far]
+    loads, stores = moves(layout)
+    common = sum(leaf.array.size for leaf in layout.all(*POOLED))
+    fields = {
+        "lanes": layout.lanes,
+        "teams": layout.teams,
+        "size": layout.size,
+        "columns": layout.columns,
+        "theta": layout.teams * layout.size,
+        "kept": common,
+        "drawn": common + common % 2,
+        "noises": layout.noises,
+        "next": NEXT,
+        "dim": parts[0].dim,
+        "tables": ", ".join(tables),
+        "arrays": "\n    ".join(declare(layout)),
+        "parts": "\n    ".join(parts_text(parts, varying, classes)),
+        "state": state_text(parts[0].init(), "state", classes),
+        "load": "\n    ".join([*loads, *known(parts[0])]),
+        "store": "\n    ".join(stores),
+    }
+    return (_HEAD + (_LANE if layout.lanes == 1 else _TEAM)).format(**fields), classes
+
+
+def known(policy: Any) -> Iterator[str]:
+    """What the compiler could not know of a state: no play of a decision of one play is pending."""
+    if policy.plays == 1:
+        yield f"episode_counts[{PENDING}] = 0"
+
+
+def declare(layout: Layout) -> Iterator[str]:
+    """The lines that name the arrays of a state."""
+    start = 0
+    for name, array, place in layout.leaves:
+        kind = "float64" if array.dtype == np.float64 else "int64"
+        if layout.lanes == 1:
+            yield f"{name} = {name}_all[{':, ' * array.ndim}run]"
+        elif place in POOLED:
+            made = "alike" if place == ALIKE else "carve"
+            yield f"{name} = {made}_{'_'.join(map(str, array.shape))}(pool, at + {start})"
+            start += array.size
+        elif place == FAR:
+            yield f"{name} = hold({name}_all[run])"
+        else:
+            yield f"{name} = cuda.local.array({array.shape}, {kind})"
+
+
+def moves(layout: Layout) -> tuple[list[str], list[str]]:
+    """The lines that bring what is a lane's own from the tables, and back."""
+    loads: list[str] = []
+    stores: list[str] = []
+    places = {"floats": 0, "integers": 0}
+    for name, array, _ in layout.all(OWN):
+        table = "floats" if array.dtype == np.float64 else "integers"
+        flat, loops = str(places[table]), []
+        for axis, size in enumerate(array.shape):
+            flat += f" + i{axis} * {int(np.prod(array.shape[axis + 1 :]))}"
+            loops.append(f"{'    ' * axis}for i{axis} in range({size}):")
+        here = f"{name}[{', '.join(f'i{axis}' for axis in range(array.ndim))}]"
+        there, indent = f"{table}[run, {flat}]", "    " * array.ndim
+        loads += [*loops, f"{indent}{here} = {there}"]
+        stores += [*loops, f"{indent}{there} = {here}"]
+        places[table] += array.size
+    return loads, stores

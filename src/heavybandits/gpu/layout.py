@@ -1,0 +1,207 @@
+"""How the runs of one kind lie on the device.
+
+A team of lanes plays a run, or, where a decision lasts many plays, a lane alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._utils.errors import InvalidInput
+from ..core.arm_buffer import View
+from ..core.loop import make_episode
+from ..parts.estimators import NewtonColumns
+from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
+from ..parts.policies import Optimism
+
+# Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
+# after a decision; in device memory.
+COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
+POOLED = (COMMON, ALIKE)
+WARP = 32
+NOISES = 64  # of a team, drawn at once, at most
+CORE = 227 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
+THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
+QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
+PROCESSORS = 132  # of a device: of an H100 and an H200
+WARPS = 10  # per multiprocessor, at least, if there is room
+TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
+FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
+FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
+ALONE = 8  # plays per decision that every lane keeps by itself, at most
+
+MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
+
+# Of all that states hold, what the twins of this folder divide among the lanes.
+_DIVIDED = {
+    "Region": ("centre", "inverse", "direction", "recent", "scratch", "design"),
+    "OnlineToConfidenceEstimate": ("iterate",),
+}
+_PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
+# In this order to device memory, where room is scarce.
+_LARGE = ("scratch", "recent", "features", "scores", "squares", "inverse")
+
+
+class Leaf(NamedTuple):
+    """An array of a state: its name in the kernel, what it looks like and where it lies."""
+
+    name: str
+    array: Any
+    place: str
+
+    def is_common(self, field: str) -> bool:
+        """Whether this is a field of this name that a team has room for."""
+        return self.place == COMMON and self.name.endswith(f"_{field}")
+
+
+class Layout(NamedTuple):
+    """How runs of one kind lie on the device."""
+
+    lanes: int  # per run
+    teams: int  # per block
+    size: int  # numbers that a team holds in common
+    pool: int  # the same of all teams of a block, and theta*
+    columns: int  # of the CPU's view
+    noises: int  # drawn at once
+    leaves: list[Leaf]
+
+    @property
+    def registers(self) -> int:
+        """Per thread: all that the teams at work leave each other in the quarter they are in."""
+        dim = self.pool - self.teams * self.size
+        warps = self.lanes * resident(self.teams, self.lanes, self.size, dim) // WARP
+        return min(REGISTERS // (WARP * -(-warps // QUARTERS)) // 8 * 8, 255)
+
+    def all(self, *places: str) -> list[Leaf]:
+        return [leaf for leaf in self.leaves if leaf.place in places]
+
+
+def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
+    """The arrays of a state, those it holds in others included."""
+    if isinstance(state, np.ndarray):
+        yield Leaf(name, state, place)
+        return
+    kind = type(state).__name__
+    for field, value in zip(state._fields, state, strict=True):
+        where = FAR if field == "design" else COMMON if field in _DIVIDED.get(kind, ()) else OWN
+        yield from leaves_of(value, f"{name}_{field}", where)
+
+
+def state_leaves(policy: Any) -> Iterator[Leaf]:
+    """The arrays of a policy's state before the first play."""
+    return leaves_of(policy.init(), "state")
+
+
+def view_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
+    """The arrays of a team's view: in common if the arms stand still, else those of a lane."""
+    still = arms.changes == "fixed"
+    columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
+    yield Leaf("view_features", np.zeros((arms.dim, columns)), place)
+    yield Leaf("view_scores", np.zeros(columns), place)
+    yield Leaf("view_squares", np.zeros(columns), place)
+    yield Leaf("view_widths", np.zeros(columns), PASSING)
+    yield Leaf("view_penalty", np.zeros(arms.size), PASSING)
+    yield Leaf("view_chosen", np.zeros(arms.dim), COMMON)
+    yield Leaf("view_kept", np.array([-1]), OWN)  # of `synced`
+
+
+def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
+    """Numbers that a team holds in common; its size is such that the teams of a warp meet different
+    banks of the memory."""
+    size = noises + 1 + sum(leaf.array.size for leaf in leaves if leaf.place in POOLED)
+    return size + (8 - size) % 16
+
+
+def resident(teams: int, lanes: int, size: int, dim: int) -> int:
+    """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`, which
+    hold theta* beside."""
+    blocks = min(CORE // (8 * (teams * size + dim)), THREADS // (teams * lanes))
+    return teams * blocks
+
+
+def largest_block(lanes: int, size: int, dim: int, most: int) -> int:
+    """The teams of a block, so that of the `most` that a multiprocessor may have, as many as
+    possible are at work at the same time: of equals the largest. 0 if there is room for none.
+
+    Few numbers of warps, for every one is another kernel to compile.
+    """
+    warp = WARP // lanes
+    most = warp << max(-(-most // warp) - 1, 0).bit_length()
+    sizes = range(0, min(most, THREADS // lanes) + 1, warp)
+
+    def at_work(teams: int) -> int:
+        return min(resident(teams, lanes, size, dim), most) if teams else 0
+
+    return max(sizes, key=lambda teams: (at_work(teams), teams if at_work(teams) else 0))
+
+
+def _far(leaf: Leaf) -> Leaf:
+    return leaf._replace(place=FAR)
+
+
+def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Layout:
+    """The layout for runs of a policy on an arm set, so many of them at once.
+
+    Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
+    many end the sooner the fewer lanes have nothing to do. A block has as many teams as there are
+    runs for a multiprocessor, so that two kernels seldom meet in one and fetch in turns.
+    """
+    leaves = [*state_leaves(policy), *leaves_of(make_episode(policy.plays), "episode")]
+    columns = arms.view().penalty.size
+    if policy.plays > ALONE:
+        leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
+    if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
+        leaves += leaves_of(arms.view(), "view")
+        threads = 128 if runs >= MANY else 32
+        return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
+    lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP
+    while not is_filling(found := near(leaves, policy, arms, lanes), policy, arms, lanes):
+        lanes *= 2
+    noises = noises_of(policy)
+    size = room(found, noises)
+    teams = largest_block(lanes, size, arms.dim, -(-runs // PROCESSORS))
+    if teams == 0:
+        raise InvalidInput(
+            f"device='cuda': a run with d = {arms.dim} and K = {arms.size} takes {8 * size} bytes "
+            f"of a multiprocessor, which has {CORE}; play it on the CPU"
+        )
+    return Layout(lanes, teams, size, teams * size + arms.dim, columns, noises, found)
+
+
+def noises_of(policy: Any) -> int:
+    return NOISES if policy.plays > ALONE else 16
+
+
+def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
+    """These and the leaves of the view, the large ones in device memory where room is scarce; so is
+    it where a decision lasts long, and its view is seldom looked at."""
+    leaves = [*leaves, *view_leaves(arms, lanes)]
+    for field in _LARGE:
+        seldom = policy.plays > ALONE and field in View._fields
+        if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < TEAMS:
+            leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
+    return leaves
+
+
+def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
+    """Whether teams of so many lanes keep a multiprocessor busy, and no lane for long."""
+    if lanes == WARP:
+        return True
+    teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
+    busy = policy.plays > ALONE or teams * lanes >= WARP * WARPS
+    return busy and -(-arms.size // lanes) * arms.dim <= FEATURES
+
+
+def is_for_teams(policy: Any) -> bool:
+    """Whether a team has a form for a policy, if there is room; if not, a lane plays it alone."""
+    if not isinstance(policy, Optimism) or isinstance(policy.estimator, NewtonColumns):
+        return False
+    return policy.plays <= ALONE or isinstance(policy.filter, MEDIANS)
+
+
+def numbers_of(part: Any) -> list[Any]:
+    """The constants of a part, or of several, and of the parts in them."""
+    if isinstance(part, tuple):
+        return [number for field in part for number in numbers_of(field)]
+    return [part]

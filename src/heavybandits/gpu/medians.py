@@ -1,0 +1,98 @@
+"""Medians of a team: no element is moved, all lanes count how many lie below a pivot."""
+
+import math
+from typing import Any
+
+from numba import cuda
+
+from ..core.jit import jitable
+from ..core.linalg import bounded, clamp
+from ..core.order_statistics import median, select_rank
+from .team import Shared, lane, maximum, members, sync, told, total, twin, writable
+
+HALF = 1 << 32  # two counts in one number
+
+
+@jitable
+def anyone(own: float, lanes: int) -> float:
+    """What some lane has that has a number; not a number if none has."""
+    votes = cuda.ballot_sync(members(lanes), own == own)
+    return cuda.shfl_sync(members(lanes), own, max(cuda.ffs(votes) - 1, 0))
+
+
+@jitable
+def divide(values: Any, span: Any, pivot: float, within: Any, lanes: int) -> Any:
+    """How many elements lie below the pivot, and how many not above it; and an element on either
+    side of it that lies within bounds, if this lane has one."""
+    both, lower, upper, i = 0, math.nan, math.nan, span[0] + lane(lanes)
+    while i < span[1]:
+        value = values[i]
+        both += (1 if value < pivot else 0) + (HALF if value <= pivot else 0)
+        if within[0] < value and value < pivot:
+            lower = value
+        if pivot < value and value < within[1]:
+            upper = value
+        i += lanes
+    return total(both, lanes), lower, upper
+
+
+@jitable
+def next_below(values: Any, span: Any, pivot: float, lanes: int) -> float:
+    """The largest element below the pivot."""
+    most, i = -math.inf, span[0] + lane(lanes)
+    while i < span[1]:
+        if values[i] < pivot:
+            most = max(most, values[i])
+        i += lanes
+    return maximum(most, lanes)
+
+
+@twin(median)
+def _(lanes, values, start, stop):
+    def median(values, start, stop):
+        """Quickselect: the pivot of the next turn is any element on the side that has the rank."""
+        sync(lanes)
+        size, span, low, high = stop - start, (start, stop), -math.inf, math.inf
+        rank, pivot = size // 2, values[start]
+        both, lower, upper = divide(values, span, pivot, (low, high), lanes)
+        while rank < (both & (HALF - 1)) or rank >= both >> 32:
+            if rank < (both & (HALF - 1)):
+                high, pivot = pivot, anyone(lower, lanes)
+            else:
+                low, pivot = pivot, anyone(upper, lanes)
+            both, lower, upper = divide(values, span, pivot, (low, high), lanes)
+        if size % 2 == 1:
+            return pivot
+        other = pivot
+        if (both & (HALF - 1)) == rank:
+            other = next_below(values, span, pivot, lanes)
+        return 0.5 * (other + pivot)
+
+    return median
+
+
+@twin(select_rank)
+def _(lanes, values, start, stop, rank):
+    def select(values, start, stop, rank):
+        """One lane moves the elements, and tells the others."""
+        found = 0.0
+        sync(lanes)
+        if lane(lanes) == 0:
+            found = select_rank(writable(values), start, stop, rank)
+        sync(lanes)
+        return told(found, lanes)
+
+    return select
+
+
+@twin(clamp)
+def _(lanes, rewards):
+    def divided(rewards):
+        changed, i = writable(rewards), lane(lanes)
+        sync(lanes)
+        while i < rewards.size:
+            changed[i] = bounded(rewards[i])
+            i += lanes
+        sync(lanes)
+
+    return divided if isinstance(rewards, Shared) else None

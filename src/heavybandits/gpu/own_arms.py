@@ -1,0 +1,137 @@
+"""Arms that change with every decision: a lane keeps its own in registers, and nobody keeps them
+after it. A view has columns for them alone (see arms.py)."""
+
+import math
+from typing import Any
+
+from ..core.blocked import combine
+from ..core.jit import jitable
+from ..core.rng import uniform
+from .rng import further
+from .team import lane, maximum, opaque, sync, writable
+
+
+@jitable
+def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
+    """Column k, from every `columns`-th number of the stream."""
+    square = 0.0
+    for i in range(features.shape[0]):
+        value = low + (1.0 - low) * uniform(key, i * columns)
+        features[i, k] = value
+        square += value * value
+    scale = 1.0 / math.sqrt(square)
+    for i in range(features.shape[0]):
+        features[i, k] *= scale
+
+
+def draw(lanes: int) -> Any:
+    def draw(view, key, start, low):
+        features, columns = view.features, view.synced.size
+        first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
+        for k in range(features.shape[1]):
+            draw_arm(features, k, further(first, k * lanes), columns, low)
+        view.synced[0] = -1
+
+    return draw
+
+
+def load(lanes: int) -> Any:
+    def load(view, rows):
+        dim, own = view.features.shape
+        for k in range(own):
+            arm = k * lanes + lane(lanes)
+            for i in range(dim):
+                view.features[i, k] = rows[arm, i] if arm < rows.shape[0] else 0.0
+        view.synced[0] = -1
+
+    return load
+
+
+def best(lanes: int) -> Any:
+    def best(view, theta):
+        combine(view.features, theta, view.widths)
+        most = -math.inf
+        for k in range(view.widths.size):
+            if k * lanes + lane(lanes) < view.penalty.size:
+                most = max(most, view.widths[k])
+        return maximum(most, lanes)
+
+    return best
+
+
+def copy(lanes: int) -> Any:
+    def copy(view, arm):
+        chosen = writable(view.chosen)
+        sync(lanes)
+        for k in range(view.widths.size):
+            if k * lanes + lane(lanes) == arm:
+                for i in range(view.features.shape[0]):
+                    chosen[i] = view.features[i, k]
+        sync(lanes)
+
+    return copy
+
+
+def find(lanes: int) -> Any:
+    def find(view, width):
+        """The largest index of this lane's arms, and the arm."""
+        best, column = -math.inf, 0
+        for k in range(view.scores.size):
+            bonus = width * math.sqrt(max(view.squares[k], 0.0))
+            index = view.scores[k] + bonus
+            if index > best and k * lanes + lane(lanes) < view.penalty.size:
+                best, column = index, k
+        return best, column * lanes + lane(lanes)
+
+    return find
+
+
+def combine_rows(rows, weights, out):
+    """`combine` in the CPU's pairs of rows."""
+    dim = rows.shape[0]
+    odd = dim % 2
+    for k in range(out.size):
+        out[k] = weights[0] * rows[0, k]
+    if odd == 0:
+        for k in range(out.size):
+            out[k] += weights[1] * rows[1, k]
+    for i in range(2 - odd, dim, 2):
+        for k in range(out.size):
+            out[k] += weights[i] * rows[i, k] + weights[i + 1] * rows[i + 1, k]
+
+
+def squares_of_rows(features, matrix, out, above, below):
+    """`squares` in the CPU's blocks of two rows by four columns, all arms at once: what is loaded
+    of the matrix serves them all."""
+    dim, own = features.shape
+    for k in range(own):
+        out[k] = 0.0
+    for i in range(0, dim - 1, 2):
+        first, second, across = 0.5 * matrix[i, i], 0.5 * matrix[i + 1, i + 1], matrix[i + 1, i]
+        for k in range(own):
+            above[k] = first * features[i, k]
+            below[k] = second * features[i + 1, k] + across * features[i, k]
+        for j in range(0, i - 3, 4):
+            for k in range(own):
+                p, q = features[j, k], features[j + 1, k]
+                r, s = features[j + 2, k], features[j + 3, k]
+                above[k] += (matrix[i, j] * p + matrix[i, j + 1] * q) + (
+                    matrix[i, j + 2] * r + matrix[i, j + 3] * s
+                )
+                below[k] += (matrix[i + 1, j] * p + matrix[i + 1, j + 1] * q) + (
+                    matrix[i + 1, j + 2] * r + matrix[i + 1, j + 3] * s
+                )
+        if i % 4 == 2:
+            for k in range(own):
+                p, q = features[i - 2, k], features[i - 1, k]
+                above[k] += matrix[i, i - 2] * p + matrix[i, i - 1] * q
+                below[k] += matrix[i + 1, i - 2] * p + matrix[i + 1, i - 1] * q
+        for k in range(own):
+            out[k] += features[i, k] * above[k] + features[i + 1, k] * below[k]
+    if dim % 2 == 1:
+        for j in range(dim):
+            across = matrix[dim - 1, j] if j < dim - 1 else 0.5 * matrix[dim - 1, dim - 1]
+            for k in range(own):
+                out[k] += across * features[j, k] * features[dim - 1, k]
+    for k in range(own):
+        out[k] = 2.0 * out[k]

@@ -1,0 +1,46 @@
+"""Kernels compiled side by side, by processes of their own that leave them on the disk.
+
+Compiling one takes seconds, and a comparison of policies needs many.
+"""
+
+import importlib.util
+import os
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+from .._utils.progress import tell_compiling
+from .batches import Job
+from .compile import NUMBA_ERRORS, is_stored
+from .launch import varying
+from .layout import Layout
+from .supported import compile_one
+
+FEW = 2  # kernels that are not worth a process each
+
+
+def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
+    """Leave on the disk the kernels that these groups of jobs need and that are not there yet.
+
+    Without joblib, or where a part cannot be sent to another process, nothing is done: whoever
+    needs a kernel compiles it.
+    """
+    missing: dict[Any, tuple[Any, list[bool], Layout]] = {}
+    for jobs, layout in groups:
+        kernel = jobs[0].parts, varying(jobs), layout
+        stored = is_stored(*kernel)
+        if stored is not None and not stored[1]:
+            missing[stored[0]] = kernel
+    if not missing:
+        return
+    tell_compiling()
+    if len(missing) <= FEW or importlib.util.find_spec("joblib") is None:
+        return
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(min(len(missing), os.cpu_count() or 1)) as pool:
+        for done in [pool.submit(compile_one, *given) for given in missing.values()]:
+            try:
+                done.result()
+            except (pickle.PicklingError, *NUMBA_ERRORS):
+                pass  # said when this process compiles it

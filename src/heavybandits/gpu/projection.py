@@ -1,0 +1,182 @@
+"""The projection of a team: the method of core/projection.py, vectors divided among the lanes.
+
+While a team projects, the other teams of its warp wait, and all wait for its instructions to be
+fetched. So there are few of them, and they agree with the CPU's to rounding only: sums are taken by
+exchange, all lanes solve the small tridiagonal system alike, the basis is made orthogonal by sweeps
+of which one is often enough, and no loop over the basis is unrolled (see `opaque`).
+"""
+
+import math
+from typing import Any
+
+from numba.cuda import libdevice
+from numba.cuda.core.errors import TypingError
+
+from ..core.blocked import combine
+from ..core.jit import jitable
+from ..core.linalg import stretch
+from ..core.projection import (
+    ROWS,
+    Tridiagonal,
+    negligible,
+    project_ball,
+    shares,
+    shortening,
+    solve_secular,
+)
+from .series import project_nearby, set_scaled
+from .team import Shared, lane, opaque, sync, total, twin, writable
+
+LITTLE = 0.01  # of a square: if a sweep leaves less, another one follows
+
+
+@jitable
+def square_of(x: Any, lanes: int) -> float:
+    """||x||^2"""
+    square, i = 0.0, lane(lanes)
+    while i < x.size:
+        square += x[i] * x[i]
+        i += lanes
+    return total(square, lanes)
+
+
+@jitable
+def measure_parts(scratch: Any, size: int, lanes: int) -> float:
+    """The parts of the image in the rows of the basis, a lane per row; returns that in the last."""
+    parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
+    j = lane(lanes)
+    while j < size:
+        part = 0.0
+        for i in range(image.size):
+            part += basis[j, i] * image[i]
+        parts[j] = part
+        j += lanes
+    sync(lanes)
+    return parts[size - 1]
+
+
+@jitable
+def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
+    """Leave of the image what lies in no row of the basis, a lane per entry; returns its square."""
+    parts, image, basis = scratch[4], writable(scratch[5]), scratch[ROWS:]
+    square, i, step = 0.0, lane(lanes), opaque(1)
+    while i < image.size:
+        value, j = image[i], 0
+        while j < size:
+            value -= parts[j] * basis[j, i]
+            j += step
+        image[i] = value
+        square += value * value
+        i += lanes
+    return total(square, lanes)
+
+
+@jitable
+def span_further(
+    inverse: Any, scratch: Any, size: int, beside: float, lanes: int
+) -> tuple[float, float]:
+    """image = V^-1 times the last row of the basis, less its parts in all rows.
+
+    Returns its part in the last row, and the square of what is left. If that is little beside its
+    parts in the last row and, which is `beside`, the one before, much of it is what rounding has
+    made of them, and it is swept again.
+    """
+    combine(inverse, scratch[ROWS + size - 1], scratch[5])
+    own, lost = 0.0, beside * beside
+    while True:
+        part = measure_parts(scratch, size, lanes)
+        left = take_out_parts(scratch, size, lanes)
+        own, lost = own + part, lost + part * part
+        if not left < LITTLE * lost:
+            return own, left
+        lost = 0.0
+        sync(lanes)
+
+
+def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, float]:
+    """The CPU's `shortening`, by all lanes alike."""
+    own, mixed = shares(shift)
+    y, undo, i, step = small.y, (1.0 + shift) / shift, size - 1, opaque(1)
+    value, below, square = 1.0, 0.0, 1.0
+    y[i] = 1.0
+    row = own + mixed * small.diagonal[i]
+    while i > 0:
+        i -= step
+        value, below = row * (undo * small.reciprocal[i]), value
+        y[i] = value
+        square += value * value
+        row = (own + mixed * small.diagonal[i]) * value - (mixed * small.beside[i]) * below
+    return (1.0 + shift) * row / math.sqrt(square), 1.0 / row
+
+
+@jitable
+def eliminate(
+    small: Any, i: int, own: float, mixed: float, over_pivot: float, tail: float
+) -> tuple[float, float]:
+    """The CPU's `eliminate`, which takes and returns one over the pivot: one division a row."""
+    if i == 0:
+        over_pivot = 1.0 / (own + mixed * small.diagonal[0])
+        return over_pivot, over_pivot
+    beside = mixed * small.beside[i - 1]
+    over_pivot = 1.0 / (own + mixed * small.diagonal[i] - beside * beside * over_pivot)
+    return over_pivot, beside * over_pivot * tail
+
+
+@twin(shortening, alone=True)
+def _(lanes, small, size, shift):
+    return shortening_rolled_up
+
+
+@twin(project_ball)
+def _(lanes, inverse, x, limit, scratch):
+    if not all(isinstance(array, Shared) for array in (inverse, x, scratch)):
+        raise TypingError(f"project_ball divides shared(...) arrays among lanes, got x of {x}")
+    return projection_of(lanes)
+
+
+def projection_of(lanes: int) -> Any:
+    """The projection by so many lanes."""
+
+    def project(inverse, x, limit, scratch):
+        alike = writable(scratch)
+        small = Tridiagonal(alike[0], alike[1], alike[2], alike[3])
+        image, basis, step = scratch[5], scratch[ROWS:], opaque(1)
+        sync(lanes)
+        square = square_of(x, lanes)
+        if project_nearby(inverse, x, limit, scratch, square, lanes):
+            return
+        length, shift, size = math.sqrt(square), 0.0, 0
+        own, mixed, over_pivot, tail, rest = 1.0, 0.0, 0.0, 0.0, 0.0
+        if length == math.inf:
+            stretch(x, 1e-150)
+            length = math.sqrt(square_of(x, lanes))
+        goal = length / limit
+        set_scaled(basis[0], x, 1.0 / length, lanes)
+        while True:
+            diagonal, square = span_further(inverse, scratch, size + 1, rest, lanes)
+            small.diagonal[size] = diagonal
+            if size == 0:
+                shift = (goal - 1.0) / diagonal
+                own, mixed = shares(shift)
+            over_pivot, tail = eliminate(small, size, own, mixed, over_pivot, tail)
+            size, rest, reciprocal = size + 1, math.sqrt(square), libdevice.rsqrt(square)
+            last = size == x.size or square == 0.0
+            if last or negligible(shift, rest, tail):
+                shift, tail = solve_secular(small, size, shift, goal)
+                if last or negligible(shift, rest, tail):
+                    break
+                i, (own, mixed) = 0, shares(shift)
+                while i < size:
+                    over_pivot, tail = eliminate(small, i, own, mixed, over_pivot, tail)
+                    i += step
+            small.beside[size - 1], small.reciprocal[size - 1] = rest, reciprocal
+            set_scaled(basis[size], image, -reciprocal, lanes)
+        combine(basis[:size], scratch[3][:size], x)
+        length = math.sqrt(square_of(x, lanes))
+        if not (length > 0.0 and length < math.inf):
+            set_scaled(x, basis[0], 1.0, lanes)
+            length = math.sqrt(square_of(x, lanes))
+        set_scaled(x, x, limit / length, lanes)
+        sync(lanes)
+
+    return project

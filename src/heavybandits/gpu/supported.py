@@ -1,0 +1,128 @@
+"""What a device can play, and whether there is one: all that is refused is refused here."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._utils.errors import DeviceError, InvalidInput
+from ..core.part import classes_of, is_part
+from ..parts.arms import Fixed, Fresh, Frozen, Given
+from ..parts.estimators import Forgetting, ManyRidges, NewtonColumns, ScaleFreeHuber
+from ..parts.policies import Optimism, Uniform
+from .batches import Job
+from .layout import ALONE, Layout
+
+_ARMS = (Fixed, Frozen, Fresh, Given)
+
+
+def play_policies(
+    policies: Mapping[str, Any],
+    problem: Any,
+    sizes: tuple[int, tuple[int, ...], int, int, int],
+    advance: Callable[[float], None],
+) -> list[dict[str, Any]]:
+    """What `simulate` asks for, policy by policy; `sizes` are the numbers of a `Job`."""
+    check_supported(policies, problem.arms)
+    jobs = [Job(policy, problem, *sizes) for policy in policies.values()]
+    return play_on_device(jobs, advance)
+
+
+def play_on_device(
+    jobs: Sequence[Job], advance: Callable[[float], None] = lambda plays: None
+) -> list[dict[str, Any]]:
+    """What the runs of every job leave at their checkpoints; see `cuda.run.play_jobs`.
+
+    advance: told how many plays are done.
+    """
+    require_device()
+    from .run import play_jobs
+
+    return play_jobs(jobs, advance)
+
+
+def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> None:
+    """Compile one kernel in a process of its own, which so finds numba-cuda as this one did."""
+    require_device()
+    from .compile import kernel_of
+
+    kernel_of(parts, differs, layout)
+
+
+def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
+    """Refuse what has no form for a device, with the reason, before anything runs."""
+    if type(arms) not in _ARMS and not getattr(arms, "arm_by_arm", False):
+        names = ", ".join(kind.__name__ for kind in _ARMS)
+        why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
+        raise InvalidInput(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
+    for name, policy in policies.items():
+        refusal = _refusal(policy)
+        if refusal:
+            raise InvalidInput(f"policies[{name!r}] cannot be played on device='cuda': {refusal}")
+
+
+def _refusal(policy: Any) -> str | None:
+    kind = type(policy).__name__
+    if isinstance(policy, Uniform):
+        return None
+    if not isinstance(policy, Optimism):
+        return f"{kind} has no cooperative form; policies of the family Optimism have one"
+    estimator = policy.estimator
+    if policy.capacity is not None:
+        return f"{type(estimator).__name__} keeps its history, which a device has no room for"
+    alone = isinstance(estimator, NewtonColumns) and policy.plays > ALONE
+    if isinstance(estimator, ManyRidges | NewtonColumns) and not alone:
+        return (
+            f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
+        )
+    if classes_of(policy) & {Forgetting, ScaleFreeHuber}:
+        return f"{type(estimator).__name__} writes to its region itself: it has no cooperative form"
+    kinds = {str(array.dtype) for array in flatten(policy.init())}
+    if not kinds <= {"float64", "int64"}:
+        return f"its state has arrays of {', '.join(sorted(kinds))}, and may have float64 and int64"
+    return None
+
+
+def flatten(state: Any) -> list[Any]:
+    """The arrays of a state."""
+    return [array for field in state for array in flatten(field)] if is_part(state) else [state]
+
+
+def own_parts(*parts: Any) -> list[str]:
+    """The names of the parts that are not of this library."""
+    library = __name__.partition(".")[0]
+    found = {kind for part in parts for kind in classes_of(part)}
+    return sorted(k.__name__ for k in found if k.__module__.partition(".")[0] != library)
+
+
+def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
+    """What to say of a kernel that does not compile."""
+    names = own_parts(policy, *problem)
+    reason = "".join(line for line in str(error).splitlines() if "shared(" in line)[:200]
+    if not names:
+        return error
+    return InvalidInput(
+        f"device='cuda': {' or '.join(names)} has no cooperative form: what the lanes of a team "
+        f"share may be read by a part, and written by functions of heavybandits.authoring alone"
+        f"{f' ({reason.strip()})' if reason else ''}"
+    )
+
+
+def require_device() -> None:
+    """Import numba-cuda and find a device, or say what is missing."""
+    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
+        setattr(np, "row_stack", np.vstack)  # noqa: B010
+    try:
+        importlib.import_module("numba_cuda")
+    except ModuleNotFoundError as error:
+        raise DeviceError(
+            "device='cuda' needs numba-cuda: pip install \"heavybandits[gpu]\""
+        ) from error
+    from numba import cuda
+
+    if not cuda.is_available():
+        raise DeviceError(
+            "device='cuda' found no CUDA device: it needs an NVIDIA GPU and its driver, "
+            "which `nvidia-smi` would list"
+        )

@@ -1,0 +1,176 @@
+"""In coba: our policies as its learners, and its environments as rounds for `replay`.
+
+Nothing here imports coba: it takes learners and environments by their methods.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._utils.errors import InvalidInput
+from .._utils.validation import finite_array, positive, whole
+from ..agents.agent import Agent
+from ..agents.state_file import pack, unpack
+from ..agents.tickets import Ticket
+from ..core.arrays import Floats
+from ..core.protocols import Policy
+from ..offline.replay.protocols import Offer, fit_oracle
+
+__all__ = ["EnvironmentRounds", "Learner", "products"]
+
+Features = Callable[[Any, Sequence[Any]], Any]
+
+
+def products(context: Any, actions: Sequence[Any]) -> Floats:
+    """One row per action: its own features, times each of (1, the context) if there is a context.
+
+    coba calls these features "a" and "ax". An action that is a single number is one feature.
+
+    >>> products([0.5], [(1, 0), (0, 1)]).tolist()
+    [[1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.5]]
+    """
+    try:
+        rows = np.array([np.ravel(action) for action in actions], np.float64)
+    except ValueError as error:
+        raise InvalidInput(
+            f"actions must be numbers or rows of them, got {actions!r:.80}: give `features`"
+        ) from error
+    if context is None:
+        return rows
+    known = np.concatenate([[1.0], np.ravel(context)])
+    return (rows[:, :, None] * known).reshape(len(rows), -1)
+
+
+class Learner:
+    """A policy as a learner of coba (https://github.com/VowpalWabbit/coba): `predict`, `learn`.
+
+    Parameters
+    ----------
+    policy : what an algorithm such as `linucb` returns.
+    features : a function of the context and the actions that gives the arms, (K, d).
+    scale : what features are divided by, so that no arm is longer than 1.
+    name : what coba's tables call it.
+    rng : how ties between arms are broken, as in `Agent`.
+
+    It learns from its own choices (coba's learn="on"), since a reward belongs to a ticket.
+
+    >>> import heavybandits as hb
+    >>> learner = Learner(hb.linucb(dim=2, radius=1.0))
+    >>> action, probability, more = learner.predict(None, [(1.0, 0.0), (0.0, 1.0)])
+    >>> learner.learn(None, action, 0.5, probability, **more)
+    >>> action, learner.agent.updates
+    ((1.0, 0.0), 1)
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        features: Features = products,
+        scale: float = 1.0,
+        name: str = "heavybandits",
+        rng: Any = None,
+    ) -> None:
+        self.agent, self._features = Agent(policy, rng), features
+        self._scale, self.params = positive("scale", scale), {"family": name}
+
+    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Any]]:
+        """The action chosen, how likely it was, and the ticket of its reward."""
+        arms = np.asarray(self._features(context, actions), np.float64) / self._scale
+        ticket = self.agent.select(arms)
+        return actions[ticket.arm], ticket.propensity or 1.0, {"ticket": ticket}
+
+    def learn(
+        self, context: Any, action: Any, reward: float, probability: Any, ticket: Ticket
+    ) -> None:
+        """The reward of the action that was chosen with this ticket."""
+        self.agent.update(ticket, float(reward))
+
+    def __getstate__(self) -> dict[str, Any]:  # coba copies learners, and sends them to processes
+        return vars(self) | {"agent": (self.agent.policy, pack(self.agent.state))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        policy, data = state["agent"]
+        vars(self).update(state | {"agent": Agent.from_state(unpack(data, policy=policy))})
+
+
+class Environment(Protocol):
+    """What coba calls an environment: it can be read again and again."""
+
+    def read(self) -> Iterable[Any]: ...
+
+
+class EnvironmentRounds:
+    """The interactions of a coba environment as rounds for `replay`.
+
+    Order 0 is that of the environment, others are random. All features are divided by the longest
+    row; the oracle is the least-squares fit on all rewards.
+
+    Parameters
+    ----------
+    environment : what has `read()`, which gives interactions with `actions` and `rewards`, and
+        `context` if there is one: a simulation of coba, not a log.
+    features : a function of the context and the actions that gives the arms, (K, d).
+    limit : how many interactions are read at most; None for all.
+    seed : of the orders.
+
+    >>> import heavybandits as hb
+    >>> class Simulation:
+    ...     def read(self):
+    ...         for t in range(200):
+    ...             yield {"context": None, "actions": [(1, 0), (0, 1)], "rewards": [t % 2, 3.0]}
+    >>> rounds = EnvironmentRounds(Simulation())
+    >>> result = hb.replay(rounds, policies=hb.linucb(dim=2, radius=1.0), orders=2)
+    >>> bool(result.values("policy").mean() > 2.9)
+    True
+    """
+
+    fixed = False
+
+    def __init__(
+        self,
+        environment: Environment,
+        features: Features = products,
+        limit: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        most = None if limit is None else whole("limit", limit, least=2)
+        read = [_read(each, features) for each in islice(environment.read(), most)]
+        if len(read) < 2:
+            raise InvalidInput(f"environment must give two interactions or more, got {len(read)}")
+        self.seed, sizes = whole("seed", seed, least=0), [len(paid) for _, paid in read]
+        self.size = max(sizes)
+        rows = finite_array("features", np.concatenate([arms for arms, _ in read]), (None, None))
+        self.features = np.ascontiguousarray(rows / (np.linalg.norm(rows, axis=1).max() or 1.0))
+        self.rewards = finite_array("rewards", np.concatenate([paid for _, paid in read]), (None,))
+        self._rows = np.full((len(sizes), self.size), -1, np.int64)
+        self._rows[np.arange(self.size) < np.array(sizes)[:, None]] = np.arange(sum(sizes))
+
+    def deal(self, order: int) -> Offer:
+        """The rounds of one pass."""
+        rng = np.random.default_rng([self.seed, order])
+        rows = self._rows if order == 0 else self._rows[rng.permutation(len(self._rows))]
+        return Offer(rows, rows)
+
+    def oracle(self) -> Floats:
+        """The scores of all arms by least squares on all rewards."""
+        return fit_oracle(self.features, self.rewards)
+
+
+def _read(interaction: Any, features: Features) -> tuple[Floats, Floats]:
+    """The arms of an interaction and what each of them pays; rewards are numbers or a function."""
+    try:
+        actions, rewards = interaction["actions"], interaction["rewards"]
+    except KeyError as error:
+        raise InvalidInput(
+            f"environment must give the rewards of all actions, got an interaction without {error}"
+        ) from error
+    paid = [rewards(action) for action in actions] if callable(rewards) else list(rewards)
+    arms = np.asarray(features(interaction.get("context"), actions), np.float64)
+    if len(paid) != len(arms):
+        raise InvalidInput(
+            f"environment must give a reward per action, got {len(paid)} for {len(arms)} actions"
+        )
+    return arms, np.array(paid, np.float64)

@@ -1,0 +1,137 @@
+"""A Gymnasium environment: import this module to register `heavybandits/HeavyTailedGLB-v0`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.errors import InvalidInput, optional
+from .._utils.validation import whole
+from ..core.arm_buffer import View
+from ..core.arrays import Floats, Key
+from ..core.compile import Function, compiled
+from ..core.dispatch import draw, mean, refresh
+from ..core.protocols import ArmSet, Link, Noise
+from ..core.rng import ARMS, NOISE, stream_key
+from ..parts.arms import Fresh
+from ..parts.links import Logistic
+from ..parts.noises import StudentT
+from ..simulation.problem import Problem, check_problem
+
+gymnasium = optional("gymnasium", "gym")
+
+ENV_ID = "heavybandits/HeavyTailedGLB-v0"
+
+
+def offer_kernel(stamp: str) -> Function:
+    def kernel(arms: ArmSet, view: View, key: Key, play: int) -> None:
+        stamp  # noqa: B018
+        refresh(arms, view, key, play)
+
+    return kernel
+
+
+def outcome_kernel(stamp: str) -> Function:
+    def kernel(link: Link, scores: Floats, noise: Noise, key: Key, play: int) -> float:
+        stamp  # noqa: B018
+        for k in range(scores.size):
+            scores[k] = mean(link, scores[k])
+        return draw(noise, key, play)
+
+    return kernel
+
+
+class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
+    """A generalised linear bandit: the observation is the arms, the action a row of them.
+
+    The reward is mu(x.theta*) + noise. `info` tells what a policy must not see: `mean_reward`,
+    `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After `horizon` steps
+    the episode is truncated.
+
+    With reset(seed=s), episode e meets the arms and the noise of repetition e of
+    `simulate(..., seed=s)`, at every step the same ones whatever was played before.
+
+    Parameters
+    ----------
+    problem : arms (a finite set), link, noise and theta*; by default 20 fresh arms in 10
+        dimensions, the logistic link and Student's t with 3 degrees of freedom.
+    horizon : steps per episode.
+
+    >>> env = gymnasium.make(ENV_ID, horizon=5)
+    >>> arms, info = env.reset(seed=0)
+    >>> arms.shape, sorted(env.step(3)[4])
+    ((20, 10), ['best_arm', 'mean_reward', 'noise', 'regret', 'total_regret'])
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self, problem: Problem | None = None, horizon: int = 1000) -> None:
+        if problem is None:
+            problem = Problem(Fresh(20, 10), Logistic(), StudentT(3.0))
+        self.problem, self.horizon = check_problem(problem), whole("horizon", horizon)
+        if self.problem.arms.size == 0:
+            raise InvalidInput(
+                f"problem.arms must be a finite set, got {type(problem.arms).__name__}"
+            )
+        self._view = self.problem.arms.view()
+        self._size = int(self.problem.arms.size)
+        self._seed: int | None = None
+        self._episode = self._play = 0
+        self._total = 0.0
+        arms, link, law, _ = self.problem
+        key, scores = np.uint64(0), np.zeros(self._size)
+        self._refresh = compiled(offer_kernel, arms, self._view, key, 0)
+        self._outcome = compiled(outcome_kernel, link, scores, law, key, 0)
+        bound = self._bound()
+        shape = (self._size, int(self.problem.arms.dim))
+        self.observation_space = gymnasium.spaces.Box(-bound, bound, shape, np.float64)
+        self.action_space = gymnasium.spaces.Discrete(self._size)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """The arms of the first step: of episode 0 with a seed, of the next episode without one."""
+        super().reset(seed=seed)
+        if seed is not None or self._seed is None:
+            given = seed is not None
+            self._seed = int(seed) if given else int(self.np_random.integers(1 << 31))  # type: ignore[arg-type]
+            self._episode = 0
+        else:
+            self._episode += 1
+        self._keys = [stream_key(self._seed, self._episode, stream) for stream in (ARMS, NOISE)]
+        self._play, self._total = 0, 0.0
+        return self._offer(), {}
+
+    def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Play an arm: the arms of the next step, the reward, and what it should have been."""
+        if not hasattr(self, "_arms"):
+            raise InvalidInput("reset must be called before step: there are no arms yet")
+        if not self.action_space.contains(action):
+            last = self._size - 1
+            raise InvalidInput(f"action must be a whole number in 0..{last}, got {action!r}")
+        means = self._arms @ self.problem.theta
+        _, link, law, _ = self.problem
+        with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around
+            noise = float(self._outcome(link, means, law, self._keys[1], self._play))
+        best, chosen = int(means.argmax()), float(means[action])
+        regret = float(means[best]) - chosen
+        self._total += regret
+        self._play += 1
+        info = {"mean_reward": chosen, "noise": noise, "best_arm": best}
+        info |= {"regret": regret, "total_regret": self._total}
+        return self._offer(), chosen + noise, False, self._play >= self.horizon, info
+
+    def _offer(self) -> NDArray[np.float64]:
+        with np.errstate(over="ignore"):
+            self._refresh(self.problem.arms, self._view, self._keys[0], self._play)
+        self._arms = self._view.features[:, : self._size].T.copy()
+        return self._arms.copy()
+
+    def _bound(self) -> float:
+        """What no component of an arm exceeds: one, unless the arms are given."""
+        features = getattr(self.problem.arms, "features", None)
+        return 1.0 if features is None else max(1.0, float(np.abs(features).max()))
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point="heavybandits.integrations.gymnasium:HeavyTailedGLB")

@@ -1,0 +1,1 @@
+"""The durable event log of an agent: storage, reading, rebuilding and repair."""

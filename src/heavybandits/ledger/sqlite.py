@@ -1,0 +1,381 @@
+"""The files of a ledger: a database that is written whole or not at all, and the head beside it.
+
+A log that is cut off at a commit looks whole; the head says how far it went. It is also the lock:
+SQLite's are lost when anything in the process closes the database file, to copy it for instance.
+Before a fork every agent finishes the call it is in; in the child all ledgers are let go untouched,
+for closing one would remove what its parent has written. What the operating system must provide:
+`fsync` that means it, `flock`, and a local disk whose folders say when they changed.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import sqlite3
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+from .._utils.errors import InvalidInput, LedgerError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: there SQLite's own lock has to do
+    fcntl = None  # type: ignore[assignment]
+
+Statement = tuple[str, tuple[Any, ...]]
+
+STATE_FILE = b"PK"  # how a state file begins
+DATABASE = b"SQLite format 3\0"
+FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
+SETTLED = 10**8  # nanoseconds: a folder changed twice in less may show one time for both
+LOG_PAGES = 250  # in the log before SQLite brings them into the database
+LOG_BYTES = 1 << 20  # a little more than these pages take
+FORKED = "was opened before a fork: open it in the child instead"
+
+
+class Source(Protocol):
+    """A database that can be asked."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that a statement finds."""
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first column of the first of them."""
+
+
+class Database:
+    """A SQLite file for one writer. Every failure is a LedgerError that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._names = path, (str(path), f"{path}-wal")
+        self._place = str(path.parent)
+        self.had_wal = os.path.exists(self._names[1])
+        self._process = os.getpid()
+        self._files: list[tuple[int, int]] | None = None
+        self._folder: tuple[int, ...] | None = None  # as it was when the files were last looked at
+        self._why = "has been closed by this agent: open a new Agent on it"
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._connection = self._connect()
+        except FAILURES as error:
+            self.fail(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=1.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            if fcntl is None:  # pragma: no cover - then SQLite's lock has to do
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def prepare(self) -> None:
+        """Ready for writing: a write-ahead log, flushed at every commit."""
+        try:
+            for setting in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                f"wal_autocheckpoint = {LOG_PAGES}",
+            ):
+                self.rows(f"PRAGMA {setting}")
+            for step in ("BEGIN IMMEDIATE", "COMMIT"):
+                self.rows(step)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- reading and writing
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._open().execute(statement, values).fetchall()
+        except FAILURES as error:
+            self.fail(error)
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first column of the first row; None if there is none."""
+        found = self.rows(statement, *values)
+        return found[0][0] if found else None
+
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows one by one."""
+        try:
+            yield from self._open().execute(statement)
+        except FAILURES as error:
+            self.fail(error)
+
+    def write(self, statements: list[Statement]) -> None:
+        """All of it on the disk, or none of it and a LedgerError.
+
+        An interrupt may have left the last transaction open: then it is given up first.
+        """
+        self.roll_back()
+        database, steps = self._open(), statements
+        if len(statements) > 1:  # one by itself is a transaction
+            steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
+        try:
+            for statement, values in steps:
+                database.execute(statement, values)
+        except FAILURES as error:
+            last = statement == "COMMIT" or len(statements) == 1
+            self._undo(doubtful=last and _code(error) == sqlite3.SQLITE_IOERR)
+            self.fail(error)
+        self._check_files()
+
+    def roll_back(self) -> None:
+        """Give up a transaction that an interrupt has left open."""
+        if self._open().in_transaction:
+            self.rows("ROLLBACK")
+
+    def _undo(self, doubtful: bool) -> None:
+        """Make sure that a failed transaction is not on the disk.
+
+        If the last flush failed, the log may hold all of it, and would bring it back after a crash:
+        then another transaction is written over it.
+        """
+        database = self._open()
+        try:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            if doubtful:
+                database.execute("UPDATE about SET value = value + 1 WHERE name = 'failures'")
+        except FAILURES as error:
+            self.leak("could not be written, and whether it was is not known: open it again")
+            raise LedgerError(f"{self.path} {self._why}") from error
+
+    def checkpoint(self, mode: str) -> None:
+        """Bring the write-ahead log into the database itself."""
+        self.rows(f"PRAGMA wal_checkpoint({mode})")
+
+    def reserve(self) -> None:
+        """Fill an empty log with zeros, so that a commit overwrites and does not lengthen it.
+
+        A file that grows has its new length flushed as well, which takes as long as the commit. To
+        SQLite a log that begins with zeros is an empty one. A log is not empty after a checkpoint
+        if somebody reads it: then it holds events, and is left alone.
+        """
+        log = self._names[1]
+        if not os.path.exists(log) or os.path.getsize(log) > 0:
+            return
+        try:
+            with open(log, "r+b") as file:
+                file.write(bytes(LOG_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:  # a full disk, perhaps: what room there is belongs to the events
+            with suppress(OSError):
+                os.truncate(log, 0)
+
+    def _check_files(self) -> None:
+        """Whether the names still lead to the files that are open: else a commit goes nowhere."""
+        if self._folder_is_unchanged():
+            return
+        try:
+            found = [(at.st_ino, at.st_dev) for at in map(os.stat, self._names)]
+        except FileNotFoundError:
+            found = []
+        if self._files is None:
+            self._files = found
+        if self._files != found:
+            self.leak("was moved, removed or replaced while it was open: open it again")
+            self._open()
+
+    def _folder_is_unchanged(self) -> bool:
+        """Whether nothing was moved, removed or made in the folder since the files were looked at.
+
+        Looking at a file for each commit would cost more than one look at the folder: a file whose
+        times somebody has read must keep them at the next write, and flush them too.
+        """
+        try:
+            at = os.stat(self._place)
+        except FileNotFoundError:
+            return False
+        before, now = self._folder, (at.st_ino, at.st_dev, at.st_mtime_ns)
+        self._folder = now if time.time_ns() - at.st_mtime_ns > SETTLED else None
+        return before == now
+
+    # ---- letting go
+
+    def close(self) -> None:
+        """Close it. In a process that did not open it, leave it alone."""
+        if self._connection is not None and os.getpid() == self._process:
+            connection, self._connection = self._connection, None
+            connection.close()
+
+    def leak(self, why: str) -> None:
+        """Never close it: closing would write into, and remove, what belongs to somebody else."""
+        if self._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            self._connection, self._why = None, why
+
+    def _open(self) -> sqlite3.Connection:
+        if os.getpid() != self._process:
+            raise LedgerError(f"{self.path} {FORKED}")
+        if self._connection is None:
+            raise LedgerError(f"{self.path} {self._why}")
+        return self._connection
+
+    def fail(self, error: Exception) -> NoReturn:
+        if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise LedgerError(f"{self.path} is being written by another program") from error
+        raise LedgerError(f"{self.path}: {error} ({room(self.path.parent)})") from error
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is there and is no ledger. Only for who has the lock: closing a database file
+    in any way takes SQLite's locks from the agent that has it open in this process."""
+    start = b""
+    if path.exists():
+        with path.open("rb") as file:
+            start = file.read(len(DATABASE))
+    if start.startswith(STATE_FILE):
+        raise LedgerError(f"{path} is a state file: load({str(path)!r}) opens it")
+    if start and start != DATABASE:
+        raise LedgerError(f"{path}: file is not a database: choose another name")
+
+
+def spare_ledger(path: str | Path) -> None:
+    """Refuse to put another file in the place of a ledger.
+
+    Known by the head beside it: opening the file itself would take SQLite's locks from its agent.
+    """
+    target = os.path.realpath(path)
+    if os.path.isfile(target) and os.path.exists(f"{target}-head"):
+        raise InvalidInput(f"{path} is a ledger, and nothing else is written there: choose another")
+
+
+def room(folder: Path) -> str:
+    """How a folder stands, for messages."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    if not os.access(folder, os.W_OK):
+        return "the folder is read-only"
+    return f"{shutil.disk_usage(folder).free} bytes free"
+
+
+# ---- the head
+
+
+class End(NamedTuple):
+    """Where a log ends: its number of events, and the last link of their chain."""
+
+    events: int
+    link: bytes
+
+
+_LAYOUT = struct.Struct("<8sQ16s")
+_MAGIC = b"HBHEAD1\n"
+
+
+def _seal(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
+
+
+def read_end(data: bytes) -> End | None:
+    """The end that a head holds; None if it is not whole."""
+    if len(data) < _LAYOUT.size + 8 or _seal(data[: _LAYOUT.size]) != data[_LAYOUT.size :]:
+        return None
+    magic, events, link = _LAYOUT.unpack_from(data)
+    return End(events, link) if magic == _MAGIC else None
+
+
+class Head:
+    """The lock and the end of a ledger, in a file beside it."""
+
+    def __init__(self, ledger: Path) -> None:
+        self._path = f"{ledger}-head"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise LedgerError(
+                f"{ledger} is in use by another agent, here or in another process; "
+                "a ledger has one at a time"
+            ) from error
+
+    @staticmethod
+    def check_free(ledger: Path) -> None:
+        """Refuse a ledger that an agent has open."""
+        if os.path.exists(f"{ledger}-head"):
+            Head(ledger).close()
+
+    def read(self) -> End | None:
+        """The end that was written last; None if there is none that is whole."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return read_end(os.read(self._file, _LAYOUT.size + 8))
+
+    def write(self, end: End) -> None:
+        """Neither flushed nor missed: it may be older than the log, never newer."""
+        data = _LAYOUT.pack(_MAGIC, *end)
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, data + _seal(data))
+        except OSError:
+            pass
+
+    def discard(self) -> None:
+        """Close it, and leave no trace of a ledger that never was."""
+        if self.read() is None:
+            os.unlink(self._path)
+        self.close()
+
+    def close(self) -> None:
+        """Let the lock go; in a forked child, where it is shared, leave it to the parent."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+# ---- forks
+
+_locks: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_ledgers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_held: list[Any] = []
+_forking = threading.RLock()  # two threads that fork would empty each other's list
+
+hold_at_fork = _locks.add  # no fork while somebody has this lock
+leak_at_fork = _ledgers.add  # in a child, `ledger.leak()`
+
+
+def _before() -> None:
+    _forking.acquire()
+    _held[:] = list(_locks)
+    for lock in _held:
+        lock.acquire()
+
+
+def _after() -> None:
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+def _in_child() -> None:
+    for ledger in list(_ledgers):
+        ledger.leak()
+    _after()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)

@@ -1,0 +1,1 @@
+"""Recorded data: diagnosis, replay and off-policy evaluation."""

@@ -1,0 +1,1 @@
+"""The parts of an algorithm: links, noises, arm sets, filters, estimators, radii, policies."""

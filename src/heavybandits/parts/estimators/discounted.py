@@ -1,0 +1,63 @@
+"""Forgetting, for effects that move: any one-pass estimator can be held by it."""
+
+import math
+from typing import Any, NamedTuple
+
+from ..._utils.errors import InvalidInput
+from ..._utils.validation import Count, Positive
+from ...core.arrays import Floats
+from ...core.confidence_region import UPDATES, fade
+from ...core.dispatch import predict, update
+from ...core.protocols import Estimator
+
+
+class Forgetting(NamedTuple):
+    """An estimator in which a reward counts half as much after `half_life` rewards more.
+
+    V <- rho^m V + (1 - rho^m) lambda I every m = `every` rewards, rho = 2^(-1/half_life):
+    stabilised forgetting, under which V never falls below lambda I, so that nothing winds up where
+    no arm is played. theta stays, and what comes next moves it further. O(d^2) per reward, and
+    O(d^3) every m. No theorem for heavy tails is known to us.
+
+    >>> from heavybandits.estimators import Ridge
+    >>> Forgetting(Ridge(3, 1.0), half_life=500.0).dim
+    3
+    """
+
+    inner: Estimator
+    half_life: Positive
+    every: Count = 32
+
+    def check(self) -> None:
+        if hasattr(self.inner, "capacity"):
+            raise InvalidInput(
+                f"Forgetting.inner must see each reward once, but {type(self.inner).__name__} "
+                "keeps them all"
+            )
+        if hasattr(self.inner, "plays"):
+            raise InvalidInput(
+                "Forgetting.inner must have one theta, whose V may fade, but "
+                f"{type(self.inner).__name__} has one per play, and keeps their distances"
+            )
+
+    @property
+    def dim(self) -> int:
+        return self.inner.dim
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.inner, "any_norm", False)
+
+    def init(self) -> Any:
+        return self.inner.init()
+
+    def sound(self, estimate: Any) -> bool:
+        return not hasattr(self.inner, "sound") or self.inner.sound(estimate)
+
+    def predict(self, estimate: Any, z: float) -> float:
+        return predict(self.inner, estimate, z)
+
+    def update(self, estimate: Any, x: Floats, reward: float, rewards: Floats) -> None:
+        update(self.inner, estimate, x, reward, rewards)
+        if estimate.region.counts[UPDATES] % self.every == 0:
+            fade(estimate.region, math.pow(2.0, -self.every / self.half_life))

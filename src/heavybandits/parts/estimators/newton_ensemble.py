@@ -1,0 +1,175 @@
+"""CRCM's estimator: one Newton column for every play of a decision, and the one in their midst."""
+
+import math
+from typing import NamedTuple
+
+from ..._utils.validation import Count, Weight
+from ...core.allocation import aligned_zeros
+from ...core.arrays import Floats
+from ...core.blocked import combine
+from ...core.confidence_region import (
+    PROJECTIONS,
+    REPAIR_EVERY,
+    SQUARE,
+    UPDATES,
+    Region,
+    add_observation,
+    make_region,
+)
+from ...core.dispatch import mean, means, project
+from ...core.jit import jitable
+from ...core.linalg import dot
+from ...core.order_statistics import list_above, medoid
+from ...core.protocols import Link, Projection
+from .gaps import (
+    BUFFER,
+    COUNTS,
+    FAR,
+    INNER,
+    KEPT,
+    LENGTHS,
+    OUTER,
+    ColumnsEstimate,
+    change_gaps,
+    follow_gaps,
+    map_columns,
+    measure_gaps,
+    padded,
+    renew_gaps,
+)
+
+ROOM = 1.1  # how much the square of the least median distance is expected to grow in a decision
+WILD = 1e4  # in units of the squares at hand: a square that has fallen from there has lost digits
+
+
+@jitable
+def step_columns(
+    part: "NewtonColumns", estimate: ColumnsEstimate, x: Floats, rewards: Floats, growth: float
+) -> None:
+    """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; leaves what `follow_gaps` needs.
+
+    With a = x.(theta_j - theta_s) and c the difference of their steps, ||theta_j - theta_s||_V^2
+    grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2, the product of two differences: those
+    of `outer` and of `inner`.
+    """
+    region, thetas, rows, plays = estimate.region, estimate.thetas, estimate.rows, rewards.size
+    outer, inner, steps = rows[OUTER, :plays], rows[INNER, :plays], rows[BUFFER, :plays]
+    combine(thetas, x, outer)
+    means(part.link, outer, steps)
+    scale, root = math.sqrt(part.curvature), math.sqrt(growth)
+    near, far = scale * region.numbers[SQUARE] * root / (root + 1.0), root * (root + 1.0) / scale
+    for j in range(steps.size):
+        step = (steps[j] - rewards[j]) / growth
+        steps[j] = step
+        inner[j] = scale * outer[j] - near * step
+        outer[j] = scale * outer[j] - far * step
+    move_columns(thetas, region.direction, steps, rows[LENGTHS, :plays])
+
+
+@jitable
+def move_columns(thetas: Floats, direction: Floats, steps: Floats, lengths: Floats) -> None:
+    """theta_j -= steps_j direction, and lengths_j = ||theta_j||^2: two rows at a time."""
+    dim = direction.size
+    for j in range(steps.size):
+        lengths[j] = 0.0
+    for i in range(1, dim, 2):
+        first, second = direction[i - 1], direction[i]
+        for j in range(steps.size):
+            above, below = thetas[i - 1, j] - first * steps[j], thetas[i, j] - second * steps[j]
+            thetas[i - 1, j], thetas[i, j] = above, below
+            lengths[j] += above * above + below * below
+    if dim % 2 == 1:
+        for j in range(steps.size):
+            thetas[dim - 1, j] -= direction[dim - 1] * steps[j]
+            lengths[j] += thetas[dim - 1, j] * thetas[dim - 1, j]
+
+
+@jitable
+def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int, limit: float) -> None:
+    """Project theta_j, which has left the ball, and put its gaps and all counts right.
+
+    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
+    a square much larger than what is left of it that would leave no digits: then it is made anew.
+    """
+    region, thetas = estimate.region, estimate.thetas
+    changes = estimate.rows[OUTER, : thetas.shape[1]]
+    centre, move, pull, middle = region.centre, region.scratch[0], region.scratch[1], 0.0
+    for i in range(centre.size):
+        centre[i] = thetas[i, j]
+    if not project(part.projection, region):
+        return
+    region.counts[PROJECTIONS] += 1
+    for i in range(centre.size):
+        move[i] = centre[i] - thetas[i, j]
+    apply_design(region, move, pull)
+    for i in range(centre.size):
+        middle += pull[i] * (thetas[i, j] + centre[i])
+        thetas[i, j] = centre[i]
+    if dot(move, pull) > WILD * (limit + part.penalty * part.norm * part.norm):
+        map_columns(estimate)
+        measure_gaps(estimate, j)
+        change_gaps(estimate, j, 0.0, limit)
+        return
+    combine(thetas, pull, changes)
+    for s in range(changes.size):
+        changes[s] = middle - 2.0 * changes[s]
+    change_gaps(estimate, j, 1.0, limit)
+
+
+@jitable
+def apply_design(region: Region, x: Floats, out: Floats) -> None:
+    """out = V x"""
+    for i in range(out.size):
+        out[i] = 0.0
+    for m in range(x.size):
+        for i in range(out.size):
+            out[i] += (region.design[m, i] + region.recent[m, i]) * x[m]
+
+
+class NewtonColumns(NamedTuple):
+    """k Newton estimates with one matrix, the j-th on the j-th play; the centre is their medoid.
+
+    V += curvature x x^T; every theta_j = the V-norm projection of theta_j - V^-1 x (mu(x.theta_j)
+    - y_j); centre = theta_j with the least median_i ||theta_i - theta_j||_V, i = j included. All
+    rewards of a decision are used, so it goes with the filter `Raw`. O(d^2 + dk + k^2) per
+    decision, and O(d^2 + dk) more per projected column. `norm` is S: columns inside it are not
+    projected. See docs/maths/crcm.md.
+
+    >>> from heavybandits.estimators import BallProjection
+    >>> from heavybandits.links import Logistic
+    >>> columns = NewtonColumns(3, 5, Logistic(), 0.2, 5.1, BallProjection(1.0), 1.0)
+    >>> columns.init().thetas.shape
+    (3, 5)
+    """
+
+    dim: Count
+    plays: Count
+    link: Link
+    curvature: Weight
+    penalty: Weight
+    projection: Projection
+    norm: Weight
+
+    def init(self) -> ColumnsEstimate:
+        dim, plays, width = self.dim, self.plays, padded(self.plays)
+        arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), (6, width))
+        return ColumnsEstimate(make_region(dim, self.penalty), *arrays)
+
+    def predict(self, estimate: ColumnsEstimate, z: float) -> float:
+        return mean(self.link, z)
+
+    def update(self, estimate: ColumnsEstimate, x: Floats, reward: float, rewards: Floats) -> None:
+        region, rows, plays = estimate.region, estimate.rows, rewards.size
+        if region.counts[UPDATES] % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
+            renew_gaps(estimate)  # also of a file from before there was a FAR
+        growth = add_observation(region, x, self.curvature)
+        limit = ROOM * rows[KEPT, 0]
+        step_columns(self, estimate, x, rewards, growth)
+        follow_gaps(estimate, limit)
+        for i in range(list_above(rows[LENGTHS, :plays], self.norm * self.norm)):
+            bring_back(self, estimate, int(rows[LENGTHS, i]), limit)
+        row, counts = rows[BUFFER, :plays], rows[COUNTS, :plays]
+        best, least = medoid(estimate.gaps, row, counts, True, limit)
+        rows[KEPT, 0] = least * least
+        for i in range(x.size):
+            region.centre[i] = estimate.thetas[i, best]

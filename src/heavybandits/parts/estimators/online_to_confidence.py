@@ -1,0 +1,85 @@
+"""GLOC's estimator: an online learner's predictions, regressed on (Jun et al. 2017)."""
+
+from typing import NamedTuple
+
+from ..._utils.validation import Count, Weight
+from ...core.allocation import zeros
+from ...core.arrays import Floats
+from ...core.confidence_region import (
+    PROJECTIONS,
+    SQUARE,
+    Region,
+    add_observation,
+    make_region,
+    move_centre,
+)
+from ...core.dispatch import mean, project
+from ...core.linalg import bounded, dot, subtract
+from ...core.protocols import Link, Projection
+
+GRADIENTS, RESIDUALS = 0, 1  # places in OnlineToConfidenceEstimate.sums
+
+
+class OnlineToConfidenceEstimate(NamedTuple):
+    """State of `OnlineToConfidence`: its region, the online iterate and two running sums."""
+
+    region: Region
+    iterate: Floats
+    sums: Floats
+
+
+class OnlineToConfidence(NamedTuple):
+    """An online Newton step predicts; ridge regression on the PREDICTIONS is the estimate.
+
+    z = x.iterate, g = mu(z) - y; V += x x^T;
+    iterate = V-norm projection of iterate - (g/kappa) V^-1 x;  centre = V^-1 sum z x.
+
+    The sums are G = sum g^2 ||x||^2_{V^-1} with the V that includes x, and the least value of the
+    ridge objective, sum z^2 - centre.sum z x, which a round raises by the squared error of the old
+    centre over 1 + ||x||^2_{V^-1}. The two matrices of the paper are one, since both start from
+    `penalty` I.
+
+    >>> from heavybandits.links import Logistic
+    >>> from heavybandits.estimators import NoProjection
+    >>> OnlineToConfidence(3, Logistic(), 0.2, 1.0, NoProjection()).init().iterate.shape
+    (3,)
+    """
+
+    dim: Count
+    link: Link
+    kappa: Weight
+    penalty: Weight
+    projection: Projection
+
+    def init(self) -> OnlineToConfidenceEstimate:
+        region = make_region(self.dim, self.penalty)
+        return OnlineToConfidenceEstimate(region, zeros(self.dim), zeros(2))
+
+    def predict(self, estimate: OnlineToConfidenceEstimate, z: float) -> float:
+        return mean(self.link, z)
+
+    def update(
+        self, estimate: OnlineToConfidenceEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
+        region, iterate, sums = estimate
+        z = dot(x, iterate)
+        gradient = bounded(mean(self.link, z)) - reward
+        residual = z - dot(x, region.centre)
+        growth = add_observation(region, x, 1.0)
+        sums[GRADIENTS] += gradient * gradient * region.numbers[SQUARE] / growth
+        sums[RESIDUALS] += residual * residual / growth
+        move_centre(region, -residual / growth)
+        step = gradient / (self.kappa * growth)
+        subtract(iterate, step, region.direction)
+        online = Region(
+            iterate,
+            region.inverse,
+            region.design,
+            region.direction,
+            region.numbers,
+            region.counts,
+            region.scratch,
+            region.recent,
+        )
+        if project(self.projection, online):
+            region.counts[PROJECTIONS] += 1

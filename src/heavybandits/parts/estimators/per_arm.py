@@ -1,0 +1,295 @@
+"""Base routines: mean and width of every arm on offer, each arm by an estimate of its own.
+
+BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data lie in stages, which never mix: a master
+(`Elimination`) uses one stage after the other, `BaseUCB` the first alone.
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Count, Interval
+from ...core.allocation import repeated, zeros
+from ...core.arrays import Floats, Integers
+from ...core.blocked import combine
+from ...core.confidence_region import UPDATES, Region, add_observation, make_region, measure
+from ...core.dispatch import radius
+from ...core.jit import jitable
+from ...core.linalg import dot
+from ...core.order_statistics import median
+from ...core.part import check_reads
+from ...core.protocols import Radius, Tally
+from .blocks import (
+    BLOCK,
+    BLOCKS,
+    STORED,
+    History,
+    count_cut,
+    make_history,
+    store,
+    truncated_sum,
+    weigh,
+)
+
+
+class Stages(NamedTuple):
+    """Confidence regions, one per stage: the fields of `Region` with a leading axis."""
+
+    centre: Floats
+    inverse: Floats
+    design: Floats
+    direction: Floats
+    numbers: Floats
+    counts: Integers
+    scratch: Floats
+    recent: Floats
+
+
+def make_stages(dim: int, stages: int) -> Stages:
+    """A = I in every stage."""
+    return Stages(*(repeated(array, stages) for array in make_region(dim, 1.0)))
+
+
+@jitable
+def region_of(stages: Stages, stage: int) -> Region:
+    """The region of one stage: views, nothing is copied."""
+    return Region(
+        stages.centre[stage],
+        stages.inverse[stage],
+        stages.design[stage],
+        stages.direction[stage],
+        stages.numbers[stage],
+        stages.counts[stage],
+        stages.scratch[stage],
+        stages.recent[stage],
+    )
+
+
+@jitable
+def image_of(inverse: Floats, features: Floats, arm: int, x: Floats, image: Floats) -> float:
+    """image = A^-1 x for one column; returns ||x||_{A^-1}."""
+    for i in range(x.size):
+        x[i] = features[i, arm]
+    combine(inverse, x, image)
+    return math.sqrt(max(dot(x, image), 0.0))
+
+
+@jitable
+def norm_of(region: Region, x: Floats) -> float:
+    """||x||_{V^-1}, leaving nothing but scratch."""
+    image = region.scratch[0]
+    combine(region.inverse, x, image)
+    return math.sqrt(max(dot(x, image), 0.0))
+
+
+class TruncatedScratch(NamedTuple):
+    """What `TruncatedRegression` works in: nothing in it matters from one call to the next."""
+
+    images: Floats
+    batch: Integers  # the arms that the images belong to
+    x: Floats
+    sums: Floats
+    weights: Floats  # of every stored play, one row per arm
+
+
+class TruncatedMemory(NamedTuple):
+    """State of `TruncatedRegression`."""
+
+    stages: Stages
+    history: History
+    cuts: Integers  # rewards cut in the estimate of the arm last stored
+    scratch: TruncatedScratch
+
+
+class TruncatedRegression(NamedTuple):
+    """BTC: every arm truncates the history for itself (Xue et al. 2020).
+
+    b_tau = x.A^-1 x_tau, h = (sum |b_tau|^{1+eps})^{1/(1+eps)};
+    mean = sum b_tau y_tau 1{|b_tau y_tau| <= h}, width = radius ||x||_{A^-1}, A = I + sum x x^T.
+
+    `order` is 1 + epsilon; `arms` is how many arms are weighed at once. O(K d n) for n plays in the
+    stage, memory O(T(d + K)); `capacity` is T.
+
+    >>> from heavybandits.radii import Powered
+    >>> base = TruncatedRegression(2, 100, 4, 2.0, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> memory = base.init()
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5]))
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([1e9]))
+    >>> estimates, widths = np.zeros(1), np.zeros(1)
+    >>> base.estimate_arms(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
+    >>> round(float(estimates[0]), 6), round(float(widths[0]), 6)
+    (0.166667, 0.57735)
+    """
+
+    dim: Count
+    capacity: Count
+    arms: Count
+    order: Annotated[float, Interval(1.0, 2.0)]
+    radius: Radius
+    stages: Count = 1
+
+    def check(self) -> None:
+        check_reads(self.radius, self)
+
+    @property
+    def plays(self) -> int:
+        return 1
+
+    def init(self) -> TruncatedMemory:
+        return TruncatedMemory(
+            stages=make_stages(self.dim, self.stages),
+            history=make_history(self.dim, self.capacity, self.stages),
+            cuts=zeros(1, dtype=np.int64),
+            scratch=TruncatedScratch(
+                images=zeros(self.arms, self.dim),
+                batch=zeros(self.arms, dtype=np.int64),
+                x=zeros(self.dim),
+                sums=zeros(BLOCK),
+                weights=zeros(self.arms, self.capacity),
+            ),
+        )
+
+    def sound(self, state: TruncatedMemory) -> bool:
+        """Whether the history of a state file can be one."""
+        history = state.history
+        links = [-(-int(size) // BLOCK) for size in history.sizes]
+        blocks = [int(b) for row, n in zip(history.chain, links, strict=True) for b in row[:n]]
+        stored = int(history.sizes.sum())
+        return (
+            stored == history.counts[STORED] <= self.capacity
+            and max(links) <= history.chain.shape[1]
+            and sorted(blocks) == list(range(int(history.counts[BLOCKS])))
+        )
+
+    def arm_width(self, memory: TruncatedMemory, stage: int, x: Floats) -> float:
+        reach = radius(self.radius, memory, memory.history.sizes[stage])
+        return reach * norm_of(region_of(memory.stages, stage), x)
+
+    def remember(self, memory: TruncatedMemory, stage: int, x: Floats, rewards: Floats) -> None:
+        if memory.history.counts[STORED] >= self.capacity:
+            return  # refused at the door
+        region = region_of(memory.stages, stage)
+        measure(region, x)
+        add_observation(region, x, 1.0)
+        store(memory.history, stage, x, rewards[0])
+        scratch = memory.scratch
+        combine(region.inverse, x, scratch.images[0])
+        weigh(memory.history, stage, scratch.images, scratch.weights, 1)
+        weights, sums = scratch.weights[0], scratch.sums
+        memory.cuts[0] = count_cut(memory.history, stage, weights, self.order, sums)
+
+    def estimate_arms(
+        self,
+        memory: TruncatedMemory,
+        stage: int,
+        features: Floats,
+        alive: Floats,
+        estimates: Floats,
+        widths: Floats,
+    ) -> None:
+        history, inverse, scratch = memory.history, memory.stages.inverse[stage], memory.scratch
+        reach = radius(self.radius, memory, history.sizes[stage])
+        count = 0
+        for k in range(estimates.size):
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                norm = image_of(inverse, features, k, scratch.x, scratch.images[count])
+                widths[k] = reach * norm
+                scratch.batch[count] = k
+                count += 1
+            if count == self.arms or k == estimates.size - 1:
+                weigh(history, stage, scratch.images, scratch.weights, count)
+                for j in range(count):
+                    weights, sums = scratch.weights[j], scratch.sums
+                    total = truncated_sum(history, stage, weights, self.order, sums)
+                    estimates[scratch.batch[j]] = total
+                count = 0
+
+    def tally(self, state: TruncatedMemory) -> Tally:
+        """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
+        return Tally(state.history.counts[STORED], 0, state.cuts[0])
+
+
+class MedianScratch(NamedTuple):
+    """What `MedianRegression` works in."""
+
+    image: Floats
+    buffer: Floats
+    x: Floats
+
+
+class MedianMemory(NamedTuple):
+    """State of `MedianRegression`: in every stage sum x y_j, one column per play."""
+
+    stages: Stages
+    sums: Floats
+    scratch: MedianScratch
+
+
+class MedianRegression(NamedTuple):
+    """BMM: r ridge regressions, every arm takes the median of their predictions (Xue et al. 2020).
+
+    mean = median_j x.A^-1 sum_tau y^j_tau x_tau, width = radius ||x||_{A^-1}. O(K d r) a decision,
+    memory O(stages d (d + r)): the published form stores all rewards, their sums are enough.
+
+    >>> from heavybandits.radii import Powered
+    >>> base = MedianRegression(2, 3, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> memory = base.init()
+    >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5, 1e9, 0.7]))
+    >>> estimates, widths = np.zeros(1), np.zeros(1)
+    >>> base.estimate_arms(memory, 0, np.array([[1.0], [0.0]]), np.ones(1), estimates, widths)
+    >>> float(estimates[0])
+    0.35
+    """
+
+    dim: Count
+    plays: Count
+    radius: Radius
+    stages: Count = 1
+
+    def check(self) -> None:
+        check_reads(self.radius, self)
+
+    def init(self) -> MedianMemory:
+        return MedianMemory(
+            stages=make_stages(self.dim, self.stages),
+            sums=zeros(self.stages, self.dim, self.plays),
+            scratch=MedianScratch(zeros(self.dim), zeros(self.plays), zeros(self.dim)),
+        )
+
+    def arm_width(self, memory: MedianMemory, stage: int, x: Floats) -> float:
+        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        return reach * norm_of(region_of(memory.stages, stage), x)
+
+    def remember(self, memory: MedianMemory, stage: int, x: Floats, rewards: Floats) -> None:
+        region = region_of(memory.stages, stage)
+        measure(region, x)
+        add_observation(region, x, 1.0)
+        for i in range(x.size):
+            for j in range(rewards.size):
+                memory.sums[stage, i, j] += x[i] * rewards[j]
+
+    def estimate_arms(
+        self,
+        memory: MedianMemory,
+        stage: int,
+        features: Floats,
+        alive: Floats,
+        estimates: Floats,
+        widths: Floats,
+    ) -> None:
+        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        inverse, scratch = memory.stages.inverse[stage], memory.scratch
+        for k in range(estimates.size):
+            estimates[k], widths[k] = 0.0, 0.0
+            if alive[k] > 0.0:
+                widths[k] = reach * image_of(inverse, features, k, scratch.x, scratch.image)
+                combine(memory.sums[stage], scratch.image, scratch.buffer)
+                estimates[k] = median(scratch.buffer, 0, self.plays)
+
+    def tally(self, state: MedianMemory) -> Tally:
+        stored = 0
+        for stage in range(state.stages.counts.shape[0]):
+            stored += state.stages.counts[stage, UPDATES]
+        return Tally(stored, 0, 0)

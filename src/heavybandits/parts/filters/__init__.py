@@ -1,0 +1,27 @@
+"""Filters: the rewards of one decision (one play or several) made into one number.
+
+`norm` is ||x||_{V^-1} and `predicted` is the mean reward the estimator expects of x. Memory counts
+the plays seen and the rewards cut.
+"""
+
+from .adaptive import AdaptiveClip, MeanClip
+from .drift import Watch
+from .leverage import LeverageClip, TailClip
+from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
+from .truncation import Clip, Raw, Truncate, TruncateByTime
+
+__all__ = [
+    "AdaptiveClip",
+    "Clip",
+    "LeverageClip",
+    "MeanClip",
+    "MeanOfMedians",
+    "Median",
+    "MedianOfMeans",
+    "Raw",
+    "TailClip",
+    "TrimmedMean",
+    "Truncate",
+    "TruncateByTime",
+    "Watch",
+]

@@ -1,0 +1,210 @@
+"""Filters that set their own level from the rewards seen so far, in O(1) a reward.
+
+The level is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
+moved up when a reward lies beyond it and down when not, so that no reward, however large, moves it
+by more than a fifth. No moment, scale or horizon has to be known.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Count, Fraction, Positive
+from ...core.arrays import Floats, Integers
+from ...core.jit import jitable
+from ...core.order_statistics import select_rank
+from .truncation import CUT, SEEN
+
+KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
+WARM = 32  # rewards whose quantile starts the level
+SILENT = 4  # first rewards, which tell filters that take a median of them the scale alone
+BEYOND = 5.0  # rewards that must lie beyond the level, so that fewer monsters cannot set it
+LOOSEST = 0.25  # largest share beyond it
+
+
+class AdaptiveMemory(NamedTuple):
+    """counts: rewards seen, cut, and different from what was expected; first: the logarithms of
+    the first `WARM` of the latter; level: the logarithm of the level."""
+
+    counts: Integers
+    first: Floats
+    level: Floats
+
+
+@jitable
+def follow_level(memory: AdaptiveMemory, size: float, share: float) -> float:
+    """The level that this size > 0 is judged by; the level for the next one takes it into account.
+
+    Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
+    p = max(share, 5 / n). The first size is judged by a level of zero, the second by the smaller
+    of the two: more silence costs short data dear, and one monster is still not believed.
+    """
+    memory.counts[KNOWN] += 1
+    count = memory.counts[KNOWN]
+    log = math.log(size)
+    if count <= WARM:
+        memory.first[count - 1] = log
+        beyond = max(int(LOOSEST * count), 1)
+        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.level[0]) if count > 1 else 0.0
+    level = memory.level[0]
+    part = max(share, min(BEYOND / count, LOOSEST))
+    memory.level[0] = level + ((1.0 / part if log > level else 0.0) - 1.0) / count
+    return math.exp(level)
+
+
+@jitable
+def clean_adaptively(
+    memory: AdaptiveMemory,
+    rewards: Floats,
+    weight: float,
+    centre: float,
+    share: float,
+    keep: float,
+) -> float:
+    """The mean of the rewards; of one beyond the level, `keep` of the way from centre to level."""
+    total = 0.0
+    for i in range(rewards.size):
+        memory.counts[SEEN] += 1
+        error = rewards[i] - centre
+        size = weight * abs(error)
+        told = size > 0.0 and rewards[i] != 0.0
+        level = follow_level(memory, size, share) if told else size
+        if size <= level:
+            total += rewards[i]
+        else:
+            memory.counts[CUT] += 1
+            limit = keep * level / weight
+            total += centre + (limit if error > 0.0 else -limit)
+    return total / rewards.size
+
+
+class AdaptiveClip(NamedTuple):
+    """Rewards clipped to a level that sets itself: y moved to predicted +- the running quantile.
+
+    The first reward only tells the scale and counts as predicted, then 1 in 4 and later
+    1 - `quantile` of the rewards are clipped. Zeros, which where sales are rare are most of the
+    rewards, and rewards equal to what was expected tell nothing about the scale of the others: they
+    are left alone and do not count.
+
+    Parameters
+    ----------
+    quantile : of |y - predicted|, the level. Under symmetric noise 0.95 learns faster; under skewed
+        noise clipping shifts all rewards by nearly the same amount, which an intercept among the
+        features absorbs and a quantile near 1 keeps small.
+    residual : False measures and clips y itself about zero, as CRTM does.
+    weighted : True takes the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: arms that were
+        seldom played are clipped harder.
+    truncate : True replaces a reward beyond the level by what was expected instead of clipping it;
+        with residual=False it counts as zero, which is CRTM's truncation at a level that is
+        learned.
+
+    >>> clip = AdaptiveClip(quantile=0.9)
+    >>> memory = clip.init()
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
+    >>> cleaned[0], float(cleaned[1]), float(cleaned[-1]), memory.counts.tolist()
+    (0.5, 0.1, 1.0, [101, 8, 101])
+    >>> cut = AdaptiveClip(residual=False, truncate=True)
+    >>> memory = cut.init()
+    >>> cleaned = [cut.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
+    >>> float(cleaned[5]), float(cleaned[-1])
+    (1.0, 0.0)
+    """
+
+    quantile: Fraction = 0.99
+    residual: bool = True
+    weighted: bool = False
+    truncate: bool = False
+    plays: Count = 1
+
+    def init(self) -> AdaptiveMemory:
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
+        weight = norm if self.weighted else 1.0
+        centre = predicted if self.residual else 0.0
+        keep = 0.0 if self.truncate else 1.0
+        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
+
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_level(memory)
+
+
+class MeanMemory(NamedTuple):
+    """counts: rewards seen, cut, and different from zero; first: the sizes of the first `SILENT` of
+    the latter; mean: of |y|."""
+
+    counts: Integers
+    first: Floats
+    mean: Floats
+
+
+@jitable
+def follow_mean(memory: MeanMemory, size: float) -> float:
+    """The mean that this size is judged by: 0 for the first four, whose median starts it.
+
+    After that no size more than doubles it: m += (min(size, (n + 1) m) - m) / n.
+    """
+    memory.counts[KNOWN] += 1 if size > 0.0 else 0
+    known, count, mean = memory.counts[KNOWN], memory.counts[SEEN], memory.mean[0]
+    if known <= SILENT:
+        if size > 0.0:
+            memory.first[known - 1] = size
+        if known > 0:
+            middle = select_rank(memory.first, 0, known, (known - 1) // 2)
+            memory.mean[0] = middle * known / count
+        return 0.0
+    memory.mean[0] = mean + (min(size, (count + 1.0) * mean) - mean) / count
+    return mean
+
+
+class MeanClip(NamedTuple):
+    """y clipped to |y| <= multiple times the mean |reward| so far, whatever the arm.
+
+    That is what "at three times the mean reward" says. `Clip` says something else: its level is
+    divided by ||x||_{V^-1}, so it cuts less and less as an arm becomes known. The first four
+    rewards that are not zero tell the mean and count as zero. Where sales are rare, three times the
+    mean is far below a sale.
+
+    >>> clip = MeanClip(multiple=3.0)
+    >>> memory = clip.init()
+    >>> rewards = [1e100] + [1.0] * 50 + [9.0]
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in rewards]
+    >>> cleaned[0], float(cleaned[-2]), round(float(cleaned[-1]), 6)
+    (0.0, 1.0, 3.0)
+    """
+
+    multiple: Positive = 3.0
+    plays: Count = 1
+
+    def init(self) -> MeanMemory:
+        return MeanMemory(np.zeros(3, np.int64), np.zeros(SILENT), np.zeros(1))
+
+    def clean(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            memory.counts[SEEN] += 1
+            limit = self.multiple * follow_mean(memory, abs(rewards[i]))
+            if abs(rewards[i]) > limit:
+                memory.counts[CUT] += 1
+                total += math.copysign(limit, rewards[i])
+            else:
+                total += rewards[i]
+        return total / rewards.size
+
+    def level_in_force(self, memory: MeanMemory) -> float:
+        return self.multiple * float(memory.mean[0])
+
+
+def current_level(memory: AdaptiveMemory, silent: int = 1) -> float:
+    """The level that the next reward will be judged by; 0 before `silent` ones have told it.
+
+    >>> current_level(AdaptiveClip().init())
+    0.0
+    """
+    if memory.counts[KNOWN] < silent:
+        return 0.0
+    return math.exp(float(memory.level[0]))

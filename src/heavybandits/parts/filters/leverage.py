@@ -1,0 +1,144 @@
+"""Filters that set themselves and open as more is learned: no level, moment or horizon is given.
+
+Like those of `adaptive` they keep the logarithm of a scale and move it by a bounded step per
+reward. The first four rewards tell the scale and count as predicted. See docs/maths/filters.md.
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Count, Interval, Positive, Share
+from ...core.arrays import Floats
+from ...core.jit import jitable
+from ...core.order_statistics import median, select_rank
+from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_level
+from .truncation import CUT, SEEN
+
+
+@jitable
+def follow_median(memory: AdaptiveMemory, log: float) -> float:
+    """The running median that this size is judged by: exact at first, then m +- 1/(2 sqrt(n))."""
+    memory.counts[KNOWN] += 1
+    count = memory.counts[KNOWN]
+    if count <= WARM:
+        memory.first[count - 1] = log
+        memory.level[0] = median(memory.first, 0, count)
+        return math.exp(memory.level[0])
+    middle = memory.level[0]
+    memory.level[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
+    return math.exp(middle)
+
+
+@jitable
+def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
+    """The level M that this size is judged by: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
+    memory.counts[KNOWN] += 1
+    count = memory.counts[KNOWN]
+    if count <= WARM:
+        memory.first[count - 1] = log
+        beyond = max(int(LOOSEST * count), 1)
+        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.level[0])
+    level = memory.level[0]
+    share = min(strength * math.log(count) / count, 0.5)
+    part = math.exp(2.0 * min(log - level, 0.0))
+    memory.level[0] = level + (part / share - 1.0) / count
+    return math.exp(level)
+
+
+@jitable
+def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: float) -> float:
+    """The reward, moved to predicted +- limit if it lies beyond; the first ones to predicted."""
+    memory.counts[SEEN] += 1
+    allowed = limit if memory.counts[KNOWN] > SILENT else 0.0
+    if abs(reward - predicted) <= allowed:
+        return reward
+    memory.counts[CUT] += 1
+    return predicted + math.copysign(allowed, reward - predicted)
+
+
+class LeverageClip(NamedTuple):
+    """Huber's shape with a learned scale: loose for arms that are known, tight for those that are
+    not.
+
+    y - predicted is clipped at level s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
+    ||x||^2_{V^-1}, s the running median of |y - predicted| and n the rewards seen. As w falls the
+    limit opens like sqrt(n/d), so the bias of skewed noise vanishes, which that of `AdaptiveClip`
+    does not. No theorem covers it.
+
+    Parameters
+    ----------
+    level : a multiple of the median error. Below 0.5 it learns faster under symmetric noise and is
+        ruinous under skewed noise without a variance.
+    curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
+    power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
+
+    >>> clip = LeverageClip()
+    >>> memory = clip.init()
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
+    >>> cleaned[0], round(float(cleaned[-1]), 1)
+    (0.0, 0.7)
+    """
+
+    level: Positive = 0.5
+    curvature: Positive = 1.0
+    power: Share = 0.0
+    plays: Count = 1
+
+    def init(self) -> AdaptiveMemory:
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
+        total, square = 0.0, self.curvature * norm * norm
+        for i in range(rewards.size):
+            error, limit = rewards[i] - predicted, math.inf
+            if error != 0.0:
+                scale = self.level * follow_median(memory, math.log(abs(error)))
+                scale *= math.pow(memory.counts[KNOWN], self.power)
+                if square > 0.0:
+                    limit = scale * math.sqrt((1.0 + square) / square)
+            total += clip_about(memory, rewards[i], predicted, limit)
+        return total / rewards.size
+
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        """The multiple of the median error, before it opens for what is known of an arm."""
+        return self.level * current_level(memory, SILENT)
+
+
+class TailClip(NamedTuple):
+    """The clip that needs nothing: y - predicted cut at the root M of a tail equation.
+
+    M solves mean min(e^2, M^2) / M^2 = z ln(n) / n, which for independent rewards adapts to
+    whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
+    pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
+
+    >>> clip = TailClip()
+    >>> memory = clip.init()
+    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
+    >>> cleaned[0], float(cleaned[20]), float(cleaned[-1]) < 2.0
+    (0.5, 1.0, True)
+    """
+
+    strength: Annotated[float, Interval(1e-3, 1e3)] = 3.0
+    plays: Count = 1
+
+    def init(self) -> AdaptiveMemory:
+        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+
+    def clean(
+        self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
+    ) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            error, limit = rewards[i] - predicted, math.inf
+            if error != 0.0:
+                limit = follow_root(memory, math.log(abs(error)), self.strength)
+            total += clip_about(memory, rewards[i], predicted, limit)
+        return total / rewards.size
+
+    def level_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_level(memory, SILENT)

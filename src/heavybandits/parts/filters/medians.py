@@ -1,0 +1,132 @@
+"""Filters that make one number of several plays of the same arm."""
+
+from typing import Annotated, NamedTuple
+
+from ..._utils.errors import InvalidInput
+from ..._utils.validation import Count, Interval
+from ...core.arrays import Floats
+from ...core.order_statistics import median, select_rank
+from .truncation import CUT, SEEN, Memory, make_memory
+
+
+class Median(NamedTuple):
+    """The median of the plays (Algorithm 2, line 6); of an even number, the mean of the middle two.
+
+    The paper's proof takes the lower of the two, but needs E[median] = 0, which by symmetry
+    holds for their mean.
+
+    >>> import numpy as np
+    >>> middle = Median(plays=4)
+    >>> float(middle.clean(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
+    5.5
+    """
+
+    plays: Count
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        for i in range(rewards.size):
+            memory.buffer[i] = rewards[i]
+        return median(memory.buffer, 0, rewards.size)
+
+
+class MeanOfMedians(NamedTuple):
+    """Groups of `group` plays, the median of each, the mean of those; leftovers are dropped.
+
+    Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
+
+    >>> import numpy as np
+    >>> mom = MeanOfMedians(plays=7, group=3)
+    >>> float(mom.clean(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
+    3.0
+    """
+
+    plays: Count
+    group: Count
+
+    def check(self) -> None:
+        if self.group > self.plays:
+            raise InvalidInput(
+                f"MeanOfMedians.group must be at most plays = {self.plays}, got {self.group}"
+            )
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        for i in range(rewards.size):
+            memory.buffer[i] = rewards[i]
+        group, groups = self.group, rewards.size // self.group
+        total = 0.0
+        for i in range(groups):
+            total += median(memory.buffer, i * group, (i + 1) * group)
+        return total / groups
+
+
+class MedianOfMeans(NamedTuple):
+    """`blocks` consecutive blocks of equal size, the mean of each, the median of those.
+
+    Medina and Yang (2016), Algorithm 4; leftovers are dropped.
+
+    >>> import numpy as np
+    >>> mom = MedianOfMeans(plays=6, blocks=3)
+    >>> float(mom.clean(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
+    5.0
+    """
+
+    plays: Count
+    blocks: Count
+
+    def check(self) -> None:
+        if self.blocks > self.plays:
+            raise InvalidInput(
+                f"MedianOfMeans.blocks must be at most plays = {self.plays}, got {self.blocks}"
+            )
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        size = rewards.size // self.blocks
+        for i in range(self.blocks):
+            total = 0.0
+            for j in range(i * size, (i + 1) * size):
+                total += rewards[j]
+            memory.buffer[i] = total / size
+        return median(memory.buffer, 0, self.blocks)
+
+
+class TrimmedMean(NamedTuple):
+    """The mean of what is left when the share `trim` of the plays is cut off at either end.
+
+    >>> import numpy as np
+    >>> trimmed = TrimmedMean(plays=5, trim=0.2)
+    >>> float(trimmed.clean(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))
+    3.0
+    """
+
+    plays: Count
+    trim: Annotated[float, Interval(0.0, 0.5, "[)")]
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        size = rewards.size
+        for i in range(size):
+            memory.buffer[i] = rewards[i]
+        low = min(int(self.trim * size), (size - 1) // 2)
+        high = size - low
+        select_rank(memory.buffer, 0, size, low)
+        select_rank(memory.buffer, low, size, high - low - 1)
+        total = 0.0
+        for i in range(low, high):
+            total += memory.buffer[i]
+        memory.counts[SEEN] += size
+        memory.counts[CUT] += 2 * low
+        return total / (high - low)

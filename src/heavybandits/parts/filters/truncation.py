@@ -1,0 +1,141 @@
+"""Filters that look at each reward by itself: keep, truncate or clip; what every filter keeps."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Count, Positive, Share
+from ...core.allocation import zeros
+from ...core.arrays import Floats, Integers
+
+SEEN, CUT = 0, 1  # places in Memory.counts
+
+
+class Memory(NamedTuple):
+    """What a filter keeps: two counts, and room to reorder the rewards of one decision."""
+
+    counts: Integers
+    buffer: Floats
+
+
+def make_memory(plays: int) -> Memory:
+    """An empty memory for so many plays per decision."""
+    return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
+
+
+class Raw(NamedTuple):
+    """No filter: the mean of the plays.
+
+    >>> import numpy as np
+    >>> raw = Raw()
+    >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
+    3.0
+    """
+
+    plays: Count = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            total += rewards[i]
+        return total / rewards.size
+
+
+class Truncate(NamedTuple):
+    """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
+
+    >>> import numpy as np
+    >>> truncate = Truncate(level=2.0)
+    >>> memory = truncate.init()
+    >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
+    [3.9, 0.0]
+    """
+
+    level: Positive
+    plays: Count = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            if norm * abs(rewards[i]) <= self.level:
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+        return total / rewards.size
+
+    def level_in_force(self, memory: Memory) -> float:
+        return self.level
+
+
+class TruncateByTime(NamedTuple):
+    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+
+    CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    >>> import numpy as np
+    >>> truncate = TruncateByTime(power=0.25)
+    >>> memory = truncate.init()
+    >>> [float(truncate.clean(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
+    [0.0, 1.1]
+    """
+
+    power: Share
+    scale: Positive = 1.0
+    plays: Count = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        total = 0.0
+        for i in range(rewards.size):
+            memory.counts[SEEN] += 1
+            if abs(rewards[i]) <= self.scale * math.pow(memory.counts[SEEN], self.power):
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+        return total / rewards.size
+
+    def level_in_force(self, memory: Memory) -> float:
+        return self.scale * math.pow(memory.counts[SEEN] + 1, self.power)
+
+
+class Clip(NamedTuple):
+    """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
+
+    >>> import numpy as np
+    >>> clip = Clip(level=2.0)
+    >>> memory = clip.init()
+    >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
+    [3.9, -4.0]
+    """
+
+    level: Positive
+    plays: Count = 1
+
+    def init(self) -> Memory:
+        return make_memory(self.plays)
+
+    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        memory.counts[SEEN] += rewards.size
+        total = 0.0
+        for i in range(rewards.size):
+            if norm * abs(rewards[i]) <= self.level:
+                total += rewards[i]
+            else:
+                memory.counts[CUT] += 1
+                limit = self.level / norm
+                total += limit if rewards[i] > 0.0 else -limit
+        return total / rewards.size
+
+    def level_in_force(self, memory: Memory) -> float:
+        return self.level

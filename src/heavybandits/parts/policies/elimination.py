@@ -1,0 +1,234 @@
+"""Policies for finite arm sets over a base routine: greedy, or the master with stages."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import NonNegative
+from ...core.arm_buffer import View, take
+from ...core.arrays import Floats, Integers
+from ...core.dispatch import arm_width, estimate_arms, remember, tally
+from ...core.jit import jitable
+from ...core.linalg import clamp
+from ...core.protocols import ArmSet, PerArmEstimator, Tally
+
+HAIR = 1.0 - 1e-12  # an arm chosen for its width is stored, whatever the rounding
+
+
+class StagesState(NamedTuple):
+    """State of `BaseUCB` and `Elimination`: the base routine's, and the decisions learned from."""
+
+    memory: Any
+    learned: Integers
+    scratch: Floats  # one arm: alive, its estimate and its width
+
+
+def make_state(base: PerArmEstimator) -> StagesState:
+    return StagesState(base.init(), np.zeros(1, np.int64), np.zeros((3, 1)))
+
+
+def base_sound(base: PerArmEstimator, state: StagesState) -> bool:
+    """Whether what a state file says of the base routine can be."""
+    return not hasattr(base, "sound") or base.sound(state.memory)
+
+
+@jitable
+def estimate_arm_at(
+    base: PerArmEstimator, state: StagesState, stage: int, x: Floats
+) -> tuple[float, float]:
+    """Mean and width of one arm from the data of a stage."""
+    features, alive = x.reshape((x.size, 1)), state.scratch[0]
+    estimate, width = state.scratch[1], state.scratch[2]
+    alive[0] = 1.0
+    estimate_arms(base, state.memory, stage, features, alive, estimate, width)
+    return estimate[0], width[0]
+
+
+@jitable
+def take_best(view: View, alive: Floats) -> int:
+    """Lowest living arm of the largest mean + width."""
+    arm, best = -1, -math.inf
+    for k in range(alive.size):
+        if alive[k] > 0.0 and (arm < 0 or view.scores[k] + view.widths[k] > best):
+            arm, best = k, view.scores[k] + view.widths[k]
+    take(view, arm)
+    return arm
+
+
+@jitable
+def mark_offered(view: View) -> None:
+    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in view.squares."""
+    for k in range(view.squares.size):
+        view.squares[k] = 1.0 if view.penalty[k] == 0.0 else 0.0
+    view.synced[0] = -1
+
+
+@jitable
+def widest(view: View, alive: Floats) -> int:
+    """Lowest living arm of the largest width."""
+    arm, best = -1, -math.inf
+    for k in range(alive.size):
+        if alive[k] > 0.0 and (arm < 0 or view.widths[k] > best):
+            arm, best = k, view.widths[k]
+    return arm
+
+
+@jitable
+def eliminate(view: View, alive: Floats, margin: float) -> None:
+    """Only arms whose mean + width is within the margin of the best stay alive."""
+    best = -math.inf
+    for k in range(alive.size):
+        if alive[k] > 0.0:
+            best = max(best, view.scores[k] + view.widths[k])
+    for k in range(alive.size):
+        if view.scores[k] + view.widths[k] < best - margin:
+            alive[k] = 0.0
+
+
+class BaseUCB(NamedTuple):
+    """The base routine on the whole history: play argmax mean + width.
+
+    >>> from heavybandits import btc
+    >>> type(btc(dim=2, horizon=100, arms=4, moment=1.0)).__name__
+    'BaseUCB'
+    """
+
+    base: PerArmEstimator
+
+    @property
+    def plays(self) -> int:
+        return self.base.plays
+
+    @property
+    def dim(self) -> int:
+        return self.base.dim
+
+    @property
+    def capacity(self) -> int | None:
+        """Decisions there is room for; None if there is no limit."""
+        return getattr(self.base, "capacity", None)
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    def sound(self, state: StagesState) -> bool:
+        return base_sound(self.base, state)
+
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ()
+
+    def init(self) -> StagesState:
+        return make_state(self.base)
+
+    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
+        mark_offered(view)
+        alive = view.squares
+        estimate_arms(self.base, state.memory, 0, view.features, alive, view.scores, view.widths)
+        return take_best(view, alive)
+
+    def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
+        clamp(rewards)
+        state.learned[0] += 1
+        remember(self.base, state.memory, 0, x, rewards)
+
+    def estimate_arm(self, state: StagesState, x: Floats) -> tuple[float, float]:
+        return estimate_arm_at(self.base, state, 0, x)
+
+    def tally(self, state: StagesState) -> Tally:
+        return Tally(state.learned[0], 0, tally(self.base, state.memory).truncated)
+
+
+class Elimination(NamedTuple):
+    """The master of SupBTC and SupBMM (Xue et al. 2020; SupLinUCB of Chu et al. 2011).
+
+    From stage s = 1 on, with mean and width from the data of stage s alone: if all widths are at
+    most `target` = 1/sqrt(T), play the largest mean + width; if all are at most 2^-s, drop the arms
+    whose mean + width is 2^{1-s} below the best and go to the next stage; else play the widest.
+
+    Rewards may come late. The stage a reward is stored in is found when it comes: the first whose
+    width for this arm is above max(2^-s, target); beyond the last it is forgotten. Without delay
+    that is the stage the arm was chosen in (a play of the first kind, which the paper forgets, may
+    go to a deeper stage). It is a function of the features alone, and never above the stage whose
+    rewards led to the choice as long as widths shrink (epsilon = 1), so that rewards within a stage
+    stay independent, which is what the proof lives on.
+
+    >>> from heavybandits import supbtc
+    >>> supbtc(dim=2, horizon=10**6, arms=20, moment=1.0).base.stages
+    13
+    """
+
+    base: PerArmEstimator
+    target: NonNegative
+
+    @property
+    def plays(self) -> int:
+        return self.base.plays
+
+    @property
+    def dim(self) -> int:
+        return self.base.dim
+
+    @property
+    def capacity(self) -> int | None:
+        """Decisions there is room for; None if there is no limit."""
+        return getattr(self.base, "capacity", None)
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    def sound(self, state: StagesState) -> bool:
+        return base_sound(self.base, state)
+
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ()
+
+    def init(self) -> StagesState:
+        return make_state(self.base)
+
+    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
+        mark_offered(view)
+        alive = view.squares
+        threshold = 1.0
+        for stage in range(self.base.stages):
+            threshold *= 0.5
+            estimate_arms(
+                self.base, state.memory, stage, view.features, alive, view.scores, view.widths
+            )
+            arm = widest(view, alive)
+            if view.widths[arm] <= self.target:
+                break
+            if view.widths[arm] > threshold:
+                take(view, arm)
+                return arm
+            eliminate(view, alive, 2.0 * threshold)
+        return take_best(view, alive)
+
+    def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
+        clamp(rewards)
+        state.learned[0] += 1
+        threshold = 1.0
+        for stage in range(self.base.stages):
+            threshold *= 0.5
+            width = arm_width(self.base, state.memory, stage, x)
+            if width > max(threshold, self.target) * HAIR:
+                remember(self.base, state.memory, stage, x, rewards)
+                break
+
+    def estimate_arm(self, state: StagesState, x: Floats) -> tuple[float, float]:
+        """From the stage that knows this arm best."""
+        best, least = 0, math.inf
+        for stage in range(self.base.stages):
+            width = arm_width(self.base, state.memory, stage, x)
+            if width < least:
+                best, least = stage, width
+        return estimate_arm_at(self.base, state, best, x)
+
+    def tally(self, state: StagesState) -> Tally:
+        return Tally(state.learned[0], 0, tally(self.base, state.memory).truncated)

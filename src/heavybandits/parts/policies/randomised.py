@@ -1,0 +1,233 @@
+"""Policies that draw their arm and know how likely it was: what an evaluation from logs needs."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Fraction, Index, Positive
+from ...core.arm_buffer import View, take
+from ...core.arrays import Floats, Integers
+from ...core.dispatch import choose, estimate_arm, learn, tally
+from ...core.jit import jitable
+from ...core.protocols import ArmSet, Policy, Tally
+from ...core.rng import uniform
+
+DRAWS, LEARNED = 0, 1  # places in RandomisedState.counts
+
+
+class RandomisedState(NamedTuple):
+    """State of `Mixed` and `InverseGap`: that of the policy inside, the draws made and decisions
+    learned from, and the probability of the last choice."""
+
+    inner: Any
+    counts: Integers
+    propensity: Floats
+
+
+def make_state(policy: Policy) -> RandomisedState:
+    return RandomisedState(policy.init(), np.zeros(2, np.int64), np.ones(1))
+
+
+def state_written(policy: Policy) -> tuple[str, ...] | None:
+    """What a choice leaves behind; None, which is everything, if the policy inside does not say."""
+    names: tuple[str, ...] | None = getattr(policy, "choice_writes", None)
+    if names is None:
+        return None
+    return ("counts", "propensity", *(f"inner.{name}" for name in names))
+
+
+def state_sound(policy: Policy, state: Any) -> bool:
+    """Whether what a state file says can be, of the draws and of the parts inside."""
+    pairs: list[tuple[Any, Any]] = [(policy, state.inner)]
+    for part, memory in (("estimator", "estimate"), ("filter", "memory")):
+        pairs.append((getattr(policy, part, None), getattr(state.inner, memory, None)))
+    likely = bool(0.0 < state.propensity[0] <= 1.0)
+    return likely and all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
+
+
+@jitable
+def count_offered(view: View) -> int:
+    """How many arms are on offer."""
+    offered = 0
+    for k in range(view.penalty.size):
+        if view.penalty[k] == 0.0:
+            offered += 1
+    return offered
+
+
+@jitable
+def offered_at(view: View, place: int) -> int:
+    """The arm at this place among those on offer."""
+    left, arm = place, 0
+    for k in range(view.penalty.size):
+        if view.penalty[k] == 0.0:
+            if left == 0:
+                arm = k
+            left -= 1
+    return arm
+
+
+class Mixed(NamedTuple):
+    """A policy that gives a share of its decisions to chance, all arms being as likely.
+
+        p(a) = share / K + (1 - share) 1{a is the choice of the policy},    K arms on offer
+
+    The propensity of every decision is exact and at least share / K, whatever the policy, so the
+    log can be evaluated afterwards. Decision n takes number n of the stream of the seed.
+
+    >>> from heavybandits import linucb
+    >>> mixed = Mixed(linucb(dim=2, radius=1.0), share=0.1)
+    >>> mixed.dim, mixed.plays, mixed.propensity(mixed.init())
+    (2, 1, 1.0)
+    """
+
+    policy: Policy
+    share: Fraction = 0.1
+    seed: Index = 0
+
+    @property
+    def dim(self) -> int:
+        return self.policy.dim
+
+    @property
+    def plays(self) -> int:
+        return self.policy.plays
+
+    @property
+    def capacity(self) -> int | None:
+        return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    @property
+    def choice_writes(self) -> tuple[str, ...] | None:
+        return state_written(self.policy)
+
+    def sound(self, state: RandomisedState) -> bool:
+        return state_sound(self.policy, state)
+
+    def init(self) -> RandomisedState:
+        return make_state(self.policy)
+
+    def choose(self, state: RandomisedState, arms: ArmSet, view: View) -> int:
+        best = choose(self.policy, state.inner, arms, view)
+        offered = count_offered(view)
+        number = uniform(np.uint64(self.seed), state.counts[DRAWS])
+        state.counts[DRAWS] += 1
+        arm = best
+        if number < self.share:  # then number / share is uniform itself
+            arm = offered_at(view, min(int(number / self.share * offered), offered - 1))
+            take(view, arm)
+        by_chance = self.share / offered
+        state.propensity[0] = by_chance + 1.0 - self.share if arm == best else by_chance
+        return arm
+
+    def learn(self, state: RandomisedState, x: Floats, rewards: Floats) -> None:
+        state.counts[LEARNED] += 1
+        learn(self.policy, state.inner, x, rewards)
+
+    def estimate_arm(self, state: RandomisedState, x: Floats) -> tuple[float, float]:
+        return estimate_arm(self.policy, state.inner, x)
+
+    def tally(self, state: RandomisedState) -> Tally:
+        return tally(self.policy, state.inner)
+
+    def propensity(self, state: RandomisedState) -> float:
+        """The probability with which the last choice was made."""
+        return float(state.propensity[0])
+
+
+class InverseGap(NamedTuple):
+    """SquareCB (Foster and Rakhlin 2020): the further an arm falls behind, the rarer it is drawn.
+
+        p(a) = 1 / (K + gamma (m_best - m_a)),    gamma = gamma_scale sqrt(K t / (d ln(1 + t)))
+
+    for all but the best of the K arms on offer, which has the rest; m is the mean reward that the
+    policy inside predicts, and t the decisions it has learned from. With a robust policy inside
+    heavy tails do not move m; the theorem is for light ones. gamma counts in units of one over the
+    reward: rewards should have a size of about one.
+
+    >>> from heavybandits import filters, linucb
+    >>> robust = linucb(dim=2, radius=1.0, filter=filters.AdaptiveClip())
+    >>> InverseGap(robust, gamma_scale=2.0).plays
+    1
+    """
+
+    policy: Policy
+    gamma_scale: Positive = 1.0
+    seed: Index = 0
+
+    @property
+    def dim(self) -> int:
+        return self.policy.dim
+
+    @property
+    def plays(self) -> int:
+        return self.policy.plays
+
+    @property
+    def capacity(self) -> int | None:
+        return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    @property
+    def choice_writes(self) -> tuple[str, ...] | None:
+        return state_written(self.policy)
+
+    def sound(self, state: RandomisedState) -> bool:
+        return state_sound(self.policy, state)
+
+    def init(self) -> RandomisedState:
+        return make_state(self.policy)
+
+    def choose(self, state: RandomisedState, arms: ArmSet, view: View) -> int:
+        best, top = -1, -math.inf
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0:
+                take(view, k)
+                view.scores[k] = estimate_arm(self.policy, state.inner, view.chosen)[0]
+                if best < 0 or view.scores[k] > top:
+                    best, top = k, view.scores[k]
+        view.synced[0] = -1  # scores are means now, not what the policy inside keeps there
+        offered, dim, t = count_offered(view), view.chosen.size, state.counts[LEARNED]
+        growth = math.sqrt(offered * t / (dim * math.log(1.0 + t))) if t > 0 else 0.0
+        number = uniform(np.uint64(self.seed), state.counts[DRAWS])
+        state.counts[DRAWS] += 1
+        arm, rest, chance = best, 1.0, 0.0
+        for k in range(view.penalty.size):
+            if view.penalty[k] == 0.0 and k != best:
+                part = 1.0 / (offered + self.gamma_scale * growth * (top - view.scores[k]))
+                if number < rest and number >= rest - part:
+                    arm, chance = k, part
+                rest -= part
+        take(view, arm)
+        state.propensity[0] = rest if arm == best else chance
+        return arm
+
+    def learn(self, state: RandomisedState, x: Floats, rewards: Floats) -> None:
+        state.counts[LEARNED] += 1
+        learn(self.policy, state.inner, x, rewards)
+
+    def estimate_arm(self, state: RandomisedState, x: Floats) -> tuple[float, float]:
+        return estimate_arm(self.policy, state.inner, x)
+
+    def tally(self, state: RandomisedState) -> Tally:
+        return tally(self.policy, state.inner)
+
+    def propensity(self, state: RandomisedState) -> float:
+        """The probability with which the last choice was made."""
+        return float(state.propensity[0])

@@ -1,0 +1,253 @@
+"""Thompson sampling that knows how likely its choice was."""
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ..._utils.errors import InvalidInput
+from ..._utils.validation import Index, Interval, Positive, Share
+from ...core.allocation import zeros
+from ...core.arm_buffer import View, take
+from ...core.arrays import Floats, Integers, Key
+from ...core.blocked import combine
+from ...core.confidence_region import UPDATES, Region
+from ...core.dispatch import estimate_arm, learn, radius, tally
+from ...core.jit import jitable, outlined
+from ...core.linalg import bounded, cholesky
+from ...core.protocols import ArmSet, Policy, Tally
+from ...core.rng import uniform
+from .randomised import DRAWS, LEARNED, count_offered, offered_at, state_sound, state_written
+
+MOST_DRAWS = 1 << 16
+LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
+
+
+@jitable
+def normal_quantile(p: float) -> float:
+    """The z with P(Z <= z) = p for a standard normal Z, to 1.2e-9 of it (Acklam 2003).
+
+    >>> round(normal_quantile(0.975), 6), normal_quantile(0.5)
+    (1.959964, 0.0)
+    """
+    if p > 1.0 - LOW:
+        return -normal_quantile_low(1.0 - p)
+    if p < LOW:
+        return normal_quantile_low(p)
+    q = p - 0.5
+    r = q * q
+    above = (((-39.69683028665376 * r + 220.9460984245205) * r - 275.9285104469687) * r) + (
+        138.3577518672690
+    )
+    above = (above * r - 30.66479806614716) * r + 2.506628277459239
+    below = (((-54.47609879822406 * r + 161.5858368580409) * r - 155.6989798598866) * r) + (
+        66.80131188771972
+    )
+    below = (below * r - 13.28068155288572) * r + 1.0
+    return above * q / below
+
+
+@jitable
+def normal_quantile_low(p: float) -> float:
+    """The same far below the median."""
+    q = math.sqrt(-2.0 * math.log(p))
+    above = (-0.007784894002430293 * q - 0.3223964580411365) * q - 2.400758277161838
+    above = ((above * q - 2.549732539343734) * q + 4.374664141464968) * q + 2.938163982698783
+    below = (0.007784695709041462 * q + 0.3224671290700398) * q + 2.445134137142996
+    return above / ((below * q + 3.754408661907416) * q + 1.0)
+
+
+class Draws(NamedTuple):
+    """Room for the draws of one decision: one theta per row, the triangle of V, the best arms."""
+
+    points: Floats
+    factor: Floats
+    best: Integers
+
+
+class ThompsonState(NamedTuple):
+    """State of `Thompson`: that of the policy inside, the decisions made and those learned from,
+    the probability of the last choice, and room for the draws of one decision."""
+
+    inner: Any
+    counts: Integers
+    propensity: Floats
+    scratch: Draws
+
+
+@jitable
+def fill_hypercube(points: Floats, order: Integers, key: Key, start: int) -> None:
+    """Standard normal rows, each column spread evenly: a Latin hypercube (McKay et al. 1979).
+
+    Each of the M slices of equal probability holds one of the M entries of a column. The numbers
+    start, start + 1, ... of the stream shuffle the slices and place the entries in them.
+    """
+    draws, dim = points.shape
+    index = start
+    for i in range(dim):
+        for m in range(draws):
+            order[m] = m
+        for m in range(draws - 1, -1, -1):
+            other = int(uniform(key, index) * (m + 1))
+            order[m], order[other] = order[other], order[m]
+            points[m, i] = normal_quantile((order[m] + uniform(key, index + 1)) / draws)
+            index += 2
+
+
+@outlined
+def factorise(region: Region, factor: Floats) -> None:
+    """L with V = L L^T. If V has not the digits for that, the diagonal matrix whose L^-T g has
+    the variances of V^-1, without their correlations."""
+    dim = region.centre.size
+    for i in range(dim):
+        for j in range(dim):
+            factor[i, j] = region.design[i, j] + region.recent[i, j]
+    if not cholesky(factor, factor):
+        for i in range(dim):
+            for j in range(dim):
+                factor[i, j] = 0.0
+            factor[i, i] = 1.0 / math.sqrt(max(region.inverse[i, i], 1e-300))
+
+
+@jitable
+def place_draw(region: Region, factor: Floats, reach: float, point: Floats) -> None:
+    """point = centre + reach L^-T point, a draw from N(centre, reach^2 V^-1)."""
+    for i in range(point.size - 1, -1, -1):
+        point[i] /= factor[i, i]
+        for j in range(i):
+            point[j] -= factor[i, j] * point[i]
+    for i in range(point.size):
+        point[i] = region.centre[i] + reach * point[i]
+
+
+@jitable
+def best_offered(view: View) -> int:
+    """The lowest arm on offer of the largest score."""
+    best = -1
+    for k in range(view.penalty.size):
+        if view.penalty[k] == 0.0 and (best < 0 or view.scores[k] > view.scores[best]):
+            best = k
+    return best
+
+
+class Thompson(NamedTuple):
+    """Thompson sampling (Thompson 1933; Abeille and Lazaric 2017) over the region of any estimator.
+
+        theta_m = centre + scale radius V^{-1/2} g_m,    m = 1 ... M = `draws`,    g_m ~ N(0, I)
+        a_m = argmax_a x_a.theta_m
+        p(a) = share / K + (1 - share) #{m : a_m = a} / M,    K arms on offer
+
+    The arm is drawn from p: with probability 1 - share it is that of one theta_m, each as likely
+    as the other. So a choice is a Thompson draw, mixed with a share of uniform play; and given the
+    M draws, which nobody's rewards have a part in, its propensity is p(a), without error. That is
+    all that inverse weights need to be unbiased.
+
+    As a number for "the probability that a is best under the posterior" the count has a standard
+    error of at most sqrt(P (1 - P) / (M - 1)): 0.06 for 64 draws, 0.02 for 1024. The g_m are a
+    Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least share / K, and at
+    least 1 / M for what a draw has chosen; share = 0 leaves the second floor alone. Decision n
+    takes its numbers from place n of the stream of the seed. O(d^3 + M d (d + K)) per decision.
+
+    Parameters
+    ----------
+    policy : what has a confidence region, such as `linucb`, `crtm` or `auto`. Its centre, its V and
+        its radius are used; how it chooses is not.
+    scale : of the draws. 1 gives x.theta the width of the policy for a standard deviation, which
+        wanders widely: the width is meant as a bound.
+    share : of the decisions that are left to chance, all arms being as likely.
+    draws : M.
+
+    >>> from heavybandits import linucb
+    >>> Thompson(linucb(dim=2, radius=1.0)).plays
+    1
+    """
+
+    policy: Policy
+    scale: Positive = 0.25
+    share: Share = 0.01
+    draws: Annotated[int, Interval(2)] = 64
+    seed: Index = 0
+
+    def check(self) -> None:
+        if not (hasattr(self.policy, "estimator") and hasattr(self.policy, "radius")):
+            raise InvalidInput(
+                "Thompson.policy must have a confidence region, that is an estimator and a "
+                f"radius, as linucb and auto have, got {type(self.policy).__name__}"
+            )
+        if self.draws > MOST_DRAWS:
+            raise InvalidInput(f"Thompson.draws must be at most {MOST_DRAWS}, got {self.draws}")
+
+    @property
+    def dim(self) -> int:
+        return self.policy.dim
+
+    @property
+    def plays(self) -> int:
+        return self.policy.plays
+
+    @property
+    def capacity(self) -> int | None:
+        return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    @property
+    def choice_writes(self) -> tuple[str, ...] | None:
+        return state_written(self.policy)
+
+    def sound(self, state: ThompsonState) -> bool:
+        return state_sound(self.policy, state)
+
+    def init(self) -> ThompsonState:
+        room = Draws(
+            zeros(self.draws, self.dim),
+            zeros(self.dim, self.dim),
+            zeros(self.draws, dtype=np.int64),
+        )
+        return ThompsonState(self.policy.init(), np.zeros(2, np.int64), np.ones(1), room)
+
+    def choose(self, state: ThompsonState, arms: ArmSet, view: View) -> int:
+        estimate, room, key = state.inner.estimate, state.scratch, np.uint64(self.seed)
+        region, width = estimate.region, self.policy.radius  # type: ignore[attr-defined] # see check
+        reach = self.scale * bounded(radius(width, estimate, region.counts[UPDATES]))
+        place = state.counts[DRAWS] * (2 * self.draws * region.centre.size + 1)
+        state.counts[DRAWS] += 1
+        fill_hypercube(room.points, room.best, key, place + 1)
+        factorise(region, room.factor)
+        for m in range(self.draws):
+            place_draw(region, room.factor, reach, room.points[m])
+            combine(view.features, room.points[m], view.scores)
+            room.best[m] = best_offered(view)
+        view.synced[0] = -1  # scores are those of the last draw
+        offered, number = count_offered(view), uniform(key, place)
+        if number < self.share:
+            arm = offered_at(view, min(int(number / self.share * offered), offered - 1))
+        else:
+            number = (number - self.share) / (1.0 - self.share)
+            arm = room.best[min(int(number * self.draws), self.draws - 1)]
+        wins = 0
+        for m in range(self.draws):
+            wins += 1 if room.best[m] == arm else 0
+        state.propensity[0] = self.share / offered + (1.0 - self.share) * wins / self.draws
+        take(view, arm)
+        return arm
+
+    def learn(self, state: ThompsonState, x: Floats, rewards: Floats) -> None:
+        state.counts[LEARNED] += 1
+        learn(self.policy, state.inner, x, rewards)
+
+    def estimate_arm(self, state: ThompsonState, x: Floats) -> tuple[float, float]:
+        return estimate_arm(self.policy, state.inner, x)
+
+    def tally(self, state: ThompsonState) -> Tally:
+        return tally(self.policy, state.inner)
+
+    def propensity(self, state: ThompsonState) -> float:
+        """The probability with which the last choice was made."""
+        return float(state.propensity[0])

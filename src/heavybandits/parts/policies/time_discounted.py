@@ -1,0 +1,102 @@
+"""Forgetting by the clock: what was learned fades with the seconds, not with the rewards."""
+
+import math
+from typing import Any, NamedTuple
+
+from ..._utils.errors import InvalidInput
+from ..._utils.validation import Positive
+from ...core.allocation import zeros
+from ...core.arm_buffer import View
+from ...core.arrays import Floats
+from ...core.confidence_region import UPDATES, fade
+from ...core.dispatch import choose, estimate_arm, learn, tally
+from ...core.protocols import ArmSet, Policy, Tally
+
+SINCE, NOW = 0, 1  # places in FadingState.clock
+STEPS = 64.0  # of a half-life: V fades at most so often, since that costs O(d^3)
+LEAST = 1e-6  # of V that is kept, however long nothing came
+
+
+class FadingState(NamedTuple):
+    """State of `Fading`: that of the policy inside; and until when it has faded, and the time of
+    the decision that is learned from, which the agent writes there."""
+
+    inner: Any
+    clock: Floats
+
+
+class Fading(NamedTuple):
+    """A policy for which a reward counts half as much `half_life` seconds later.
+
+    V <- rho V + (1 - rho) lambda I, rho = 2^(-seconds / half_life): stabilised forgetting as in
+    `estimators.Forgetting`, but by the clock of the agent. Time is that of the decisions, not of
+    their rewards, which may come late; it is in the ledger, and so is replayed exactly. In
+    `simulate` and `replay`, where there is no clock, nothing fades.
+
+    >>> from heavybandits import Agent, auto
+    >>> moments = iter([0.0, 0.0, 3600.0, 3600.0])
+    >>> agent = Agent(Fading(auto(dim=1), half_life=3600.0), clock=lambda: next(moments))
+    >>> for _ in range(2):
+    ...     agent.update(agent.select([[1.0]]), 1.0)
+    >>> float(agent.state.learned.clock[0])
+    3600.0
+    """
+
+    policy: Policy
+    half_life: Positive
+
+    def check(self) -> None:
+        estimator = getattr(self.policy, "estimator", None)
+        if estimator is None or self.capacity is not None or hasattr(estimator, "plays"):
+            raise InvalidInput(
+                "Fading.policy must keep one confidence region, one theta and no history, but "
+                f"{type(self.policy).__name__} does not"
+            )
+
+    @property
+    def dim(self) -> int:
+        return self.policy.dim
+
+    @property
+    def plays(self) -> int:
+        return self.policy.plays
+
+    @property
+    def capacity(self) -> int | None:
+        return getattr(self.policy, "capacity", None)
+
+    @property
+    def any_norm(self) -> bool:
+        return getattr(self.policy, "any_norm", False)
+
+    @property
+    def choice_writes(self) -> tuple[str, ...] | None:
+        names = getattr(self.policy, "choice_writes", None)
+        return None if names is None else tuple(f"inner.{name}" for name in names)
+
+    def sound(self, state: FadingState) -> bool:
+        parts: Any = self.policy
+        pairs = [(parts.estimator, state.inner.estimate), (parts.filter, state.inner.memory)]
+        return all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
+
+    def init(self) -> FadingState:
+        return FadingState(self.policy.init(), zeros(2))
+
+    def choose(self, state: FadingState, arms: ArmSet, view: View) -> int:
+        return choose(self.policy, state.inner, arms, view)
+
+    def learn(self, state: FadingState, x: Floats, rewards: Floats) -> None:
+        clock, region = state.clock, state.inner.estimate.region
+        elapsed = clock[NOW] - clock[SINCE]
+        if region.counts[UPDATES] == 0:
+            clock[SINCE] = clock[NOW]
+        elif elapsed * STEPS >= self.half_life:
+            fade(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
+            clock[SINCE] = clock[NOW]
+        learn(self.policy, state.inner, x, rewards)
+
+    def estimate_arm(self, state: FadingState, x: Floats) -> tuple[float, float]:
+        return estimate_arm(self.policy, state.inner, x)
+
+    def tally(self, state: FadingState) -> Tally:
+        return tally(self.policy, state.inner)

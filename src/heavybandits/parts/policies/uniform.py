@@ -1,0 +1,78 @@
+"""Uniformly random play, the reference of every comparison."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._utils.validation import Count, Index
+from ...core.arm_buffer import View, take
+from ...core.arrays import Floats, Integers
+from ...core.linalg import clamp
+from ...core.protocols import ArmSet, Tally
+from ...core.rng import uniform
+from .randomised import count_offered, offered_at
+
+
+class UniformState(NamedTuple):
+    """State of `Uniform`: decisions made, decisions learned from, and the sum of their rewards; and
+    the probability of the last choice."""
+
+    counts: Integers
+    total: Floats
+    propensity: Floats
+
+
+class Uniform(NamedTuple):
+    """An arm at random, each as likely as the other: what every algorithm has to beat.
+
+    Decision n takes number n of the stream of the seed, so a run can be repeated.
+
+    >>> Uniform(dim=3, seed=1).plays
+    1
+    """
+
+    dim: Count
+    seed: Index = 0
+
+    @property
+    def plays(self) -> int:
+        return 1
+
+    @property
+    def finite_only(self) -> bool:
+        return True
+
+    @property
+    def choice_writes(self) -> tuple[str, ...]:
+        """The arrays of the state in which a choice leaves something that matters later."""
+        return ("counts", "propensity")
+
+    def sound(self, state: UniformState) -> bool:
+        return bool(0.0 < state.propensity[0] <= 1.0)
+
+    def init(self) -> UniformState:
+        return UniformState(np.zeros(2, np.int64), np.zeros(1), np.ones(1))
+
+    def choose(self, state: UniformState, arms: ArmSet, view: View) -> int:
+        offered = count_offered(view)
+        arm = offered_at(view, int(uniform(np.uint64(self.seed), state.counts[0]) * offered))
+        state.counts[0] += 1
+        state.propensity[0] = 1.0 / offered
+        take(view, arm)
+        return arm
+
+    def propensity(self, state: UniformState) -> float:
+        """The probability of the last choice."""
+        return float(state.propensity[0])
+
+    def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
+        clamp(rewards)
+        state.counts[1] += 1
+        state.total[0] += rewards[0]
+
+    def estimate_arm(self, state: UniformState, x: Floats) -> tuple[float, float]:
+        """The mean of all rewards so far, whatever the arm."""
+        return state.total[0] / max(state.counts[1], 1), 0.0
+
+    def tally(self, state: UniformState) -> Tally:
+        return Tally(state.counts[1], 0, 0)

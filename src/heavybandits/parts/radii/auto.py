@@ -1,0 +1,40 @@
+"""auto's radius: made of what the data says, so that it has no constant with a unit."""
+
+import math
+from typing import NamedTuple
+
+from ..._utils.validation import NonNegative
+from ...core.confidence_region import log_volume
+from ...core.linalg import LARGEST
+from ..estimators.auto import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+
+CAUTION = 2.0  # so that early luck does not settle on an arm for ever
+
+
+class ScaleFreeRegion(NamedTuple):
+    """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
+
+    The width that one arm needs, and not all at once: of d directions each has its share of the
+    volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
+    noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
+    large an effect is: what one that is not learned yet may be. The penalty holds that at s /
+    sqrt(lambda), unless it is at its own bounds; then what few directions have told is not taken
+    for all there is. Before the first reward that tells a scale there is no bound.
+
+    >>> from heavybandits.estimators import ScaleFreeHuber
+    >>> from heavybandits.links import Identity
+    >>> ScaleFreeRegion().radius(ScaleFreeHuber(3, Identity()).init(), 0)
+    1e+100
+    """
+
+    share: NonNegative = 0.3
+    doubt: NonNegative = 1.0
+
+    def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
+        if estimate.counts[KNOWN] == 0:
+            return LARGEST
+        region, learned = estimate.region, learned_directions(estimate.region)
+        noise = math.sqrt(estimate.scale[0])
+        effect = max(prior_radius(region) / math.sqrt(learned), noise)
+        volume = CAUTION + log_volume(region) / learned
+        return (self.share * noise + self.doubt * effect) * math.sqrt(volume)

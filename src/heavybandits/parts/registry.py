@@ -1,0 +1,76 @@
+"""Every family of parts and its parts, found by themselves.
+
+A part belongs to the library if a family exports it; to add one is to write it and to export it
+there. What is found here may be named in files, and must be built by a test.
+"""
+
+from types import ModuleType
+from typing import NamedTuple
+
+from ..core.conformance import fault
+from ..core.part import public_module
+from ..core.protocols import (
+    ArmSet,
+    Estimator,
+    Filter,
+    Link,
+    Noise,
+    PerArmEstimator,
+    Policy,
+    Projection,
+    Radius,
+)
+from . import arms, estimators, filters, links, noises, policies, radii
+
+
+class Family(NamedTuple):
+    """A module that exports parts of one kind, and the contract they keep."""
+
+    module: ModuleType
+    contract: type
+
+    def parts(self) -> dict[str, type]:
+        """The parts of this kind that the module exports, by name.
+
+        >>> list(FAMILIES["link"].parts())
+        ['Exponential', 'Identity', 'Logistic', 'Probit']
+        """
+        found = exported_parts(self.module).items()
+        return {name: part for name, part in found if fault(part, self.contract) is None}
+
+
+FAMILIES: dict[str, Family] = {
+    "link": Family(links, Link),
+    "noise": Family(noises, Noise),
+    "arm set": Family(arms, ArmSet),
+    "filter": Family(filters, Filter),
+    "projection": Family(estimators, Projection),
+    "estimator": Family(estimators, Estimator),
+    "base routine": Family(estimators, PerArmEstimator),
+    "radius": Family(radii, Radius),
+    "policy": Family(policies, Policy),
+}
+
+
+def exported_parts(module: ModuleType) -> dict[str, type]:
+    """The NamedTuple classes that a module exports, by name."""
+    exported = {name: getattr(module, name) for name in sorted(module.__all__)}
+    return {
+        name: item
+        for name, item in exported.items()
+        if isinstance(item, type) and issubclass(item, tuple) and hasattr(item, "_fields")
+    }
+
+
+def library_parts() -> dict[str, type]:
+    """Every part of the library by the name of its family's module and its own.
+
+    >>> library_parts()["heavybandits.filters:Clip"].__name__
+    'Clip'
+    """
+    modules = {family.module for family in FAMILIES.values()}
+    return {
+        f"{public_module(module.__name__)}:{name}": part
+        for module in sorted(modules, key=lambda module: module.__name__)
+        for name, part in exported_parts(module).items()
+    }

@@ -1,1 +1,0 @@
-"""Tables, figures, verdicts and a page in one file, of whatever was measured."""

@@ -1,0 +1,270 @@
+"""What simulations return: tidy rows, and what a paper makes of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.drawing import check_picture, write_picture
+from .._utils.errors import InvalidInput, optional
+from .._utils.records import Records
+from .._utils.statistics import difference
+from .._utils.tables import to_latex
+from .._utils.validation import finite_array
+from ..core.loop import Trace
+from ..core.protocols import Tally
+from .figures import plot_regret
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NEEDED = ("policy", "play", "regret")
+CAPTION = (
+    "Mean final regret ± its standard error, {size} repetitions. Bold: the lowest, and those that "
+    "a paired 95% interval does not tell apart from it."
+)
+
+
+class Result(Records):
+    """One row per policy, repetition and checkpoint, held by column; of a sweep per problem, too.
+
+    `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
+    `truncated_share` that over the plays. Of the whole run are `fallbacks`, the updates in which
+    rounding may have spoiled V^-1 and it was mended (normally 0), and `cpu_seconds`. All policies
+    of a repetition met the same arms and the same noise, so they are compared one by one.
+
+    >>> rows = [(p, r, 9, regret) for p, regret in (("a", 5.0), ("b", 7.0)) for r in range(8)]
+    >>> result = Result(dict(zip(("policy", "repetition", "play", "regret"), zip(*rows))))
+    >>> [row] = result.compare("a")
+    >>> row["policy"], row["difference"], row["low"], row["outcome"]
+    ('b', 2.0, 2.0, 'more regret')
+    """
+
+    @classmethod
+    def from_runs(
+        cls, runs: Sequence[tuple[str, int]], outcomes: Sequence[tuple[Trace, float]]
+    ) -> "Result":
+        """Rows from the runs (policy, repetition), and the trace and seconds of each of them."""
+        traces, seconds = zip(*outcomes, strict=True)
+        size, whole = traces[0].plays.size, Trace(*map(np.concatenate, zip(*traces, strict=True)))
+        named = {
+            "policy": np.repeat([name for name, _ in runs], size),
+            "repetition": np.repeat([repetition for _, repetition in runs], size),
+        }
+        counted = whole._asdict() | {"play": whole.plays}
+        return cls.from_columns(named, counted, np.repeat(seconds, size))
+
+    @classmethod
+    def from_columns(
+        cls, named: Mapping[str, Any], counted: Mapping[str, Any], seconds: NDArray[np.float64]
+    ) -> "Result":
+        """Rows from what names them and what was counted at each checkpoint."""
+        ordered = ("play", "regret", "updates", "projections", "truncated")
+        shares = {"truncated_share": counted["truncated"] / counted["play"]}
+        columns = dict(named) | {name: counted[name] for name in ordered} | shares
+        return cls(columns | {"fallbacks": counted["fallbacks"], "cpu_seconds": seconds})
+
+    @classmethod
+    def from_played(
+        cls, named: Mapping[str, Sequence[str]], groups: Sequence[Sequence[Mapping[str, Any]]]
+    ) -> "Result":
+        """Rows from groups of runs, each in pieces with one row per run and column per checkpoint.
+
+        named: what names the rows of each group.
+        """
+        pieces, plays = [piece for group in groups for piece in group], groups[0][0]["play"]
+        counted = {
+            name: np.concatenate([piece[name].ravel() for piece in pieces])
+            for name in ("regret", *Tally._fields, "fallbacks")
+        }
+        runs = [sum(len(piece["regret"]) for piece in group) for group in groups]
+        rows = np.array(runs) * plays.size
+        columns = {name: np.repeat(list(values), rows) for name, values in named.items()}
+        columns["repetition"] = np.repeat(np.concatenate([*map(np.arange, runs)]), plays.size)
+        counted["play"] = np.tile(plays, sum(runs))
+        seconds = np.concatenate([piece["cpu_seconds"] for piece in pieces])
+        return cls.from_columns(columns, counted, np.repeat(seconds, plays.size))
+
+    @property
+    def problems(self) -> list[str]:
+        """The names of the problems, in the order they were given; of one simulation, none."""
+        return self.names("problem")
+
+    def curves(
+        self, policy: str, problem: str | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The checkpoints, and the regret of a policy: one row per repetition."""
+        self.need("curves", NEEDED)
+        order = self._rows(policy, problem)
+        plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
+        if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
+            raise InvalidInput(f"every repetition of {policy!r} must have a row at every play")
+        return plays, self.data["regret"][order].reshape(-1, plays.size)
+
+    def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
+        """The regret of a policy at the last checkpoint: one number per repetition."""
+        return self.curves(policy, problem)[1][:, -1]
+
+    def _rows(self, policy: str, problem: str | None) -> NDArray[np.int64]:
+        """The places of a policy's rows, repetition by repetition."""
+        mine = self.data["policy"] == policy
+        if not mine.any():
+            raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
+        if len(self.problems) > 1 or problem is not None:
+            if problem not in self.problems:
+                there = ", ".join(self.problems) or "none"
+                raise KeyError(f"no problem {problem!r} here; there are {there}")
+            mine &= self.data["problem"] == problem
+        order = np.flatnonzero(mine)
+        if "repetition" in self.data:
+            order = order[np.lexsort((self.data["play"][order], self.data["repetition"][order]))]
+        return order
+
+    def _paired(
+        self, one: str, other: str, problem: str | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The final regrets of two policies, which must be of the same repetitions."""
+        ends = self.final(one, problem), self.final(other, problem)
+        if "repetition" in self.data:
+            mine, theirs = (
+                np.unique(self.data["repetition"][self._rows(name, problem)])
+                for name in (one, other)
+            )
+            if not np.array_equal(mine, theirs):
+                raise InvalidInput(
+                    f"policies that are compared need the same repetitions: {one!r} has "
+                    f"{mine.size} and {other!r} {theirs.size}, and they are not the same"
+                )
+        return ends
+
+    def _places(self) -> list[tuple[dict[str, str], str | None]]:
+        """Every problem, with what names it in a row; of one simulation, the one without a name."""
+        named: list[tuple[dict[str, str], str | None]] = [
+            ({"problem": p}, p) for p in self.problems
+        ]
+        return named or [({}, None)]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Mean, standard error, median and quartiles of the final regret of each policy."""
+        self.need("summary", NEEDED)
+        return [
+            {**named, "policy": name, **_summarise(self.final(name, problem))}
+            for named, problem in self._places()
+            for name in self.policies
+        ]
+
+    def compare(self, baseline: str | None = None) -> list[dict[str, Any]]:
+        """By how much the mean final regret of each policy exceeds that of the baseline.
+
+        Differences are taken repetition by repetition; `low` and `high` bound their mean at 95%
+        (bootstrap over repetitions; one repetition bounds nothing), and `outcome` says what the
+        interval decides. `better` is the share of repetitions with less regret than the baseline,
+        which is the first policy if not named.
+        """
+        self.need("compare", NEEDED)
+        against = self.policies[0] if baseline is None else baseline
+        return [
+            {**named, "policy": name, "baseline": against}
+            | _compare(*self._paired(name, against, problem))
+            for named, problem in self._places()
+            for name in self.policies
+            if name != against
+        ]
+
+    def to_latex(self, caption: str | None = None) -> str:
+        """The table of a paper: a row per policy, a column per problem; see its caption."""
+        self.need("to_latex", NEEDED)
+        columns = {_heading(problem): problem for _, problem in self._places()}
+        ends = {name: {p: self.final(p, q) for p in self.policies} for name, q in columns.items()}
+        rows = [
+            {"policy": policy} | {name: _shown(found[policy]) for name, found in ends.items()}
+            for policy in self.policies
+        ]
+        strong = {(i, name) for name, found in ends.items() for i in _lowest(list(found.values()))}
+        size = next(iter(next(iter(ends.values())).values())).size
+        return to_latex(rows, CAPTION.format(size=size) if caption is None else caption, strong)
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        axes: "Axes | None" = None,
+        band: tuple[float, float] = (0.1, 0.9),
+        scale: str = "linear",
+    ) -> "Figure":
+        """Mean regret against plays, one panel per problem, legend below; the matplotlib figure.
+
+        Parameters
+        ----------
+        path : where to write it: a PDF as papers print it, SVG or PNG.
+        axes : axes of your own to draw in, if there is one problem.
+        band : the quantiles of the repetitions between which the bands lie.
+        scale : "linear" or "log", for both axes.
+        """
+        optional("matplotlib", "lab")
+        target = None if path is None else check_picture(path)
+        low, high = finite_array("band", band, (2,))
+        if not 0.0 <= low < high <= 1.0:
+            raise InvalidInput(f"band must be two quantiles, the lower first, got {band!r}")
+        canvas = plot_regret(self, self._places(), axes, (low, high), scale)
+        if target is not None:
+            write_picture(canvas, target)
+        return canvas
+
+
+def _summarise(values: NDArray[np.float64]) -> dict[str, float]:
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    return {
+        "mean": float(values.mean()),
+        "standard_error": _standard_error(values),
+        "median": float(middle),
+        "lower_quartile": float(low),
+        "upper_quartile": float(high),
+    }
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
+
+
+def _heading(problem: str | None) -> str:
+    """The head of a problem's column, beside that of the policies."""
+    return "problem policy" if problem == "policy" else problem or "regret"
+
+
+def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str, Any]:
+    if mine.size != other.size:
+        raise InvalidInput(
+            f"policies that are compared need as many repetitions, got {mine.size} and {other.size}"
+        )
+    found = difference(mine, other)
+    outcome = "less regret" if found.high < 0.0 else "undecided"
+    return {
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+        "better": float(np.mean(mine < other)),
+        "outcome": "more regret" if found.low > 0.0 else outcome,
+    }
+
+
+def _lowest(ends: list[NDArray[np.float64]]) -> list[int]:
+    """The places of the lowest mean, and of those that are not told apart from it."""
+    best = min(range(len(ends)), key=lambda i: ends[i].mean())
+    return [i for i in range(len(ends)) if i == best or difference(ends[i], ends[best]).low <= 0.0]
+
+
+def _shown(values: NDArray[np.float64]) -> str:
+    """A mean with its standard error, to two digits of the latter.
+
+    >>> _shown(np.array([1234.0, 1250.0])), _shown(np.array([0.01234]))
+    ('1,242.0 ± 8.0', '0.01234')
+    """
+    mean, error = float(values.mean()), _standard_error(values)
+    if not error > 0.0:
+        return f"{mean:.4g}"
+    digits = max(0, 1 - int(np.floor(np.log10(error)))) if error < 10.0 else 0
+    return f"{mean:,.{min(digits, 6)}f} ± {error:,.{min(digits, 6)}f}"

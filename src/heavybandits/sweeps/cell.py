@@ -1,0 +1,287 @@
+"""Cells: what is to be computed, named by its content and never by its position.
+
+To its content belong the sources that can change its number: those of its function, of its parts
+and ours. A stamp of them is taken once per process, when a function is first met with certain
+parts, which is when their modules are loaded: it goes with the code in memory, not with what the
+files say later.
+"""
+
+import functools
+import hashlib
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._utils.errors import InvalidInput
+from .._utils.files import canonical
+from .._utils.validation import positive
+from ..core.cache import closure, digest, is_edited, source_file
+from ..core.compile import is_cacheable
+from ..core.kernels import play_kernel
+from ..core.part import PACKAGE, known_parts
+from ..parts.registry import library_parts
+from ..simulation.problem import Problem
+from ..simulation.run import run_once
+
+# What every simulation goes through, whatever its parts.
+_ALWAYS = {play_kernel.__module__, run_once.__module__}
+_HOME = Path(__file__).parent.parent
+ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on a GPU
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of a sweep: a pure function by name, and its settings.
+
+    The key holds the sources of whatever can change the result (`sources`): the module of the
+    function, what it takes from its own folder or package, the modules of all parts in the
+    settings, and the library's. A cell of edited code is another cell.
+
+    Parameters
+    ----------
+    function : "package.module:function"; it is called with the settings as keywords, takes its
+        seeds from them alone and returns a dict of arrays, numbers and strings.
+    settings : plain JSON (numbers, strings, bools, lists, dicts, None). Parts are written with
+        `describe`. 1 and 1.0 are different settings.
+    code : more that the result depends on, such as the version of a file with data.
+    label : for people. Not part of the key.
+    weight : expected cost relative to other cells, for the time left. Not part of the key.
+
+    >>> Cell("math:sqrt", {"x": 2.0}).key[:12]
+    '65b4c2a91aa4'
+    """
+
+    function: str
+    settings: dict[str, Any]
+    code: str = ""
+    label: str = field(default="", compare=False)
+    weight: float = field(default=1.0, compare=False)
+    sources: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("function", "code", "label"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"{name} must be a string, got {getattr(self, name)!r}")
+        if not isinstance(self.settings, dict):
+            raise InvalidInput(f"settings must be a dict, got {type(self.settings).__name__}")
+        check_json("settings", self.settings)
+        positive("weight", self.weight)
+        # A copy of its own: a later change of the caller's dict must not change what the key means.
+        object.__setattr__(self, "settings", json.loads(canonical(self.settings)))
+        object.__setattr__(self, "sources", stamp(self.function, self.settings).sources)
+
+    @property
+    def content(self) -> list[Any]:
+        """All that it is: what the key is made of, and what its file says of it."""
+        return [self.function, self.settings, self.code + self.sources]
+
+    @functools.cached_property
+    def key(self) -> str:
+        """SHA-256 of the function, the settings and the sources."""
+        return hashlib.sha256(canonical(self.content).encode()).hexdigest()
+
+    @property
+    def on_device(self) -> bool:
+        """Whether a GPU is to play it."""
+        return self.function.endswith(ON_DEVICE)
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        return self.label or f"{self.function} {self.key[:12]}"
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def check_json(name: str, value: Any) -> None:
+    """Refuse what JSON cannot hold exactly, saying where it is.
+
+    >>> check_json("settings", {"horizon": [1, {2}]})
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: settings['horizon'][1] must be plain JSON, got {2}
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"{name} must have strings as keys, got {key!r}")
+            check_json(f"{name}[{key!r}]", item)
+    elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        for index, item in enumerate(value):
+            check_json(f"{name}[{index}]", item)
+    elif isinstance(value, float):
+        if value - value != 0.0:
+            raise InvalidInput(f"{name} must be finite, got {value}")
+    elif value is not None and not isinstance(value, str | int):
+        raise InvalidInput(f"{name} must be plain JSON, got {value!r}")
+
+
+def kind(cell: Cell) -> str:
+    """What cells that differ only in numbers share: they need the same compiled code.
+
+    >>> kind(Cell("math:sqrt", {"x": 2.0})) == kind(Cell("math:sqrt", {"x": 3.0}))
+    True
+    """
+    return canonical([cell.function, _without_numbers(cell.settings)])
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted({canonical(_without_numbers(item)) for item in value})
+    return type(value).__name__ if isinstance(value, int | float) else value
+
+
+def schedule(cells: Iterable[Cell]) -> list[Cell]:
+    """Heavy cells first, so that none is left running alone at the end, but one of each kind before
+    all others: workers then compile different kernels at the same time instead of the same one.
+
+    >>> cells = [Cell("math:sqrt", {"x": x}, weight=x) for x in (1.0, 3.0, 2.0)]
+    >>> [cell.weight for cell in schedule([*cells, Cell("math:exp", {"x": 1.0})])]
+    [3.0, 1.0, 2.0, 1.0]
+    """
+    heavy_first = sorted(cells, key=lambda cell: -cell.weight)
+    first = {kind(cell): cell for cell in reversed(heavy_first)}
+    leaders = {cell.key for cell in first.values()}
+    return sorted(heavy_first, key=lambda cell: cell.key not in leaders)
+
+
+# ---- the sources that can change a number
+
+
+def resolve(name: str, what: str = "function") -> Callable[..., Any]:
+    """The function (or class) of a dotted name "package.module:function".
+
+    >>> resolve("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"{what} must be an importable 'module:{what}', got {name!r} ({error})"
+        ) from error
+    if not callable(function):
+        raise InvalidInput(f"{what} must name something callable, got {name!r}")
+    return function
+
+
+class Stamp(NamedTuple):
+    """A hash of sources, and a file that was edited after this process may have loaded it."""
+
+    sources: str
+    doubtful: Path | None
+
+
+def stamp(function: str, settings: dict[str, Any]) -> Stamp:
+    """The stamp of a function with the parts that are described in these settings.
+
+    Of a function of yours it covers its module, what that takes from its own folder or package, and
+    the whole library; of one of ours the modules that its parts are made of.
+
+    >>> stamp("math:sqrt", {"x": 2.0}).sources
+    ''
+    """
+    listed = settings.get("parts") if function.startswith(f"{PACKAGE}.") else None
+    asked = function, frozenset(_described(settings)), frozenset(listed or ())
+    made, classes = _STAMPS.get(asked, (None, ()))
+    if made is None or classes != _loaded(asked[1] | asked[2]):
+        made = _stamp(*asked)
+        _STAMPS[asked] = made, _loaded(asked[1] | asked[2])
+    return made
+
+
+_STAMPS: dict[Any, tuple[Stamp, tuple[Any, ...]]] = {}
+
+
+def _loaded(names: Iterable[str]) -> tuple[Any, ...]:
+    """What these names stand for now: other classes, once their module was loaded again."""
+    pairs = [name.partition(":") for name in sorted(names)]
+    return tuple(getattr(sys.modules.get(module), kind, None) for module, _, kind in pairs)
+
+
+def _described(value: Any) -> Iterator[str]:
+    """The names of the parts that `describe` wrote."""
+    if isinstance(value, dict):
+        if set(value) == {"part", "fields"}:
+            yield str(value["part"])
+        for item in value.values():
+            yield from _described(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _described(item)
+
+
+def _stamp(function: str, described: frozenset[str], listed: frozenset[str]) -> Stamp:
+    before = frozenset(sys.modules)
+    home = str(getattr(resolve(function), "__module__", None) or function.partition(":")[0])
+    own: list[Any] = [resolve(name, "part") for name in sorted(listed)]
+    known: dict[str, Any] = dict(known_parts(library_parts().values(), [Problem], own))
+    kinds = [known[n] if n in known else resolve(n, "part") for n in sorted(described)]
+    modules = {base.__module__ for kind in [*kinds, *own] for base in kind.__mro__}
+    if home.partition(".")[0] == PACKAGE:
+        modules |= _ALWAYS
+        rest = hashlib.sha256(Path(str(sys.modules[home].__file__)).read_bytes()).hexdigest()
+        rest += library("gpu") if function.endswith(ON_DEVICE) else ""
+    else:
+        modules |= {home}
+        rest = library() if source_file(home) else ""
+    doubtful = [n for n in closure(frozenset(modules)) if n in before and is_edited(n)]
+    sources = digest(modules) if closure(frozenset(modules)) else ""
+    return Stamp(sources + rest, source_file(doubtful[0]) if doubtful else None)
+
+
+@functools.cache
+def library(folder: str = "") -> str:
+    """A hash of all our sources: there is no telling which of them a function of yours calls.
+
+    Or of those in one folder, such as the kernels of a GPU, of which a call loads what it needs.
+    """
+    total = hashlib.sha256()
+    for path in sorted((_HOME / folder).rglob("*.py")):
+        total.update(str(path.relative_to(_HOME)).encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+# ---- what can be named
+
+
+def name_of(thing: Any, what: str) -> str:
+    """The name by which another process finds a function or class, if the name means this one.
+
+    >>> from heavybandits.filters import Clip
+    >>> name_of(Clip, "the filter")
+    'heavybandits.parts.filters.truncation:Clip'
+    """
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "")
+    found = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    if found is None:
+        raise InvalidInput(
+            f"{what} must stand at the top of a module, where workers find it by its name, got "
+            f"{name or thing!r}"
+        )
+    if found is not thing:
+        raise InvalidInput(
+            f"{what} must be the one its module calls {name!r}, got another {name!r}"
+        )
+    return f"{module}:{name}"
+
+
+def own_parts(kinds: set[type]) -> list[str]:
+    """The names of the parts that are not the library's; each can be found and hashed."""
+    ours = {*library_parts().values(), Problem}
+    found = sorted((kind for kind in kinds if kind not in ours), key=lambda kind: kind.__qualname__)
+    names = [name_of(kind, "a part of a sweep") for kind in found]
+    for kind in found:
+        if not is_cacheable(kind):
+            raise InvalidInput(
+                f"a part of a sweep must be written in a .py file, whose text tells its versions "
+                f"apart; {kind.__qualname__} is not (hb.simulate takes it as it is)"
+            )
+    return names

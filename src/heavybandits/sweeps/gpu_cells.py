@@ -1,0 +1,116 @@
+"""Cells on a GPU: many of them in a few launches, so that a grid of constants fills the device.
+
+A cell function that a device can stand in for has a twin beside it, "<name>_on_device", made by
+`on_device`. What is played there is a cell of its own, with a key of its own: `exp` and `log` of a
+GPU differ from the CPU's in the last place.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .._utils.errors import InvalidInput
+from ..gpu.batches import Job
+from ..gpu.supported import check_supported, play_on_device
+from .cell import ON_DEVICE, Cell, kind, resolve
+from .worker import Report, other_sources, store
+
+PORTION = 200_000  # runs that are played before the cells they belong to are stored
+
+Jobs = Callable[..., list[Job]]  # the jobs of a cell with these settings
+Assemble = Callable[[list[dict[str, Any]]], dict[str, Any]]  # its result, of what its jobs left
+
+
+def on_device(jobs: Jobs, assemble: Assemble) -> Any:
+    """A cell function that plays on a device, its cells together where there are many."""
+
+    def compute(**settings: Any) -> dict[str, Any]:
+        return assemble(play_on_device(jobs(**settings)))
+
+    compute.__module__ = jobs.__module__  # whose sources are part of the key
+    vars(compute).update(jobs=jobs, assemble=assemble)
+    return compute
+
+
+class Twins:
+    """The cells that a device plays in place of others; None for one that it cannot play.
+
+    `refusals` says why not, by what the cell is called.
+    """
+
+    def __init__(self) -> None:
+        self.refusals: dict[str, str] = {}
+        self._known: dict[str, str] = {}  # the refusal of every kind of cell, or nothing
+        self._found: dict[Cell, Cell] = {}
+
+    def find(self, cell: Cell) -> Cell | None:
+        if cell in self._found:
+            return self._found[cell]
+        alike = kind(cell)
+        if alike not in self._known:
+            self._known[alike] = refusal(cell)
+        if self._known[alike]:
+            self.refusals.setdefault(cell.name, self._known[alike])
+            return None
+        twin = Cell(cell.function + ON_DEVICE, cell.settings, cell.code, cell.label, cell.weight)
+        return self._found.setdefault(cell, twin)
+
+    def require(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Those of all cells; InvalidInput, with the reason, if one has none."""
+        found = []
+        for cell in cells:
+            made = self.find(cell)
+            if made is None:
+                raise InvalidInput(f"{cell.name}: {self.refusals[cell.name]}")
+            found.append(made)
+        return found
+
+
+def refusal(cell: Cell) -> str:
+    """Why a device cannot play a cell; nothing if it can."""
+    try:
+        twin: Any = resolve(cell.function + ON_DEVICE)
+    except InvalidInput:
+        return f"device='cuda' has no form of {cell.function.partition(':')[2]}"
+    try:
+        for job in twin.jobs(**cell.settings):
+            check_supported({"policy": job.policy}, job.problem.arms)
+    except InvalidInput as error:
+        return str(error)
+    return ""
+
+
+def portions(cells: Sequence[Cell]) -> Iterator[list[tuple[Cell, list[Job]]]]:
+    """Cells with their jobs, as many at a time as are stored together."""
+    portion: list[tuple[Cell, list[Job]]] = []
+    runs = 0
+    for cell in cells:
+        twin: Any = resolve(cell.function)
+        jobs: list[Job] = twin.jobs(**cell.settings)
+        portion.append((cell, jobs))
+        runs += sum(job.size for job in jobs)
+        if runs >= PORTION:
+            yield portion
+            portion, runs = [], 0
+    if portion:
+        yield portion
+
+
+def play_portion(
+    portion: Sequence[tuple[Cell, list[Job]]], folder: str, advance: Callable[[float], None]
+) -> Iterator[tuple[Cell, Report]]:
+    """Play the jobs of cells together, and store every cell.
+
+    advance: told what share of the weight of these cells is done.
+    """
+    stale = [(cell, text) for cell, _ in portion if (text := other_sources(cell))]
+    if stale:
+        yield stale[0][0], Report.halted(stale[0][1])
+        return
+    jobs = [job for _, mine in portion for job in mine]
+    plays = sum(job.size * job.horizon for job in jobs)
+    left = iter(play_on_device(jobs, lambda done: advance(done / plays)))
+    for cell, mine in portion:
+        twin: Any = resolve(cell.function)
+        found = [next(left) for _ in mine]
+        seconds = float(sum(one["cpu_seconds"].sum() for one in found))
+        yield cell, store(cell, folder, twin.assemble(found), seconds)

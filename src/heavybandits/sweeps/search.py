@@ -1,0 +1,222 @@
+"""The search for a constant: one grid for all who are compared, which grows until it holds optima.
+
+Nothing is said here of what a constant does: losses come from a function, and the smallest mean
+wins. A constant that is best at an end of the grid, or level with it, is not believed: the grid
+grows at that end by its ratio, for everybody, until every optimum lies inside or the stated range
+is used up. Then the choice says so.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .._utils.errors import InvalidInput
+from .._utils.statistics import Array
+from .._utils.validation import positive, whole
+
+TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
+SAME = 1e-9  # of an end of the range, which powers of a ratio may miss by so much
+LEVEL = 0.01  # means that differ by less than this share of the smallest count as equal
+FIRST = (1e-4, 1.0)  # where a grid begins, if nobody says
+INSIDE, FLAT = "inside", "flat"
+
+Curve = Mapping[float, Array]  # the losses at each constant, one per repetition
+Group = TypeVar("Group", bound=Hashable)
+Member = TypeVar("Member", bound=Hashable)
+
+
+def grid(size: int, low: float = FIRST[0], high: float = FIRST[1]) -> list[float]:
+    """`size` log-spaced constants, both ends included, rounded to four digits.
+
+    >>> grid(5)
+    [0.0001, 0.001, 0.01, 0.1, 1.0]
+    """
+    return [rounded(c) for c in np.geomspace(low, high, size)]
+
+
+def rounded(constant: float) -> float:
+    return float(f"{constant:.4g}")
+
+
+class Choice(NamedTuple):
+    """The constant of the smallest mean loss, that loss, and where on its curve it lies.
+
+    `at` is "inside" if the loss is larger at both ends of the grid; "flat" if it is the same
+    everywhere; "flat below" or "flat above" if it is the same from the optimum to that end; and
+    "lower end" or "upper end" if it still falls there. Anything but "inside" measures the grid.
+    """
+
+    constant: float
+    at: str
+    loss: float
+
+    @property
+    def inside(self) -> bool:
+        return self.at == INSIDE
+
+
+def choose(curve: Curve) -> Choice:
+    """The best constant of a curve; of equals the smallest.
+
+    >>> def at(*means: float) -> str:
+    ...     return choose({float(i): np.array([mean]) for i, mean in enumerate(means)}).at
+    >>> at(3, 1, 2), at(1, 2, 3), at(3, 2, 2), at(2, 2, 2)
+    ('inside', 'lower end', 'flat above', 'flat')
+    """
+    constants = sorted(curve)
+    means = [float(np.mean(curve[c])) for c in constants]
+    if any(math.isnan(mean) for mean in means):
+        raise InvalidInput(f"losses must be numbers, got NaN among {means}")
+    best = min(range(len(means)), key=means.__getitem__)
+    level = [mean <= means[best] + LEVEL * abs(means[best]) for mean in means]
+    return Choice(constants[best], _place(level), means[best])
+
+
+def _place(level: Sequence[bool]) -> str:
+    """Where the optimum lies, by which points of the curve are as low as it."""
+    if all(level):
+        return FLAT
+    words = ["flat below" if level[1] else "lower end"] if level[0] else []
+    words += ["flat above" if level[-2] else "upper end"] if level[-1] else []
+    return " and ".join(words) or INSIDE
+
+
+def remark(choices: Mapping[str, Choice]) -> str:
+    """Which choices do not lie inside their grids, in words; nothing if all do.
+
+    >>> remark({"a": Choice(1.0, "flat", 3.0), "b": Choice(1.0, "inside", 3.0)})
+    'not inside the grid: a (flat)'
+    """
+    found = [f"{name} ({choice.at})" for name, choice in choices.items() if not choice.inside]
+    return f"not inside the grid: {', '.join(found)}" if found else ""
+
+
+def mean_losses(curve: Curve) -> dict[float, float]:
+    """The mean loss at every constant, the smallest constant first."""
+    return {c: float(np.mean(curve[c])) for c in sorted(curve)}
+
+
+def search(
+    evaluate: Callable[[Sequence[tuple[Group, Member, float]]], Iterable[Any]],
+    members: Mapping[Group, Sequence[Member]],
+    start: Sequence[float],
+    within: tuple[float, float],
+    ahead: Callable[[Sequence[tuple[Group, Member, float]]], Any] | None = None,
+) -> dict[tuple[Group, Member], dict[float, Array]]:
+    """The curve of every member; those of one group are compared, and have one grid.
+
+    evaluate: the losses at points (group, member, constant), one per repetition.
+    within: the range in which a grid may grow; with the ends of `start` it stays as it is.
+    ahead: told first of all points that might be asked for, one after the other: a GPU has room for
+        all of them at once, and takes no longer than for the first.
+
+    >>> def evaluate(points):
+    ...     return [np.array([abs(np.log10(c) - best)]) for _, best, c in points]
+    >>> found = search(evaluate, {"g": [-1, 2]}, grid(3, 0.1, 10.0), (1e-3, 1e3))
+    >>> {member: choose(curve).constant for (_, member), curve in found.items()}
+    {-1: 0.1, 2: 100.0}
+    >>> list(mean_losses(found["g", -1]))  # the same grid for both
+    [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    """
+    curves: dict[tuple[Group, Member], dict[float, Array]] = {
+        (group, member): {} for group, mine in members.items() for member in mine
+    }
+    ratio = (start[-1] / start[0]) ** (1.0 / (len(start) - 1))
+    wanted: dict[Group, Sequence[float]] = dict.fromkeys(members, start)
+    if ahead is not None:
+        ahead([(*pair, constant) for pair in curves for constant in widest(start, ratio, within)])
+    while any(wanted.values()):
+        points = [(group, member, c) for group, member in curves for c in wanted[group]]
+        for (group, member, c), losses in zip(points, evaluate(points), strict=True):
+            curves[group, member][c] = np.asarray(losses, dtype=np.float64)
+        wanted = {
+            group: grown([curves[group, member] for member in mine], start, ratio, within)
+            for group, mine in members.items()
+        }
+    return curves
+
+
+def widest(start: Sequence[float], ratio: float, within: tuple[float, float]) -> list[float]:
+    """All constants that a grid may come to hold.
+
+    >>> widest([0.1, 1.0], 10.0, (0.01, 200.0))
+    [0.01, 0.1, 1.0, 10.0, 100.0]
+    """
+    found = list(start)
+    while below := step(found, start, 1.0 / ratio, within):
+        found.insert(0, below)
+    while above := step(found, start, ratio, within):
+        found.append(above)
+    return found
+
+
+def step(
+    tried: Iterable[float], start: Sequence[float], ratio: float, within: tuple[float, float]
+) -> float | None:
+    """The next constant beyond those tried, or None beyond the range; counted from the end of
+    `start`, so that what is rounded for people does not add up.
+
+    >>> [step([0.1, 1.0, 3.162], [0.1, 1.0], 10**0.5, (0.1, end)) for end in (9.0, 10.0)]
+    [None, 10.0]
+    """
+    end = start[0] if ratio < 1.0 else start[-1]
+    beyond = sum((constant < end) if ratio < 1.0 else (constant > end) for constant in tried)
+    exact = end * ratio ** (beyond + 1)
+    if not within[0] * (1.0 - SAME) <= exact <= within[1] * (1.0 + SAME):
+        return None
+    return min(max(rounded(exact), within[0]), within[1])
+
+
+def grown(
+    curves: Sequence[Curve], start: Sequence[float], ratio: float, within: tuple[float, float]
+) -> list[float]:
+    """The constants to try next: one beyond each end at which some curve has not risen."""
+    words = [choose(curve).at for curve in curves]
+    below, above = (step(curves[0], start, by, within) for by in (1.0 / ratio, ratio))
+    new = []
+    if below and any(at == FLAT or "lower" in at or "below" in at for at in words):
+        new.append(below)
+    if above and any(at == FLAT or "upper" in at or "above" in at for at in words):
+        new.append(above)
+    return new
+
+
+def check_range(within: Any) -> tuple[float, float]:
+    """The range in which a grid may grow.
+
+    >>> check_range(5)
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: within must be a pair (low, high), got 5
+    """
+    if not isinstance(within, Sequence) or len(within) != 2:
+        raise InvalidInput(f"within must be a pair (low, high), got {within!r}")
+    low, high = (positive("within", end) for end in within)
+    if not low < high:
+        raise InvalidInput(f"within must be a pair (low, high) with low < high, got {within!r}")
+    return low, high
+
+
+def check_grid(constants: int | Iterable[float], within: tuple[float, float]) -> list[float]:
+    """The constants to begin with, inside the range in which they may grow.
+
+    A number of them lies in [1e-4, 1], or in what the range leaves of it.
+
+    >>> check_grid([1.0, 10.0], within=(0.1, 5.0))
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: constants must lie within (0.1, 5), got 10
+    """
+    low, high = check_range(within)
+    ends = (max(low, FIRST[0]), min(high, FIRST[1]))
+    made = constants
+    if not isinstance(made, Iterable):
+        size = whole("constants", constants, least=2)
+        made = grid(size, *(ends if ends[0] < ends[1] else (low, high)))
+    found = sorted({positive("constants", constant) for constant in made})
+    if len(found) < 2:
+        raise InvalidInput(f"constants must be at least two, got {found}")
+    for constant in (found[0], found[-1]):
+        if not low <= constant <= high or not math.isfinite(constant):
+            raise InvalidInput(f"constants must lie within ({low:g}, {high:g}), got {constant:g}")
+    return found

@@ -1,0 +1,147 @@
+"""The cells of simulations: one policy, one problem, some repetitions. Made and computed."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._utils.validation import whole
+from ..core.part import build, classes_of, describe, known_parts
+from ..core.protocols import Tally
+from ..gpu.batches import Job
+from ..parts.policies.checks import check_match, check_policies
+from ..parts.registry import library_parts
+from ..simulation.problem import Problem, check_problem
+from ..simulation.run import make_checkpoints, run_once
+from .cell import Cell, own_parts, resolve
+from .gpu_cells import on_device
+
+SIMULATE = f"{__name__}:simulate_cell"
+
+
+def simulation_cells(
+    policy: Any,
+    problem: Problem,
+    *,
+    horizon: int,
+    repetitions: int,
+    seed: int,
+    checkpoints: int | Sequence[int],
+    label: str,
+    chunk: int = 5,
+    function: str = SIMULATE,
+) -> list[Cell]:
+    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
+
+    checkpoints: how many plays to report at, evenly spaced, or which. Parts of your own must be
+    written in a module; the cells name their classes.
+    """
+    problem = check_problem(problem)
+    own = own_parts(classes_of(policy) | classes_of(problem))
+    common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
+    common |= {"seed": seed, "checkpoints": checkpoints}
+    common |= {"parts": own} if own else {}
+    cost = horizon * (1.0 if policy.plays == 1 else 0.1)
+    ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
+    return [
+        Cell(
+            function=function,
+            settings=common | {"repetitions_from": first, "repetitions_to": last},
+            label=label,
+            weight=cost * (last - first),
+        )
+        for first, last in ranges
+    ]
+
+
+def simulate_cell(
+    policy: dict[str, Any],
+    problem: dict[str, Any],
+    horizon: int,
+    repetitions_from: int,
+    repetitions_to: int,
+    seed: int,
+    checkpoints: int | list[int],
+    parts: list[str] | None = None,
+) -> dict[str, Any]:
+    """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
+
+    Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
+    cells at will.
+
+    Parameters
+    ----------
+    policy, problem : as `describe` writes them.
+    checkpoints : how many plays to report at, evenly spaced, or which.
+    parts : "module:Class" of parts of your own that they use.
+
+    >>> import heavybandits as hb
+    >>> from heavybandits.core.part import describe
+    >>> policy = describe(hb.linucb(dim=2, radius=1.0))
+    >>> problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian(1.0))
+    >>> result = simulate_cell(policy, describe(problem), 40, 1, 3, seed=0, checkpoints=4)
+    >>> result["play"].tolist(), result["regret"].shape
+    ([10, 20, 30, 40], (2, 4))
+    """
+    player, ours = build_match(policy, problem, parts)
+    first = whole("repetitions_from", repetitions_from, least=0)
+    last = whole("repetitions_to", repetitions_to, least=first + 1)
+    plays = make_checkpoints(whole("horizon", horizon), checkpoints)
+    runs = [run_once(player, ours, horizon, plays, seed, r) for r in range(first, last)]
+    traces, seconds = zip(*runs, strict=True)
+    columns = {
+        name: np.stack([getattr(trace, name) for trace in traces])
+        for name in ("regret", *Tally._fields, "fallbacks")
+    }
+    return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
+
+
+def build_match(
+    policy: dict[str, Any], problem: dict[str, Any], parts: list[str] | None
+) -> tuple[Any, Problem]:
+    """The policy and the problem that were written down, if the one can play the other."""
+    ours = check_problem(build_parts(problem, parts))
+    (player,) = check_policies(build_parts(policy, parts)).values()
+    check_match("policy", player, ours.arms)
+    return player, ours
+
+
+def simulation_jobs(
+    policy: dict[str, Any],
+    problem: dict[str, Any],
+    horizon: int,
+    repetitions_from: int,
+    repetitions_to: int,
+    seed: int,
+    checkpoints: int | list[int],
+    parts: list[str] | None = None,
+) -> list[Job]:
+    """What a GPU plays in place of `simulate_cell`."""
+    player, ours = build_match(policy, problem, parts)
+    plays = tuple(make_checkpoints(whole("horizon", horizon), checkpoints).tolist())
+    return [Job(player, ours, horizon, plays, seed, repetitions_from, repetitions_to)]
+
+
+def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The result of a cell that is one job."""
+    (one,) = found
+    return one
+
+
+simulate_cell_on_device = on_device(simulation_jobs, only_job)
+
+
+def build_parts(description: Any, parts: list[str] | None = None) -> Any:
+    """The part, policy or problem that `describe` described; `parts` are those of your own.
+
+    >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
+    Logistic()
+    """
+    return build(description, _known(tuple(resolve(name, "part") for name in parts or ())))
+
+
+@functools.cache
+def _known(own: tuple[Any, ...]) -> dict[str, type]:
+    """The library's parts and these, by their names."""
+    return known_parts(library_parts().values(), [Problem], own)

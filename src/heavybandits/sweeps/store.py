@@ -1,0 +1,272 @@
+"""The store: one file for each finished cell, whole or not there, checked before it is believed.
+
+folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes whoever
+computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+"""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.errors import CellError, InvalidInput, SweepError
+from .._utils.files import (
+    ContainerError,
+    Format,
+    canonical,
+    free_bytes,
+    read_container,
+    refusal,
+    replace_atomically,
+    write_container,
+)
+from .._utils.files import digest as digest_of
+from .cell import Cell
+
+try:
+    import fcntl
+except ImportError:  # Windows: leftovers stay
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = Format("cell")
+SECONDS = "seconds"  # results whose names end so are timings
+HEADER = 10  # bytes of an npy file up to its header: magic, version, and the length of the header
+
+
+def cell_path(folder: str | Path, cell: Cell) -> Path:
+    return Path(folder) / "cells" / f"{cell.key}.npz"
+
+
+def timing_path(folder: str | Path, cell: Cell) -> Path:
+    return Path(folder) / "timings" / f"{cell.key}.json"
+
+
+def versions() -> dict[str, str]:
+    """The versions below us that a number can depend on; our own code is in the key."""
+    return {"numba": numba.__version__, "numpy": np.__version__}
+
+
+# ---- the folder: made, held while a sweep runs, cleared of what a kill left behind
+
+
+@contextlib.contextmanager
+def hold(folder: str | Path) -> Iterator[None]:
+    """Make the folder, and clear it if no other sweep is at work in it."""
+    folder = Path(folder)
+    try:
+        for name in ("cells", "timings"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise SweepError(refusal(error.filename or folder, error)) from error
+    try:
+        if fcntl is not None:
+            _clear(folder, handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _clear(folder: Path, handle: int) -> None:
+    """Remove unfinished files; with another sweep here they may be its own, and stay."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for leftover in [*folder.glob("cells/.*.npz.*"), *folder.glob("timings/.*.json.*")]:
+            leftover.unlink(missing_ok=True)
+    except OSError:
+        pass
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_SH)
+
+
+def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
+    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+
+    `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
+    """
+    sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
+    mean = math.fsum(sizes) / len(sizes) if sizes else assumed
+    needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
+    free = free_bytes(folder)
+    if free < needed:
+        raise SweepError(
+            f"{folder}: {missing} cells need about {needed} bytes, and {free} bytes are free"
+        )
+
+
+# ---- writing
+
+
+def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings: Any) -> None:
+    """Store what the cell computed; the timings first, so that a result never lacks them.
+
+    Nothing waits for the disk: what a power cut damages is found by its digest, and computed again.
+    """
+    clocks = {name: value for name, value in result.items() if name.endswith(SECONDS)}
+    rest = {name: value for name, value in result.items() if name not in clocks}
+    data = pack(cell, rest, sorted(clocks))
+    seconds = {name: np.asarray(value, float).tolist() for name, value in clocks.items()}
+    text = canonical(timings | seconds).encode()
+    replace_atomically(timing_path(folder, cell), lambda p: p.write_bytes(text), lasting=False)
+    replace_atomically(cell_path(folder, cell), lambda p: p.write_bytes(data), lasting=False)
+
+
+def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
+    """The bytes of the file of a cell: an uncompressed npz with a header, nothing pickled."""
+    arrays = {name: as_array(name, result[name]) for name in sorted(result)}
+    body = {
+        "cell": cell.content,
+        "scalars": [name for name in arrays if not isinstance(result[name], np.ndarray)],
+        "timings": clocks,
+        "versions": versions(),
+    }
+    return write_container(FORMAT, body, {f"{name}.npy": _npy(a) for name, a in arrays.items()})
+
+
+def as_array(name: Any, value: Any) -> NDArray[Any]:
+    """A result as an array that needs no pickle.
+
+    >>> as_array("regret", {})
+    Traceback (most recent call last):
+    heavybandits._utils.errors.InvalidInput: result 'regret' must be an array, a number or a
+    string, got dict
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InvalidInput(f"a result must have an identifier as its name, got {name!r}")
+    array = np.asarray(value, order="C")
+    if not isinstance(value, np.ndarray | np.generic | str | int | float) or array.dtype.hasobject:
+        given = type(value).__name__
+        raise InvalidInput(f"result {name!r} must be an array, a number or a string, got {given}")
+    return array
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+# ---- reading
+
+
+def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
+    """What is stored of a cell, its timings included; None if there is nothing, or nothing whole.
+
+    >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
+    True
+    """
+    try:
+        return load_cell(folder, cell)
+    except CellError:
+        return None
+
+
+def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
+    """As `read_cell`, but a file that cannot be trusted is a CellError that says why."""
+    try:
+        data = cell_path(folder, cell).read_bytes()
+    except FileNotFoundError:
+        return None
+    body, blobs = unpack(data, cell)
+    if same_versions:
+        _check_versions(body["versions"])
+    result = {}
+    for name, blob in blobs.items():
+        array = _from_npy(blob)
+        name = name.removesuffix(".npy")
+        result[name] = array[()].item() if name in body["scalars"] else array
+    return result | _load_timings(timing_path(folder, cell), body["timings"])
+
+
+def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of a file, if it is whole and that of this cell."""
+    try:
+        body, blobs = read_container(FORMAT, data)
+        found = body["cell"]
+    except ContainerError as error:
+        raise CellError(str(error)) from error
+    except Exception as error:  # a made-up file can fail in any way, and all mean the same
+        raise CellError(f"is damaged: {error!r}") from error
+    if found != cell.content:
+        raise CellError("is that of another cell")
+    return body, blobs
+
+
+def _from_npy(blob: memoryview) -> NDArray[Any]:
+    """The array of an npy file. Its header sizes nothing that the file cannot fill."""
+    start = HEADER + int.from_bytes(blob[HEADER - 2 : HEADER], "little")
+    shape, fortran, dtype = _header(bytes(blob[:start]))
+    data = blob[start:]
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data):
+        raise CellError("is damaged: an array is not as long as it says")
+    array = np.ndarray(shape, dtype, data, order="F" if fortran else "C")
+    return array.copy(order="C")
+
+
+@functools.cache
+def _header(text: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, order and type of an array; most cells of a sweep have the same."""
+    stream = io.BytesIO(text)
+    np.lib.format.read_magic(stream)
+    return np.lib.format.read_array_header_1_0(stream)
+
+
+def _check_versions(made: dict[str, str]) -> None:
+    for name, here in versions().items():
+        if made[name] != here:
+            raise CellError(f"was made with {name} {made[name]}, this is {here}")
+
+
+def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+        clocks = {name: found[name] for name in {"cpu_seconds", *names}}
+        return {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CellError(f"has lost its timings ({path.name}): {error!r}") from error
+
+
+def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
+    """One SHA-256 over the results of these cells, whatever their order; timings are left out."""
+    total = hashlib.sha256()
+    for cell in sorted(set(cells), key=lambda cell: cell.key):
+        path = cell_path(folder, cell)
+        if not path.exists():
+            raise SweepError(f"{cell.name} has no result in {folder}")
+        _, blobs = unpack(path.read_bytes(), cell)
+        total.update(f"{cell.key}:{digest_of('', blobs)};".encode())
+    return total.hexdigest()
+
+
+# ---- cells that were given up
+
+
+def failure_path(folder: Path, cell: Cell) -> Path:
+    return folder / "failed" / f"{cell.key}.json"
+
+
+def note_failure(folder: Path, cell: Cell, error: str) -> None:
+    """Leave a note about a cell that was given up; the next run tries it again all the same."""
+    path = failure_path(folder, cell)
+    note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
+    text = canonical(note | {"code": cell.content[2], "error": error}).encode()
+    try:
+        path.parent.mkdir(exist_ok=True)
+        replace_atomically(path, lambda temporary: temporary.write_bytes(text))
+    except OSError as problem:
+        raise SweepError(refusal(path, problem)) from problem
+
+
+def forget_failure(folder: Path, cell: Cell) -> None:
+    """The cell was computed after all."""
+    failure_path(folder, cell).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Checks that any policy must pass, for authors of policies."""

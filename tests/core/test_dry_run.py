@@ -1,0 +1,263 @@
+"""Parts of one's own: what is wrong with them is said in a few lines, and costs the run nothing."""
+
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import broken_parts as broken
+import heavybandits as hb
+from heavybandits.core.compile import rehearse_once
+from heavybandits.sweeps.cell import Cell
+from heavybandits.sweeps.worker import RAISED, compute
+
+ARMS = np.eye(3)
+
+
+def problem(noise: Any = hb.noises.StudentT(1.5)) -> hb.Problem:
+    return hb.Problem(hb.arms.Fresh(4, 3), hb.links.Identity(), noise)
+
+
+def policy(filter: Any) -> Any:
+    return hb.linucb(dim=3, radius=1.0, filter=filter)
+
+
+RAW = policy(hb.filters.Raw())
+
+
+def simulated(filter: Any) -> Any:
+    return hb.simulate(policy(filter), problem(), horizon=40, repetitions=1, checkpoints=4)
+
+
+def decided(filter: Any) -> hb.Agent:
+    agent = hb.Agent(policy(filter))
+    agent.update(agent.select(ARMS), 1.0)
+    return agent
+
+
+def guilty(part: type) -> int:
+    """The line of a broken part that is marked."""
+    lines, first = inspect.getsourcelines(part)
+    return first + next(i for i, line in enumerate(lines) if line.rstrip().endswith("# here"))
+
+
+def cell_of(name: str) -> dict[str, Any]:
+    simulated(getattr(broken, name)(1.0))
+    return {}
+
+
+# ---- what fails in Python
+
+
+PYTHON = {
+    broken.Misspelt: "'Misspelt' has no attribute 'levle'; did you mean 'level'?",
+    broken.Distant: "index 99 is out of bounds for axis 0 with size 1",
+    broken.Assigning: "fields are constants; what changes is kept in an array of the state",
+    broken.Silent: "it ends without a return, and must return float",
+}
+
+
+@pytest.mark.parametrize("part", PYTHON, ids=lambda part: part.__name__)
+@pytest.mark.parametrize("use", [simulated, decided, lambda f: hb.check_policy(policy(f))])
+def test_what_is_wrong_is_said_with_class_method_and_line(part, use):
+    with pytest.raises(hb.PartError) as caught:
+        use(part(1.0))
+    said = str(caught.value)
+    assert said.startswith(f"{part.__name__}.clean, line {guilty(part)}: ")
+    assert PYTHON[part] in said.splitlines()[0]
+    assert len(said.splitlines()) <= 15
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
+    with pytest.raises(hb.PartError, match=r"^Stateless: 'tuple' has no attribute 'counts'"):
+        simulated(broken.Stateless(1.0))
+
+
+def test_a_cell_says_it_in_its_last_line():
+    report = compute(Cell("test_dry_run:cell_of", {"name": "Misspelt"}), "nowhere")
+    assert report.status == RAISED
+    assert report.text.splitlines()[-1].startswith("Misspelt.clean, line ")
+
+
+def test_what_only_stops_python_stops_nothing():
+    """Compiled, 1.0 / 0.0 is infinite; a run that was fine stays fine."""
+    rehearse_once(make_clean, broken.Dividing(1.0), np.ones(1))
+
+
+def make_clean(stamp: str) -> Any:
+    def kernel(part: Any, rewards: Any) -> float:
+        return part.clean(None, rewards, 1.0, 0.0)
+
+    return kernel
+
+
+def test_the_error_travels_between_processes():
+    with pytest.raises(hb.PartError) as caught:
+        simulated(broken.Misspelt(1.0))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.details) == (str(caught.value), caught.value.details)
+    assert "Traceback" in again.details
+
+
+# ---- what Python runs and numba refuses
+
+NUMBA = {
+    broken.Making: ("it makes an array", "room for it in the state"),
+    broken.Methodical: ("neither its methods nor its properties: mean", "mean(self.link, z)"),
+    broken.Calling: ("plain is plain Python", "@jitable"),
+    broken.Looking: ("TABLE is neither a number nor an array", "a field of the part"),
+    broken.Numeric: ("numba does not know numpy.i0", "a loop over the entries"),
+    broken.Fickle: ("of one type here and of another there", "one type throughout"),
+    broken.Careful: ("numba compiles less than Python", "plain loops and branches"),
+}
+
+
+@pytest.mark.parametrize("part", NUMBA, ids=lambda part: part.__name__)
+def test_what_numba_refuses_is_said_with_what_to_write_instead(part):
+    with pytest.raises(hb.PartError) as caught:
+        hb.simulate(RAW, problem(part()), horizon=40, repetitions=1)
+    said, (cause, instead) = str(caught.value), NUMBA[part]
+    assert said.startswith(f"{part.__name__}.draw, line {guilty(part)}: it runs in Python, but")
+    assert cause in said.partition("write instead: ")[0]
+    assert instead in said.partition("write instead: ")[2]
+    assert len(said.splitlines()) <= 15
+    assert "nopython" in caught.value.details
+    assert caught.value.__suppress_context__
+
+
+def test_a_filter_that_numba_refuses_has_decided_nothing():
+    """Found at the first select, before an event is written."""
+
+    class Summing(broken.Cut):
+        __slots__ = ()
+
+        def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+            return (rewards * 2.0)[0]
+
+    agent = hb.Agent(policy(Summing(1.0)))
+    with pytest.raises(hb.PartError, match=r"^Summing\.clean, line \d+: it runs in Python"):
+        agent.select(ARMS)
+    assert agent.counters["pending"] == 0
+
+
+# ---- a missing method is found before anything runs
+
+
+class Nothing(NamedTuple):
+    dim: int = 3
+    size: int = 4
+    plays: int = 1
+    changes: str = "fixed"
+
+    def maen(self, z: float) -> float:
+        return z
+
+    def drwa(self, key: Any, play: int) -> float:
+        return 0.0
+
+    def vieww(self) -> Any:
+        return None
+
+    def claen(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        return 0.0
+
+    def init(self) -> Any:
+        return None
+
+    def predcit(self, estimate: Any, z: float) -> float:
+        return z
+
+    def raduis(self, estimate: Any, t: int) -> float:
+        return 1.0
+
+    def chose(self, state: Any, arms: Any, view: Any) -> int:
+        return 0
+
+
+WRONG: Any = Nothing()
+MISSING: dict[str, Callable[[], Any]] = {
+    "mean": lambda: hb.crtm(dim=3, horizon=10, moment=1.0, link=WRONG),
+    "draw": lambda: hb.simulate(RAW, problem(WRONG), horizon=5),
+    "view": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
+    "clean": lambda: policy(WRONG),
+    "predict": lambda: hb.Agent(RAW._replace(estimator=WRONG)),
+    "radius": lambda: hb.Agent(RAW._replace(radius=WRONG)),
+    "choose": lambda: hb.Agent(WRONG),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_misspelt_method_is_found_at_the_door(name):
+    with pytest.raises(hb.InvalidInput, match=rf"Nothing has no method {name}\(.*did you mean"):
+        MISSING[name]()
+
+
+# ---- a part without a fault
+
+
+class Same(hb.policies.Uniform):
+    """The library's own, which counts its choices, in a class of ours."""
+
+    __slots__ = ()
+
+
+def test_a_rehearsal_leaves_no_trace_in_the_run():
+    """The same rows as with the library's part, which is not rehearsed, in every bit."""
+    runs = {"own": Same(dim=3), "ours": hb.policies.Uniform(dim=3)}
+    result = hb.simulate(runs, problem(), horizon=100, repetitions=2, checkpoints=5)
+    for own, ours in zip(*(result.curves(name) for name in runs), strict=True):
+        assert np.array_equal(own, ours)
+
+
+def test_a_part_is_rehearsed_once_for_each_shape():
+    rehearsals: list[int] = []
+
+    def factory(stamp: str) -> Any:
+        return lambda part, view: rehearsals.append(view.chosen.size)
+
+    for dim in (3, 3, 4, 3):
+        rehearse_once(factory, Same(dim), hb.authoring.make_view(dim, 4))
+    rehearse_once(factory, hb.policies.Uniform(5), hb.authoring.make_view(5, 4))
+    assert rehearsals == [3, 4]
+
+
+class Nowhere(NamedTuple):
+    def draw(self, key: Any, play: int) -> float:
+        return float("nan")
+
+
+class Anywhere(NamedTuple):
+    def draw(self, key: Any, play: int) -> float:
+        return np.random.normal()
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        (Nowhere(), "Nowhere.draw: it must return a finite number, and returned nan"),
+        (Anywhere(), "Anywhere.draw: it must return the same number for the same key and play"),
+    ],
+)
+def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: str) -> None:
+    with pytest.raises(hb.PartError, match=words):
+        hb.simulate(policy(hb.filters.Raw()), problem(noise), horizon=50, repetitions=1)
+
+
+class Endless(NamedTuple):
+    plays: int = 1
+
+    def init(self) -> Any:
+        return hb.filters.Raw().init()
+
+    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        return float(rewards[0] / 0.0)
+
+
+def test_a_filter_that_makes_infinities_is_found_out() -> None:
+    with pytest.raises(hb.PartError, match=r"Endless: theta is no longer finite"):
+        hb.simulate(policy(Endless()), problem(), horizon=50, repetitions=1)

@@ -1,0 +1,556 @@
+"""Encoders: rows in the user's words into features, and what is refused."""
+
+import json
+import pickle
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import heavybandits as hb
+from heavybandits.features import Category, Date, Number
+from heavybandits.features import tables as frames
+
+MANY = [str(number) for number in range(400)]
+MEETINGS = ("shared", "per-offer", "hybrid")
+
+numbers = st.floats(-1e12, 1e12) | st.integers(-(10**15), 10**15)
+words = st.text("abcdeÅ1 ", min_size=1, max_size=4).filter(str.strip)
+moments = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)).map(
+    lambda moment: moment.replace(microsecond=0)
+)
+
+
+@st.composite
+def logs(draw):
+    """Columns of a log with gaps: a number, a word, a date, the name of the offer, its price."""
+    size = draw(st.integers(1, 12))
+
+    def rows(values, gaps=True):
+        each = values | st.none() if gaps else values
+        return draw(
+            st.lists(each, min_size=size, max_size=size).filter(
+                lambda made: any(value is not None for value in made)
+            )
+        )
+
+    return {
+        "spent": [None if value is None else float(value) for value in rows(numbers)],
+        "city": rows(words),
+        "when": rows(moments),
+        "offer": rows(st.sampled_from(["mail", "call", "wait"]), gaps=False),
+        "price": [float(value) for value in rows(numbers, gaps=False)],
+    }
+
+
+def fit(frame, meet="hybrid", **options):
+    return hb.Encoder.fit(
+        frame, ["spent", "city", "when"], ["price"], action="offer", meet=meet, **options
+    )
+
+
+def records(log):
+    return [dict(zip(log, row, strict=True)) for row in zip(*log.values(), strict=True)]
+
+
+# ---- the same numbers, wherever they come from
+
+
+@settings(deadline=None, max_examples=60)
+@given(logs(), st.sampled_from(MEETINGS))
+def test_an_encoder_survives_being_written_down(log, meet):
+    encoder = fit(log, meet, ignore=["offer"])
+    again = hb.Encoder.from_dict(json.loads(json.dumps(encoder.to_dict(), allow_nan=False)))
+    assert again == encoder
+    assert again.names == encoder.names
+    assert again.encode_rows(log).tobytes() == encoder.encode_rows(log).tobytes()
+
+
+@settings(deadline=None, max_examples=60)
+@given(logs(), st.sampled_from(MEETINGS))
+def test_rows_one_by_one_are_the_rows_of_the_log(log, meet):
+    """Every row is there, in its place, and as long as the theorems allow."""
+    encoder = fit(log, meet, ignore=["offer"])
+    whole = encoder.encode_rows(log)
+    assert whole.shape == (len(log["offer"]), encoder.dim)
+    assert (np.linalg.norm(whole, axis=1) <= 1.0 + 1e-12).all()
+    for number, row in enumerate(records(log)):
+        context = {name: row[name] for name in ("spent", "city", "when")}
+        one = encoder.encode(context, {row["offer"]: {"price": row["price"]}})
+        assert one.tobytes() == whole[number : number + 1].tobytes()
+        assert one.flags.c_contiguous
+        assert one.dtype == np.float64
+
+
+@settings(deadline=None, max_examples=30)
+@given(logs(), st.sampled_from(MEETINGS))
+def test_frames_of_three_libraries_and_dicts_give_the_same_numbers(log, meet):
+    pandas, polars, pyarrow = (
+        pytest.importorskip(name, reason=f"{name} is not installed")
+        for name in ("pandas", "polars", "pyarrow")
+    )
+    plain = fit(log, meet, ignore=True)
+    table = pyarrow.table(log)
+    for frame in (pandas.DataFrame(log), polars.DataFrame(log), table, records(log)):
+        other = fit(frame, meet, ignore=True)
+        assert other == plain
+        assert other.encode_rows(frame).tobytes() == plain.encode_rows(log).tobytes()
+
+
+def test_a_file_gives_the_encoder_of_the_frame_that_it_was_written_from(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
+    start = datetime(2025, 11, 3, 9, 30)
+    log = {
+        "spent": [1.25, None, -3.0, 1e-7, 123456.789],
+        "city": ["Oslo", "Rome", None, "Oslo", "La Paz, Bolivia"],
+        "when": [start + timedelta(hours=31 * hours) for hours in range(5)],
+        "offer": ["mail", "call", "mail", "wait", "call"],
+        "price": [1.0, 2.0, 2.0, 5.0, 9.0],
+    }
+    pandas.DataFrame(log).to_csv(tmp_path / "log.csv.gz", index=False)
+    for meet in MEETINGS:
+        plain, read = fit(log, meet, ignore=True), fit(tmp_path / "log.csv.gz", meet, ignore=True)
+        assert read == plain
+        made = read.encode_rows(tmp_path / "log.csv.gz")
+        assert made.tobytes() == plain.encode_rows(log).tobytes()
+
+
+def test_a_moment_with_a_zone_is_the_same_in_every_library():
+    pandas, polars = (pytest.importorskip(name) for name in ("pandas", "polars"))
+    zone = timezone(timedelta(hours=2))
+    moments = {"when": [datetime(2026, 3, day, 8, tzinfo=zone) for day in range(1, 12)]}
+    plain = hb.Encoder.fit(moments, offer=["when"])
+    utc = {"when": [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments["when"]]}
+    frames = pandas.DataFrame(moments), polars.DataFrame(moments), polars.DataFrame(utc), utc
+    for frame in (*frames, polars.DataFrame(moments).to_arrow()):
+        assert hb.Encoder.fit(frame, offer=["when"]) == plain
+        assert plain.encode_rows(frame).tobytes() == plain.encode_rows(moments).tobytes()
+
+
+# ---- what a column becomes
+
+
+def test_numbers_are_scaled_by_what_most_of_them_do():
+    frame = {"a": [1.0, 2.0, 3.0, 4.0, 1e9], "same": [7.0] * 5, "member": [0, 1, 0, 0, 1]}
+    encoder = hb.Encoder.fit(frame, offer=list(frame), meet="shared", intercept=False)
+    made = encoder.encode_rows(frame) * encoder.bound
+    assert made[:, 0].round(3).tolist() == [-1.349, -0.674, 0.0, 0.674, 3.0]
+    assert made[:, 1].tolist() == [0.0] * 5
+    assert made[:, 2].tolist() == frame["member"]
+
+
+def test_a_word_never_seen_shares_a_feature_with_the_rare_ones():
+    frame = {"city": ["Oslo"] * 3 + ["Rome"] * 2 + ["Lima"], "x": [1.0, 2, 3, 4, 5, 6]}
+    encoder = hb.Encoder.fit(frame, ["city"], ["x"], meet="shared", most_values=2)
+    assert encoder.context[0].names == ("city=Oslo", "city=Rome", "city=(other)")
+    rare, unseen = (encoder.encode({"city": c}, {"a": {"x": 1.0}}) for c in ("Lima", "Kiel"))
+    assert (rare == unseen).all()
+    assert rare[0, 3] > 0.0
+
+
+@pytest.mark.parametrize("value", [1, 1.0, "1", np.int64(1), np.float32(1.0), " 1"])
+def test_a_category_is_known_by_its_text(value):
+    assert Category("postcode", ("1", "2")).reader()(value) == (1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime(2026, 3, 1, 6),
+        np.datetime64("2026-03-01T06:00:00.000000001"),
+        "2026-03-01T06:00:00",
+        "2026-03-01T06:00:00Z",
+        "2026-03-01 08:00+02:00",
+        datetime(2026, 3, 1, 1, tzinfo=timezone(timedelta(hours=-5))),
+    ],
+)
+def test_a_date_is_the_same_however_it_is_written(value):
+    column = Date("when", ("day", "week", "year"), centre=1.7e9)
+    assert column.reader()(value) == column.read(datetime(2026, 3, 1, 6))
+    assert column.read(value)[0] == 1.0
+
+
+def cycles_of(frame):
+    [column] = hb.Encoder.fit(frame, offer=["when"]).offer
+    assert isinstance(column, Date)
+    return column.cycles
+
+
+def test_dates_keep_the_cycles_that_they_go_through():
+    days = {"when": [date(2024, 1, 1) + timedelta(days=n) for n in range(0, 800, 40)]}
+    assert cycles_of(days) == ("week", "year")
+    hours = {"when": [f"2026-03-01T{hour:02}:30" for hour in range(9, 18)]}
+    assert cycles_of(hours) == ("day",)
+
+
+def test_a_gap_is_neutral_and_has_a_feature():
+    frame = {"age": [20.0, None, 60.0], "x": [1.0, 2.0, 3.0]}
+    encoder = hb.Encoder.fit(frame, ["age"], ["x"], meet="shared")
+    for gap in (None, float("nan"), "", "NA", np.nan):
+        x = encoder.encode({"age": gap}, {"a": {"x": 2.0}}) * encoder.bound
+        assert x.round(12).tolist() == [[1.0, 0.0, 1.0, 0.0]]
+
+
+def test_the_names_of_offers_can_be_a_feature():
+    frame = {"offer": ["tea", "nut"], "price": [1.0, 2.0]}
+    encoder = hb.Encoder.fit(frame, offer=["price", "offer"], action="offer")
+    x = encoder.encode(None, {"nut": {"price": 2.0}, "new": {"price": 2.0}})
+    assert (encoder.encode_rows(frame)[1] == x[0]).all()
+    assert (np.flatnonzero(x[0] != x[1]) == [2, 4]).all()  # offer=nut against offer=(other)
+
+
+def test_context_and_offer_meet_as_the_page_says():
+    sides: Any = [Number("c")], [Number("o")]
+    named: Any = {"action": "name", "offers": ["a", "b"]}
+    for meet, more, wanted in (
+        ("shared", {}, [1.0, 2.0, 3.0]),
+        ("hybrid", {}, [1.0, 2.0, 3.0, 6.0]),
+        ("per-offer", named, [0.0, 0.0, 1.0, 2.0, 3.0]),
+    ):
+        encoder = hb.Encoder(*sides, meet=meet, **more)
+        [x] = encoder.encode({"c": 2.0}, {"b": {"o": 3.0}})
+        assert (x * np.sqrt(100.0 if meet == "hybrid" else 19.0)).round(12).tolist() == wanted
+
+
+@pytest.mark.parametrize("meet", MEETINGS)
+def test_without_an_intercept_no_feature_is_one(meet):
+    more: Any = {"action": "name", "offers": ["a"]} if meet == "per-offer" else {}
+    made = [
+        hb.Encoder([Number("c")], [Number("o")], meet=meet, intercept=one, **more)
+        for one in (True, False)
+    ]
+    x, y = (e.encode({"c": 2.0}, {"a": {"o": 3.0}}) * e.bound for e in made)
+    assert np.allclose(x[:, 1:], y, rtol=1e-15)
+    assert made[1].names == made[0].names[1:]
+
+
+# ---- what is refused
+
+
+def small(**options):
+    columns = [Number("age"), Category("city", ("Oslo",))], [Number("price"), Date("day")]
+    return hb.Encoder(*columns, meet="shared", **options)
+
+
+GOOD = {"age": 1.0, "city": "Oslo"}, {"tea": {"price": 1.0, "day": "2026-03-01"}}
+
+
+@pytest.mark.parametrize(
+    ("context", "offer", "column", "message"),
+    [
+        (
+            {"age": "old"},
+            {},
+            "age",
+            "column 'age' must be a finite number, got 'old' in the con",
+        ),
+        ({"age": float("inf")}, {}, "age", "finite number, got inf"),
+        ({"age": 10**400}, {}, "age", "finite number, got 1000"),
+        ({"age": timedelta(1)}, {}, "age", "finite number, got datetime.timedelta"),
+        ({"age": None}, {}, "age", "must not be missing .* got None in the context"),
+        ({"city": ["Oslo"]}, {}, "city", r"one word, got \['Oslo'\]"),
+        ({}, {"price": "free"}, "price", "column 'price' .* got 'free' in offer 'tea'"),
+        ({}, {"day": "Monday"}, "day", "must be a date.* got 'Monday' in offer 'tea'"),
+        ({}, {"day": 20260301}, "day", "must be a date.* got 20260301"),
+    ],
+)
+def test_a_row_that_cannot_be_encoded_is_refused_by_column_and_value(
+    context, offer, column, message
+):
+    given_context, given_offer = GOOD[0] | context, {"tea": GOOD[1]["tea"] | offer}
+    with pytest.raises(hb.EncodingError, match=message) as caught:
+        small().encode(given_context, given_offer)
+    assert caught.value.column == column
+    rows = [GOOD[0] | GOOD[1]["tea"], given_context | given_offer["tea"]]
+    with pytest.raises(hb.EncodingError, match=f"column '{column}'.*in row 1"):
+        small().encode_rows(rows)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+
+
+def test_columns_that_are_not_there_or_not_known_are_refused_by_name():
+    context, offers = GOOD
+    with pytest.raises(hb.InvalidInput, match="column 'city' is missing in the context"):
+        small().encode({"age": 1.0}, offers)
+    with pytest.raises(hb.InvalidInput, match="column 'day' is missing in offer 'tea'"):
+        small().encode(context, {"tea": {"price": 1.0}})
+    with pytest.raises(hb.InvalidInput, match="column 'mood' in the context is not known"):
+        small().encode(context | {"mood": 1}, offers)
+    with pytest.raises(hb.InvalidInput, match="column 'size' in offer 'tea' is not known"):
+        small().encode(context, {"tea": offers["tea"] | {"size": 1}})
+    with pytest.raises(hb.InvalidInput, match="column 'reward' in the frame is not known"):
+        small().encode_rows([context | offers["tea"] | {"reward": 1.0}])
+    with pytest.raises(hb.InvalidInput, match="row 1 must have the columns of row 0"):
+        small().encode_rows([context | offers["tea"], context])
+
+
+def test_columns_are_left_aside_only_if_told_so():
+    context, offers = GOOD
+    plain = small().encode(context, offers)
+    for ignore in (True, ["mood"]):
+        assert (small(ignore=ignore).encode(context | {"mood": 1}, offers) == plain).all()
+    with pytest.raises(hb.InvalidInput, match="'size'"):
+        small(ignore=["mood"]).encode(context | {"size": 1}, offers)
+
+
+def test_one_row_is_not_taken_for_columns():
+    for rows in (GOOD[0] | GOOD[1]["tea"], {**GOOD[0], "age": [1.0], **GOOD[1]["tea"]}):
+        with pytest.raises(hb.InvalidInput, match="must hold a value per row"):
+            small().encode_rows(rows)
+    wrong: Any
+    for wrong in ([], {}, ["tea"], None):
+        with pytest.raises(hb.InvalidInput, match="offers must be a dictionary"):
+            small().encode(GOOD[0], wrong)
+    for wrong in (["age"], 7):
+        with pytest.raises(hb.InvalidInput, match="in the context must be a dictionary"):
+            small().encode(wrong, GOOD[1])
+
+
+def test_an_offer_without_a_block_is_refused_by_name():
+    encoder = hb.Encoder([Number("age")], meet="per-offer", action="what", offers=["a", "b"])
+    assert encoder.encode({"age": 1.0}, {"b": {}}).shape == (1, 4)
+    with pytest.raises(hb.EncodingError, match=r"column 'what' must be .* \(a, b\), got 'c'"):
+        encoder.encode({"age": 1.0}, {"c": {}})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"context": [Number("a")]}, "offer must have a column"),
+        ({"context": [Number("a")], "offer": [Number("a")]}, "got 'a' twice"),
+        ({"offer": ["a"]}, "must hold Number, Category or Date, got 'a'"),
+        ({"offer": [Number("a")], "meet": "alone"}, "meet must be one of"),
+        ({"offer": [Number("a")], "offers": ["x"]}, "offers are for"),
+        ({"meet": "per-offer", "action": "a"}, "offers must be the names"),
+        ({"meet": "per-offer", "action": "a", "offers": ["x", "x"]}, "offers must be the names"),
+        ({"offer": [Number("a")], "ignore": "b"}, "ignore must be a list"),
+        ({"context": [Category("b", MANY)], "offer": [Category("a", MANY)]}, "at most 100000"),
+    ],
+)
+def test_encoders_that_make_no_sense_are_refused(arguments, message):
+    with pytest.raises(hb.InvalidInput, match=message):
+        hb.Encoder(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Number("", 1.0), "name must be text"),
+        (lambda: Number("a", float("nan")), "centre of 'a'"),
+        (lambda: Number("a", 0.0, 0.0), "scale of 'a'"),
+        (lambda: Number("a", missing=cast(bool, 1)), "missing of 'a'"),
+        (lambda: Category("a", "xyz"), "values of 'a' must be a list"),
+        (lambda: Category("a", ["x", "x "]), "must differ"),
+        (lambda: Date("a", ("month",)), "a cycle of 'a'"),
+        (lambda: Date("a", (), trend=False), "cycles of 'a'"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(make, message):
+    with pytest.raises(hb.InvalidInput, match=message):
+        make()
+
+
+def test_a_fit_says_what_it_cannot_use():
+    frame = {"age": [1.0, 2.0], "none": [None, None], "word": ["a", "b"]}
+    with pytest.raises(hb.InvalidInput, match="columns age, none, word; got 'height'"):
+        hb.Encoder.fit(frame, ["height"], ["age"])
+    with pytest.raises(hb.InvalidInput, match="column 'none' must have a value"):
+        hb.Encoder.fit(frame, offer=["none"])
+    with pytest.raises(hb.EncodingError, match="column 'word' must be a finite number, got 'a'"):
+        hb.Encoder.fit(frame, offer=["word"], kinds={"word": "number"})
+    with pytest.raises(hb.InvalidInput, match="kinds"):
+        hb.Encoder.fit(frame, offer=["word"], kinds={"word": "text"})
+    told: Any
+    for told in ({"kinds": {"wrd": "category"}}, {"missing": ["wrd"]}):
+        with pytest.raises(hb.InvalidInput, match="must name columns of context or offer, got 'wr"):
+            hb.Encoder.fit(frame, offer=["word"], **told)
+    with pytest.raises(hb.InvalidInput, match="missing must be a list of columns, got 'word'"):
+        hb.Encoder.fit(frame, offer=["word"], missing="word")
+
+
+def test_gaps_are_allowed_where_they_are_told():
+    frame = {"age": [1.0, 2.0], "word": ["a", "b"]}
+    for missing, wanted in ((False, [False] * 2), (["word"], [False, True]), (True, [True] * 2)):
+        encoder = hb.Encoder.fit(frame, ["age"], ["word"], missing=missing)
+        assert [c.missing for c in (*encoder.context, *encoder.offer)] == wanted
+
+
+# ---- files
+
+
+def test_an_encoder_is_a_file_that_can_be_read(tmp_path):
+    encoder = small(ignore=["reward"])
+    encoder.save(tmp_path / "encoder.json")
+    assert hb.Encoder.load(tmp_path / "encoder.json") == encoder
+    assert "Encoder: 4 columns to 8 features, shared" in str(encoder)
+    assert len(encoder.describe()) == 4
+    assert pickle.loads(pickle.dumps(encoder)) == encoder
+
+
+def spoil(value, path, wrong):
+    *way, last = path
+    inner = value
+    for step in way:
+        inner = inner[step]
+    if wrong is KeyError:
+        del inner[last]
+    else:
+        inner[last] = wrong
+    return value
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (["kind"], "agent"),
+        (["format"], 2),
+        (["meet"], "alone"),
+        (["meet"], KeyError),
+        (["more"], 1),
+        (["context"], {"a": 1}),
+        (["context", 0], "age"),
+        (["context", 0, "kind"], "matrix"),
+        (["context", 0, "scale"], float("inf")),
+        (["context", 0, "scale"], "1.0"),
+        (["context", 0, "scale"], 1e200),
+        (["context", 0, "name"], "x" * 2000),
+        (["context", 0, "missing"], 1),
+        (["context", 0, "more"], 1),
+        (["context", 1, "values"], "Oslo"),
+        (["context", 1, "values"], ["x" * 2000]),
+        (["context", 1, "values"], [str(n) for n in range(20_000)]),
+        (["offer", 1, "cycles"], ["month"]),
+        (["offers"], ["tea"]),
+        (["ignore"], 1),
+        (["intercept"], 0),
+        (["action"], 7),
+    ],
+)
+def test_a_bad_description_is_refused(path, wrong):
+    value = json.loads(json.dumps(small().to_dict()))
+    assert hb.Encoder.from_dict(value) == small()
+    with pytest.raises(hb.InvalidInput):
+        hb.Encoder.from_dict(spoil(value, path, wrong))
+
+
+def test_a_description_of_a_monster_is_refused_before_it_is_made():
+    value = json.loads(json.dumps(small().to_dict()))
+    for side in ("context", "offer"):
+        columns = [value[side][0] | {"name": f"{side} {n}"} for n in range(9000)]
+        value[side] = columns
+    with pytest.raises(hb.InvalidInput, match="at most 100000, got 81018001"):
+        hb.Encoder.from_dict(value | {"meet": "hybrid"})
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", "null", '{"kind": "encoder"}', "[" * 100_000])
+def test_a_file_that_is_no_encoder_is_refused(tmp_path, text):
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(hb.InvalidInput):
+        hb.Encoder.load(tmp_path / "bad.json")
+    with pytest.raises(hb.InvalidInput, match="cannot be read"):
+        hb.Encoder.load(tmp_path / "none.json")
+
+
+# ---- transformers
+
+
+def test_a_fitted_transformer_stands_in_the_place_of_an_encoder():
+    compose = pytest.importorskip("sklearn.compose", reason="scikit-learn is not installed")
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    pandas = pytest.importorskip("pandas")
+    log = pandas.DataFrame({"age": [20.0, 40.0], "city": ["Oslo", "Rome"], "what": ["a", "b"]})
+    transformer = compose.ColumnTransformer(
+        [
+            ("scaled", preprocessing.StandardScaler(), ["age"]),
+            ("words", preprocessing.OneHotEncoder(handle_unknown="ignore"), ["city", "what"]),
+        ]
+    ).fit(log)
+    features = hb.features.wrap(transformer, action="what")
+    assert isinstance(features, hb.features.Features)
+    assert features.dim == len(features.names) == 5
+    x = features.encode({"age": 20.0, "city": "Oslo"}, {"a": {}, "c": {}})
+    assert x.tolist() == [[-1.0, 1.0, 0.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0, 0.0]]
+    assert (features.encode_rows(log)[0] == x[0]).all()
+    with pytest.raises(hb.InvalidInput, match="column 'mood' is not one"):
+        features.encode({"age": 20.0, "city": "Oslo", "mood": 1}, {"a": {}})
+    assert not hasattr(features, "to_dict")
+
+
+def test_a_transformer_that_cannot_stand_in_is_refused():
+    with pytest.raises(hb.InvalidInput, match="`transform`"):
+        hb.features.wrap(object())
+    with pytest.raises(hb.InvalidInput, match="columns must be given"):
+        hb.features.wrap(type("T", (), {"transform": lambda self, x: x})())
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+01:00"])
+def test_the_first_and_the_last_day_there_are_have_no_other_zone(when: str) -> None:
+    encoder = hb.Encoder(context=[Date("when")], offer=[Number("price")])
+    assert np.isfinite(encoder.encode({"when": when}, {"it": {"price": 1.0}})).all()
+
+
+def test_a_context_that_is_no_row_is_refused() -> None:
+    encoder = hb.Encoder(context=[Number("visits")], offer=[Number("price")])
+    odd: Any = (np.array([1, 2]), [1.0], 3, {"visits": Decimal("sNaN")})
+    for context in odd:
+        with pytest.raises(hb.InvalidInput):
+            encoder.encode(context, {"it": {"price": 1.0}})
+
+
+# ---- what users met
+
+
+def test_codes_with_leading_zeros_stay_text(tmp_path):
+    """Whatever stands around them; whole numbers without any are numbers still."""
+    path = tmp_path / "orders.csv"
+    path.write_text('code , price,count,quoted\n01234,1.5,10,"007"\n5678,2,0,"08"\n01234,3,30,\n')
+    table = frames.read_frame(path)
+    assert frames.values(table, "code") == ["01234", "5678", "01234"]
+    assert frames.values(table, "quoted") == ["007", "08", None]
+    assert frames.values(table, "count").tolist() == [10, 0, 30]
+    encoder = hb.Encoder.fit(path, ["code"], ["price"], meet="shared")
+    assert encoder.names[1:3] == ("code=01234", "code=5678")
+    path.write_text("a,a\n01,02\n")
+    with pytest.raises(hb.InvalidInput, match="names of their own"):
+        frames.read_frame(path)
+
+
+def test_columns_that_are_not_there_or_not_known_are_encoding_errors():
+    encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
+    for context, column in (({}, "age"), ({"age": 1, "odd": 2}, "odd")):
+        with pytest.raises(hb.EncodingError) as refusal:
+            encoder.encode(context, {"tea": {"price": 1.0}})
+        assert refusal.value.column == column
+        assert refusal.value.value is None
+        assert ", got" not in str(refusal.value)
+
+
+def test_a_word_for_a_gap_is_told_as_it_was_given():
+    encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
+    with pytest.raises(hb.EncodingError, match="got '\\?' in the context") as refusal:
+        encoder.encode({"age": "?"}, {"tea": {"price": 1.0}})
+    assert refusal.value.value == "?"
+
+
+@pytest.mark.parametrize("meet", ["shared", "hybrid", "per-offer"])
+def test_no_rows_are_no_features(meet):
+    log = {"age": [1.0, 2.0, 3.0], "price": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
+    encoder = hb.Encoder.fit(log, ["age"], ["price"], meet=meet, action="name")
+    empty: dict[str, list[float]] = {name: [] for name in encoder.columns}
+    assert encoder.encode_rows(empty).shape == (0, encoder.dim)
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(hb.InvalidInput, match="as many rows as each other"):
+        hb.Encoder.fit({"age": [1, 2, 3, 4], "price": [1.0, 2.0]}, ["age"], ["price"])
+
+
+def test_an_offer_without_a_block_is_found_among_the_offers():
+    log = {"age": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
+    encoder = hb.Encoder.fit(log, ["age"], meet="per-offer", action="name")
+    with pytest.raises(hb.EncodingError, match="got 'c' among the offers"):
+        encoder.encode({"age": 1.0}, {"c": {}})

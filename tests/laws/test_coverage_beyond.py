@@ -1,0 +1,128 @@
+"""CRHL's and CRCM's theorems in play: the region holds theta*, and a fiftieth of it does not."""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.core.compile import compiled
+from heavybandits.core.kernels import learn_kernel
+
+DIM, DELTA = 2, 0.1
+THETA = np.array([0.6, -0.8])  # on the sphere, where the projection meets it
+
+
+def two_point(rng: Any, size: int, order: float, share: float, moment: float) -> np.ndarray:
+    """Centred noise that is large with probability `share`; E|noise|^order = moment exactly."""
+    high, low = 1.0, -share / (1.0 - share)
+    unit = share * high**order + (1.0 - share) * abs(low) ** order
+    scale = (moment / unit) ** (1.0 / order)
+    return scale * np.where(rng.random(size) < share, high, low)
+
+
+@functools.cache
+def unit_scale(tail: float, order: float) -> float:
+    """The factor that makes E|t|^order = 1."""
+    return float(hb.noises.StudentT(tail).central_moment(order)) ** (-1.0 / order)
+
+
+def draws(name: str, rng: Any, size: int, epsilon: float) -> np.ndarray:
+    """Noise with E|noise|^{1+epsilon} = 1, exactly for the two-point laws."""
+    if name == "t":
+        tail = 1.0 + epsilon + 0.05
+        return unit_scale(tail, 1.0 + epsilon) * rng.standard_t(tail, size)
+    share = {"rare": 0.002, "seldom": 0.02, "often": 0.3}[name]
+    return rng.choice([-1.0, 1.0]) * two_point(rng, size, 1.0 + epsilon, share, 1.0)
+
+
+def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
+    """max over all updates of ||theta* - centre||_V / beta."""
+    arms = rng.normal(size=(6, DIM))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    given = hb.arms.Given(arms)
+    state, view, worst = policy.init(), given.view(), 0.0
+    given.refresh(view, np.uint64(0), 0)
+    region, rewards = state.estimate.region, np.zeros(policy.plays)
+    lessons = np.zeros(1, np.int64)
+    learn = compiled(learn_kernel, policy, state, view.chosen, rewards, lessons)
+    for start in range(0, noise.size - policy.plays + 1, policy.plays):
+        policy.choose(state, given, view)
+        mean = link.mean(float(view.chosen @ THETA))
+        rewards[:] = mean + noise[start : start + policy.plays]
+        learn(policy, state, view.chosen, rewards, lessons)
+        away, beta = THETA - region.centre, policy.radius.radius(None, region.counts[0])
+        worst = max(worst, math.sqrt(away @ (region.design + region.recent) @ away) / beta)
+    return worst
+
+
+def crhl(link: Any, epsilon: float, horizon: int | None, **more: Any) -> Any:
+    given = {"dim": DIM, "spread": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    return hb.crhl(**given, horizon=horizon, **more)
+
+
+def crcm(link: Any, epsilon: float, horizon: int) -> Any:
+    given = {"dim": DIM, "moment": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    return hb.crcm(**given, horizon=horizon)
+
+
+def ratios(policy: Any, link: Any, name: str, epsilon: float, plays: int, runs: int) -> list[float]:
+    found = []
+    for run in range(runs):
+        rng = np.random.default_rng([run, len(name)])
+        found.append(furthest(policy, link, draws(name, rng, plays, epsilon), rng))
+    return found
+
+
+LINKS = {"identity": hb.links.Identity(), "logistic": hb.links.Logistic()}
+
+
+@pytest.mark.parametrize("horizon", [120, None], ids=["horizon", "anytime"])
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("name", ["rare", "seldom", "often", "t"])
+@pytest.mark.parametrize("epsilon", [1.0, 0.3])
+def test_the_region_of_crhl_holds_theta(name, epsilon, link, horizon):
+    policy = crhl(LINKS[link], epsilon, horizon)
+    worst = ratios(policy, LINKS[link], name, epsilon, 120, 25)
+    assert max(worst) <= 1.0
+    assert max(worst) > 0.0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.3])
+@pytest.mark.parametrize("name", ["rare", "seldom", "often", "t"])
+def test_the_region_of_crcm_holds_theta(name, epsilon):
+    policy = crcm(hb.links.Logistic(), epsilon, 2000)
+    assert policy.plays == math.ceil(4.04 * math.log(2000 / DELTA))
+    worst = ratios(policy, hb.links.Logistic(), name, epsilon, 2000, 12)
+    assert max(worst) <= 1.0
+
+
+def test_the_region_holds_under_corruption():
+    """The first rewards are lies against theta*, up to the budget and no further."""
+    link, budget = hb.links.Identity(), 20.0
+    policy = crhl(link, 1.0, 120, corruption=budget)
+    for run in range(25):
+        rng = np.random.default_rng(run)
+        noise = draws("seldom", rng, 120, 1.0)
+        noise[:20] -= budget / 20 * rng.choice([-1.0, 1.0], 20)
+        assert furthest(policy, link, noise, rng) <= 1.0
+
+
+def shrunk(policy: Any, factor: float) -> Any:
+    """The policy with this part of its radius, where it chooses and where it trusts itself."""
+    radius = hb.radii.Scaled(policy.radius, factor)
+    estimator = policy.estimator
+    if hasattr(estimator, "radius"):
+        estimator = estimator._replace(radius=radius)
+    return policy._replace(estimator=estimator, radius=radius)
+
+
+@pytest.mark.parametrize("make", [crhl, crcm])
+def test_a_fiftieth_of_the_radius_fails(make):
+    """Without this the tests above could not fail: the theorems leave a factor of about forty."""
+    link, plays = hb.links.Logistic(), 120 if make is crhl else 2000
+    policy = shrunk(make(link, 1.0, plays), 0.02)
+    failed = [ratio > 1.0 for ratio in ratios(policy, link, "often", 1.0, plays, 12)]
+    assert np.mean(failed) > DELTA

@@ -1,0 +1,232 @@
+"""What a Result offers beyond its rows: comparisons, tables for papers, figures by panel."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits._utils.drawing import Panel, Series, View, draw_view
+from heavybandits._utils.palette import colour_places, style_of
+
+COLUMNS = ("problem", "policy", "repetition", "play", "regret")
+
+
+def result(problems: tuple[str, ...] = ("light", "heavy"), repetitions: int = 12) -> hb.Result:
+    """Policy "b" has 2 more regret than "a" in every repetition; "c" is "a" with noise added."""
+    common = np.random.default_rng(0).normal(10.0, 3.0, repetitions)
+    own = np.random.default_rng(1).normal(0.0, 1.0, repetitions)
+    ends = {"a": common, "b": common + 2.0, "c": common + own}
+    rows = [
+        (problem, policy, r, play, regret[r] * play / 100)
+        for problem in problems
+        for policy, regret in ends.items()
+        for r in range(repetitions)
+        for play in (50, 100)
+    ]
+    return hb.Result(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+
+
+def test_policies_are_compared_repetition_by_repetition():
+    rows = result().compare()
+    assert [(row["problem"], row["policy"]) for row in rows] == [
+        ("light", "b"),
+        ("light", "c"),
+        ("heavy", "b"),
+        ("heavy", "c"),
+    ]
+    assert {row["baseline"] for row in rows} == {"a"}
+    first, second = rows[:2]
+    assert (first["low"], first["high"]) == pytest.approx((2.0, 2.0))
+    assert (first["outcome"], first["better"]) == ("more regret", 0.0)
+    assert second["low"] < 0.0 < second["high"]
+    assert second["outcome"] == "undecided"
+    assert result().compare("b")[0]["outcome"] == "less regret"
+
+
+def test_one_repetition_decides_nothing():
+    assert {row["outcome"] for row in result(repetitions=1).compare()} == {"undecided"}
+
+
+def test_a_problem_must_be_named_where_there_are_several():
+    with pytest.raises(KeyError, match="no problem None here; there are light, heavy"):
+        result().final("a")
+    assert np.array_equal(result(("light",)).final("a"), result().final("a", "heavy"))
+
+
+def test_the_table_of_a_paper_has_a_column_per_problem_and_the_best_in_bold():
+    text = result().to_latex()
+    assert r"policy & light & heavy \\" in text
+    lines = {line.split(" & ")[0]: line for line in text.splitlines() if " & " in line}
+    assert (lines["a"].count(r"\textbf"), lines["b"].count(r"\textbf")) == (2, 0)
+    assert lines["c"].count(r"\textbf") == 2  # not told apart from the lowest
+    assert r"$\pm$" in lines["b"]
+    assert "12 repetitions" in text
+    assert r"\caption{Mine \& yours}" in result().to_latex("Mine & yours")
+
+
+def test_frames_hold_the_rows(tmp_path: Path):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = result().to_polars()
+    assert frame.columns == list(COLUMNS)
+    result().to_parquet(tmp_path / "rows.parquet")
+    assert frame.equals(polars.read_parquet(tmp_path / "rows.parquet"))
+
+
+def test_polars_is_an_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "heavybandits\[polars\]"'):
+        result().to_polars()
+
+
+def test_what_rows_do_not_hold_is_named():
+    plain = hb.Result({"n": [1, 2], "square": [1.0, 4.0]})
+    assert (len(plain), plain.policies, plain.problems) == (2, [], [])
+    with pytest.raises(hb.InvalidInput, match="curves needs columns policy, play, regret; no pol"):
+        plain.final("a")
+
+
+# ---- figures
+
+
+def test_one_call_writes_the_figure_of_a_paper(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    path = tmp_path / "figure.pdf"
+    figure = result().plot(path)
+    assert path.read_bytes().startswith(b"%PDF")
+    assert [axes.get_title() for axes in figure.axes] == ["light", "heavy"]
+    again = tmp_path / "again.pdf"
+    result().plot(again)
+    assert again.read_bytes() == path.read_bytes()
+    with pytest.raises(hb.InvalidInput, match=r"path must end in .png, .svg or .pdf"):
+        result().plot(tmp_path / "figure.doc")
+
+
+@pytest.mark.parametrize("problems", [("one",), ("one", "two", "three", "four")])
+def test_a_legend_covers_no_curve(problems: tuple[str, ...]):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra 'lab' is not installed")
+
+    def apart(figure: Any, legend: Any) -> bool:
+        figure.canvas.draw()
+        place = legend.get_window_extent()
+        inside = figure.bbox.contains(*place.min) and figure.bbox.contains(*place.max)
+        return inside and not any(place.overlaps(axes.bbox) for axes in figure.axes)
+
+    long = result(problems)
+    long.data["policy"] = np.char.add(long.data["policy"], " with quite a long name indeed")
+    figure = long.plot()
+    assert apart(figure, figure.legends[0])
+    if len(problems) == 1:
+        figure, axes = pyplot.subplots(layout="constrained")
+        result(problems).plot(axes=axes)
+        assert apart(figure, axes.get_legend())
+        pyplot.close("all")
+    else:
+        with pytest.raises(hb.InvalidInput, match="axes are for one problem, got 4"):
+            result(problems).plot(axes=pyplot.figure().gca())
+
+
+def test_a_name_looks_the_same_in_every_panel_and_in_the_legend() -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    names = (("one", "two"), ("three", "two"))
+    panels = [Panel("", "", "", [Series(n, [1.0], [1.0]) for n in pair]) for pair in names]
+    canvas = draw_view(View("", panels), {})
+    lines = [line for axes in canvas.axes for line in axes.get_lines()]
+    looks = {(line.get_label(), line.get_color(), line.get_marker()) for line in lines}
+    assert len(looks) == 3 == len({look[1:] for look in looks})
+
+
+def test_rows_may_come_in_any_order():
+    whole = result()
+    shuffled = np.random.default_rng(2).permutation(len(whole))
+    mixed = hb.Result({name: column[shuffled] for name, column in whole.data.items()})
+    assert np.array_equal(mixed.final("b", "heavy"), whole.final("b", "heavy"))
+
+
+def test_a_repetition_without_a_row_at_every_play_is_refused():
+    whole = result()
+    with pytest.raises(hb.InvalidInput, match="'c' must have a row at every play"):
+        hb.Result({name: column[:-1] for name, column in whole.data.items()}).final("c", "heavy")
+
+
+def test_policies_with_other_numbers_of_repetitions_are_not_compared():
+    rows = [("a", 0, 9, 1.0), ("a", 1, 9, 2.0), ("b", 0, 9, 1.0)]
+    unequal = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
+    with pytest.raises(hb.InvalidInput, match="need the same repetitions: 'b' has 1 and 'a' 2"):
+        unequal.compare("a")
+
+
+@pytest.mark.parametrize("use", ["summary", "compare", "to_latex"])
+def test_rows_without_policies_say_what_is_missing(use: str):
+    with pytest.raises(hb.InvalidInput, match=f"{use} needs columns policy, play, regret"):
+        getattr(hb.Result({"x": [1.0, 2.0]}), use)()
+
+
+def test_a_problem_called_policy_has_a_column_of_its_own():
+    head = result(("policy",)).to_latex()
+    assert "problem policy" in head
+    assert "\na " in head.replace("&", " ")
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 8])
+def test_intervals_of_few_repetitions_are_not_too_short(size: int):
+    """Two policies that are the same are told apart in about one of twenty comparisons."""
+    rng, decided = np.random.default_rng(5), 0
+    for _ in range(200):
+        rows = [(p, r, 9, rng.normal()) for p in "ab" for r in range(size)]
+        made = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
+        decided += made.compare()[0]["outcome"] != "undecided"
+    assert decided <= 22  # 10 expected, and 22 or more in one of 2 000 tries
+
+
+def test_policies_of_other_repetitions_are_not_compared() -> None:
+    rows = [("a", r, 9, 1.0 + r) for r in range(4)] + [("b", r, 9, 1.0 + r) for r in range(4, 8)]
+    names = ("policy", "repetition", "play", "regret")
+    found = hb.Result(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    with pytest.raises(hb.InvalidInput, match="need the same repetitions"):
+        found.compare("a")
+
+
+def test_no_two_of_many_policies_look_alike() -> None:
+    styles = [tuple(style_of(place).values()) for place in range(32)]
+    assert len(set(styles)) == 32
+    names = [f"policy {n}" for n in range(12)]
+    assert sorted(colour_places(names, {"policy 3": 6}).values()) == list(range(12))
+
+
+def test_odd_names_stand_in_the_legend() -> None:
+    names = ("_own", "costs $5", r"$\alhpa$")
+    panel = Panel("", "x", "y", [Series(name, [0.0, 1.0], [0.0, 1.0]) for name in names])
+    canvas = draw_view(View("", [panel]), {})
+    (legend,) = canvas.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == [" _own", r"costs \$5", r"\$\alhpa\$"]
+
+
+def test_a_legend_in_axes_of_the_user_lies_within_them() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots()
+    result(("light",)).plot(axes=axes)
+    figure.canvas.draw()
+    inside, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
+    assert inside.contains(legend.x0, legend.y0)
+    assert inside.contains(legend.x1, legend.y1)
+    pyplot.close(figure)
+
+
+@pytest.mark.parametrize("band", [(2, 3), 0.5, (0.9, 0.1), (0.5, 0.5), ("a", "b")])
+def test_a_band_that_is_none_is_refused(band):
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+    result = hb.simulate(hb.linucb(dim=3, radius=1.0), problem, horizon=20, repetitions=2)
+    with pytest.raises(hb.InvalidInput, match="band"):
+        result.plot(band=band)
+
+
+def test_dollars_in_the_name_of_a_problem_are_no_formula(tmp_path):
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+    policy, where = hb.linucb(dim=3, radius=1.0), {r"cost $\foo$": problem, "$1 of $2": problem}
+    result = hb.sweep(policy, where, horizon=20, repetitions=2)
+    figure = result.plot(tmp_path / "regret.png")
+    assert [axes.get_title() for axes in figure.axes[:2]] == [r"cost \$\foo\$", r"\$1 of \$2"]

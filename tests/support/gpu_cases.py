@@ -1,0 +1,79 @@
+"""What a device can play, one case per policy: together they have every part that it can play."""
+
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+import heavybandits as hb
+from all_policies import POLICIES
+from heavybandits._utils.errors import InvalidInput
+from heavybandits.gpu.supported import check_supported
+from heavybandits.simulation.problem import Problem, check_problem
+
+DIM = 3
+LINKS: tuple[Any, ...] = (
+    hb.links.Logistic(),
+    hb.links.Identity(),
+    hb.links.Probit(),
+    hb.links.Exponential(),
+)
+NOISES: tuple[Any, ...] = (
+    hb.noises.StudentT(3.0),
+    hb.noises.Gaussian(),
+    hb.noises.Laplace(),
+    hb.noises.Pareto(3.0, 0.1),
+    hb.noises.SymmetricPareto(3.0, 0.1),
+    hb.noises.LogNormal(),
+    hb.noises.AlphaStable(1.8),
+    hb.noises.Contaminated(hb.noises.Gaussian(), hb.noises.StudentT(2.0), 0.1),
+    hb.noises.Outlier(hb.noises.Gaussian(), 5, 100.0),
+)
+
+
+def arm_sets(dim: int) -> tuple[Any, ...]:
+    rows = np.random.default_rng(0).normal(size=(9, dim))
+    given = hb.arms.Given(rows / np.linalg.norm(rows, axis=1)[:, None])
+    frozen, fixed = hb.arms.Frozen(11, dim, -1.0), hb.arms.Fixed(20, dim, -1.0)
+    return hb.arms.Fresh(20, dim, -1.0), fixed, given, frozen
+
+
+def supported(policy: Any) -> bool:
+    try:
+        check_supported({"policy": policy}, hb.arms.Fixed(2, DIM))
+    except InvalidInput:
+        return False
+    return True
+
+
+def cases() -> dict[str, tuple[Any, Problem]]:
+    """Policies by name, each with a problem; arm sets, links and noises take turns."""
+    made = {}
+    arms, links, noises = cycle(arm_sets(DIM)), cycle(LINKS), cycle(NOISES)
+    for name, policy in POLICIES.items():
+        if not supported(policy):
+            continue
+        mine = next(arms)
+        if policy.plays > 1 and mine.changes == "fresh":
+            mine = next(arms)
+        made[name] = policy, check_problem(Problem(mine, next(links), next(noises)))
+    return made | shapes()
+
+
+def shapes() -> dict[str, tuple[Any, Problem]]:
+    """CRTM at other sizes: odd and even, more arms than lanes, with room for all, some and none of
+    its matrices; and CRMM and CRCM with many plays per decision."""
+    made: dict[str, tuple[Any, Problem]] = {}
+    for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (50, 20), (100, 200)):
+        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
+        problem = Problem(hb.arms.Fresh(arms, dim), LINKS[0], NOISES[0])
+        made[f"crtm_{dim}_{arms}"] = policy, check_problem(problem)
+    for dim, arms in ((10, 20), (70, 20), (100, 200)):
+        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
+        problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
+        made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)
+    problem = check_problem(Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0]))
+    for make in (hb.crmm, hb.crcm):
+        policy = make(dim=DIM, horizon=600, moment=3.5, gamma_scale=1e-3, plays=30)
+        made[f"{make.__name__}_many"] = policy, problem
+    return made

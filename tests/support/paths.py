@@ -1,0 +1,10 @@
+"""Where things are in the repository."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+SUPPORT = TESTS / "support"
+FIXTURES = TESTS / "fixtures"
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "heavybandits"

@@ -1,0 +1,251 @@
+"""`hb.sweep`: the numbers of `simulate`, kept under keys that hold the sources of all parts."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+import sweep_functions
+from heavybandits.sweeps import Cell, run_cells
+from heavybandits.sweeps.run import _started
+from sweep_functions import OwnNoise, square
+
+ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
+PROBLEMS = {name: hb.Problem(ARMS, LINK, hb.noises.StudentT(d)) for name, d in (("a", 3), ("b", 9))}
+POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, gamma_scale=1e-2)
+SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 7, "seed": 3, "checkpoints": 4}
+
+
+def test_a_sweep_gives_the_rows_of_simulate(tmp_path: Path):
+    def wider(problem: Any) -> Any:
+        return POLICY._replace(radius=hb.radii.Constant(problem.noise.dof))
+
+    swept = hb.sweep({"narrow": POLICY, "wide": wider}, PROBLEMS, folder=tmp_path, **SIZE)
+    assert swept.columns[:3] == ("problem", "policy", "repetition")
+    for name, problem in PROBLEMS.items():
+        alone = hb.simulate({"narrow": POLICY, "wide": wider(problem)}, problem, **SIZE)
+        mine = swept.data["problem"] == name
+        for column in set(alone.columns) - {"cpu_seconds"}:
+            assert np.array_equal(alone.data[column], swept.data[column][mine]), column
+    one = hb.sweep(POLICY, PROBLEMS["a"], **SIZE)
+    assert one.columns == alone.columns
+    assert np.array_equal(one.final("policy"), swept.final("narrow", "a"))
+
+
+def test_any_function_can_be_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    settings = [{"number": float(n), "size": 2} for n in (3, 4)]
+    found = hb.sweep(square, settings, folder=tmp_path)
+    assert found.columns == ("number", "size", "count", "name", "squares", "cpu_seconds")
+    assert found.data["number"].tolist() == [3.0, 3.0, 4.0, 4.0]
+    assert np.array_equal(found.data["squares"][:2], square(3.0, 2)["squares"])
+    hb.sweep(square, settings, folder=tmp_path, progress=True)
+    assert "2 cells, all of them reused" in capsys.readouterr().err
+
+
+def test_failed_cells_are_named_and_the_others_kept(tmp_path: Path):
+    settings = [{"number": 1.0}, {"number": 2.0}]
+    words = r"2 of 2 cells failed; the others are kept.*\n.*raises.*: ArithmeticError: no square"
+    with pytest.raises(hb.SweepError, match=words):
+        hb.sweep(sweep_functions.raises, settings, folder=tmp_path, retries=1)
+
+
+# ---- names
+
+
+def shadowed() -> type:
+    class OwnNoise(hb.noises.StudentT):
+        __slots__ = ()
+
+    OwnNoise.__qualname__, OwnNoise.__module__ = "OwnNoise", sweep_functions.__name__
+    return OwnNoise
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "words"),
+    [
+        ({1: POLICY, "1": POLICY}, PROBLEMS, "policies must differ in name, got two called '1'"),
+        (POLICY, {1: PROBLEMS["a"], "1": PROBLEMS["b"]}, "problems must differ in name"),
+        (
+            sweep_functions.timed,
+            [{"number": 1.0}],
+            "a result must differ in name from the",
+        ),
+        (square, [{"number": 1.0}, {"number": 2.0, "size": 2}], "every call must have the same"),
+        (square, [], "settings must hold at least one call"),
+        ({}, PROBLEMS, "policies must hold at least one"),
+        (lambda number: {}, [{"number": 1.0}], "function must stand at the top of a module"),
+        (POLICY, hb.Problem(ARMS, LINK, shadowed()(3.0)), "the one its module calls 'OwnNoise'"),
+    ],
+)
+def test_names_that_clash_or_lead_nowhere_are_refused(
+    what: Any, where: Any, words: str, tmp_path: Path
+):
+    size = {} if callable(what) else SIZE
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.sweep(what, where, folder=tmp_path, **size)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"horizon": 10}, "horizon is for policies: put it into the settings"),
+        ({"repetitions": 3}, "repetitions is for policies"),
+        ({"backend": "slurm"}, "backend must be one of"),
+    ],
+)
+def test_what_a_function_does_not_take_is_refused(given: dict[str, Any], words: str):
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.sweep(square, [{"number": 1.0}], **given)
+
+
+def test_a_part_typed_at_a_prompt_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """Its text is nowhere, so that no key could tell two versions of it apart."""
+    monkeypatch.delattr(sweep_functions, "__file__")
+    with pytest.raises(hb.InvalidInput, match=r"must be written in a .py file.*OwnNoise is not"):
+        hb.sweep(POLICY, hb.Problem(ARMS, LINK, OwnNoise(3.0)), **SIZE)
+
+
+def test_what_stands_in_the_script_itself_is_refused_to_other_processes():
+    cell = Cell("math:sqrt", {"x": 2.0, "parts": ["__main__:Mine"]})
+    from heavybandits.sweeps.sweep import Workplace
+
+    with pytest.raises(hb.InvalidInput, match=r"Mine stands in the script itself.*'threads'"):
+        Workplace(None, backend="loky")([cell])
+
+
+# ---- stale keys, in processes of their own
+
+MINE = """
+from typing import NamedTuple
+from heavybandits.filters import Raw
+from heavybandits.authoring import make_memory
+from helper import FACTOR
+
+class Mine(NamedTuple):
+    plays: int = 1
+
+    def init(self):
+        return make_memory(self.plays)
+
+    def clean(self, memory, rewards, norm, predicted):
+        return FACTOR * rewards[0]
+"""
+SCRIPT = """
+import sys
+import heavybandits as hb
+from mine import Mine
+
+policies = {
+    "plain": hb.linucb(dim=2, radius=1.0),
+    "mine": hb.linucb(dim=2, radius=1.0, filter=Mine()),
+}
+problem = hb.Problem(hb.arms.Fixed(3, 2, -1.0), hb.links.Identity(), hb.noises.Gaussian(1.0))
+where = {"folder": "out", "backend": sys.argv[1], "jobs": 1, "progress": True}
+result = hb.sweep(policies, problem, horizon=30, repetitions=2, checkpoints=1, **where)
+print(result.final("plain").tolist(), result.final("mine").tolist())
+"""
+
+
+def run_script(folder: Path, backend: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """What the script says of its numbers and of its cells, uncompiled."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    made = subprocess.run(
+        [sys.executable, "script.py", backend], cwd=folder, capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+    return made.stdout, made.stderr.strip().splitlines()[-1]
+
+
+def test_an_edited_part_is_computed_anew_and_an_untouched_one_reused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "helper.py").write_text("FACTOR = 1.0\n")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    first, said = run_script(tmp_path, "threads", monkeypatch)
+    assert said == "2/2 cells"
+    (tmp_path / "script.py").write_text(f"{SCRIPT}\n# edited\n")
+    again, said = run_script(tmp_path, "threads", monkeypatch)
+    assert (again, said) == (first, "2 cells, all of them reused")
+    (tmp_path / "helper.py").write_text("FACTOR = -1.0\n")  # what it takes from elsewhere counts
+    other, said = run_script(tmp_path, "loky", monkeypatch)
+    assert said == "2/2 cells, 1 reused"
+    assert other.split("] ")[0] == first.split("] ")[0]
+    assert other.split("] ")[1] != first.split("] ")[1]
+
+
+def test_a_process_that_runs_older_sources_than_the_key_says_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "edited_later", raising=False)
+    (tmp_path / "edited_later.py").write_text("def one():\n    return {'number': 1}\n")
+    __import__("edited_later")
+    cell = Cell("edited_later:one", {})
+    with pytest.raises(hb.SweepError, match=r"edited_later.py was written after this process"):
+        run_cells([cell], tmp_path / "out", backend="sequential", quiet=True)
+    object.__setattr__(cell, "sources", "of another machine")
+    with pytest.raises(hb.SweepError, match="this worker has other sources than the process that"):
+        run_cells([cell], tmp_path / "out", backend="sequential", quiet=True)
+
+
+@pytest.mark.parametrize(("kept", "words"), [(True, "to go on from here"), (False, "Nothing is")])
+def test_an_interrupt_promises_what_is_kept(kept: bool, words: str, capsys: Any) -> None:
+    with pytest.raises(KeyboardInterrupt), _started("threads", 1, None, kept):
+        raise KeyboardInterrupt
+    assert words in capsys.readouterr().err
+
+
+# ---- what users met
+
+
+def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatch):
+    """Not played by the old text, though the sweep before has seen it."""
+    text = (
+        "from typing import Any, NamedTuple\n\n"
+        "from heavybandits.authoring import make_memory\n\n\n"
+        "class Own(NamedTuple):\n"
+        "    plays: int = 1\n\n"
+        "    def init(self) -> Any:\n"
+        "        return make_memory(1)\n\n"
+        "    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
+        "        return min(max(rewards[0], -1.0), 1.0)\n"
+    )
+    source = tmp_path / "an_edited_part.py"
+    source.write_text(text)
+    os.utime(source, (1e9, 1e9))  # long before this process
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("an_edited_part")
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.StudentT(1.5))
+
+    def swept() -> Any:
+        policy = hb.linucb(dim=3, radius=1.0, filter=module.Own())
+        return hb.sweep(policy, problem, horizon=50, repetitions=1, folder=tmp_path / "kept")
+
+    try:
+        before = swept().final("policy").mean()
+        source.write_text(text.replace("1.0)", "0.01)"))
+        importlib.invalidate_caches()
+        importlib.reload(module)
+        with pytest.raises(hb.SweepError, match="was written after this process had started"):
+            swept()
+        assert before > 0.0
+    finally:
+        del sys.modules["an_edited_part"]
+
+
+def test_one_function_may_make_the_policy_for_every_problem():
+    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
+
+    def narrow(problem: hb.Problem) -> Any:
+        return hb.linucb(dim=problem.arms.dim, radius=0.1)
+
+    for where in (problem, {"one": problem}):
+        result = hb.sweep(narrow, where, horizon=50, repetitions=1)
+        assert result.policies == ["narrow"]

@@ -1,0 +1,149 @@
+"""`hb.tune`: constants searched on tuning seeds, reported on others, and honest about edges."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandits as hb
+from heavybandits.sweeps.search import choose, grid, widest
+
+PROBLEM = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
+SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 4, "seed": 5}
+
+
+def crtm(constant: float) -> Any:
+    return hb.crtm(dim=3, horizon=200, moment=3.5, gamma_scale=constant)
+
+
+def deaf(constant: float) -> Any:
+    """A policy that does not listen to its constant."""
+    return crtm(0.01)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    grid: dict[str, Any] = {"constants": [0.01, 0.1], "within": (0.001, 1.0)}
+    policies = {"CRTM": crtm, "deaf": deaf, "as it is": crtm(1.0)}
+    folder = tmp_path_factory.mktemp("tuned")
+    return hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
+
+
+def test_constants_are_searched_on_tuning_seeds_and_reported_on_others(found: Any):
+    curve = found.curves["one", "CRTM"]
+    for constant, regret in curve.items():
+        tuning = {**SIZE, "repetitions": 4, "seed": 1_000_005}
+        del tuning["tuning_repetitions"]
+        alone = hb.simulate(crtm(constant), PROBLEM, **tuning)
+        assert np.array_equal(regret, alone.final("policy")), constant
+    best = min(curve, key=lambda constant: curve[constant].mean())
+    assert found.choices["one", "CRTM"].constant == best
+    reported = hb.simulate(crtm(best), PROBLEM, horizon=200, repetitions=3, seed=5)
+    assert np.array_equal(found.result.final("CRTM", "one"), reported.final("policy"))
+    assert found.tuned("one")["CRTM"] == crtm(best)
+    assert found.tuned()["as it is"] == crtm(1.0)
+
+
+def test_everybody_tries_the_same_constants_until_the_range_is_used_up(found: Any):
+    """One flat curve is enough for all grids to grow, as far as they may."""
+    assert sorted(found.curves["one", "deaf"]) == [0.001, 0.01, 0.1, 1.0]
+    assert sorted(found.curves["one", "CRTM"]) == [0.001, 0.01, 0.1, 1.0]
+
+
+def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    assert found.choices["one", "deaf"].at == "flat"
+    rows = {row["policy"]: row for row in found.summary()}
+    assert (rows["deaf"]["at"], rows["as it is"]["at"]) == ("flat", "not tuned")
+    assert rows["deaf"]["mean"] == found.result.final("deaf", "one").mean()
+    assert "& flat &" in found.to_latex()
+    assert "within [0.001, 1]" in found.to_latex()
+    (axes,) = found.plot(tmp_path / "constants.pdf").axes
+    assert "deaf (flat)" in axes.get_title().replace("\n", " ")
+    assert (tmp_path / "constants.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_policy_may_be_made_for_its_problem():
+    def made(constant: float, problem: hb.Problem) -> Any:
+        return hb.crtm(dim=problem.arms.dim, horizon=200, moment=3.5, gamma_scale=constant)
+
+    grid: dict[str, Any] = {"constants": 2, "within": (1e-4, 1.0)}
+    found = hb.tune(made, PROBLEM, **SIZE, **grid)
+    assert set(found.curves["problem", "policy"]) == {1e-4, 1.0}
+    assert found.result.problems == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"constants": [1.0]}, "constants must be at least two"),
+        ({"constants": 1}, "constants must be a whole number >= 2"),
+        ({"constants": [1.0, -1.0]}, "constants must be positive"),
+        (
+            {"constants": [1.0, 2.0], "within": (0.1, 1.5)},
+            "constants must lie within",
+        ),
+        ({"policies": {"a": crtm(1.0)}}, "at least one function of a constant"),
+        ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a constant, got 3.0"),
+        ({"policies": {1: crtm, "1": crtm}}, "policies must differ in name"),
+        ({"seed": -1}, "seed must be"),
+        ({"horizon": 1e3}, "horizon must be a whole number"),
+        ({"backend": "slurm"}, "backend must be one of"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(changes: dict[str, Any], words: str):
+    policies = changes.pop("policies", {"a": crtm})
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.tune(policies, PROBLEM, **{**SIZE, **changes})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"repetitions": 0}, "^repetitions must be a whole number >= 1"),
+        ({"tuning_repetitions": 0}, "^tuning_repetitions must be a whole number >= 1"),
+        ({"within": 5}, "within must be a pair"),
+        ({"within": (1.0, 0.1)}, "low < high"),
+    ],
+)
+def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: str):
+    def never(constant: float) -> Any:
+        raise AssertionError("nothing should be made")
+
+    with pytest.raises(hb.InvalidInput, match=words):
+        hb.tune({"never": never}, PROBLEM, **SIZE | given)
+
+
+def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
+    def keyword(constant: float, *, problem: Any) -> Any:
+        return crtm(constant * problem.arms.dim)
+
+    makers: dict[str, Any] = {"keyword": keyword, "more": lambda constant, **more: crtm(constant)}
+    made = hb.tune(makers, PROBLEM, **SIZE, constants=[0.01, 0.1], within=(0.01, 0.1))
+    assert set(made.tuned()) == {"keyword", "more"}
+
+
+def test_policies_without_a_constant_are_named(found: Any):
+    with pytest.raises(hb.InvalidInput, match="got as it is, which have none to tune"):
+        hb.tune({"as it is": crtm(1.0)}, PROBLEM, **SIZE)
+    with pytest.raises(KeyError, match="no problem 'typo' here; there are one"):
+        found.tuned("typo")
+
+
+def test_a_number_of_constants_keeps_to_the_range():
+    found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, constants=3, within=(0.001, 0.5))
+    tried = sorted(found.curves["problem", "deaf"])
+    assert tried[0] == 0.001
+    assert tried[-1] == 0.5
+
+
+def test_a_grid_that_grows_reaches_the_end_of_its_range_in_round_numbers():
+    """Rounded for people step by step, 9.999 followed 3.162, and 1e-6 was never tried."""
+    within = (1e-6, 1e4)
+    assert {1e-6, 1e-5, 10.0, 100.0, 1e4} <= set(widest(grid(9), 10**0.5, within))
+
+
+def test_losses_that_are_no_numbers_choose_nothing():
+    with pytest.raises(hb.InvalidInput, match="losses must be numbers"):
+        choose({1.0: np.array([np.nan]), 2.0: np.array([3.0])})
