@@ -69,7 +69,7 @@ class Run:
         return (float(self.episode.numbers[0]) - before) / world.scale
 
     @property
-    def drift(self) -> hb.Drift:
+    def drift(self) -> hb.DriftReport:
         return self.policy.filter.drift(self.state.memory)
 
 
@@ -77,7 +77,7 @@ def make_run(noise: Any, seed: int, horizon: int, policy: Any = hb.auto(dim=DIM)
     """A run on 10 fresh arms of 5 features."""
     theta = np.random.default_rng([SEED, seed]).normal(size=DIM)
     theta *= 2.0 / np.linalg.norm(theta)
-    problem = hb.Problem(hb.arms.Fresh(10, DIM, -1.0), hb.links.Identity(), noise, theta)
+    problem = hb.Problem(hb.arms.PerRound(10, DIM, -1.0), hb.links.Identity(), noise, theta)
     return Run(problem, policy, seed, horizon)
 
 

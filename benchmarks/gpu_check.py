@@ -70,11 +70,11 @@ def compare(name: str, policy: Any, problem: Problem, horizon: int) -> dict[str,
 
 
 def crtm(dim: int, horizon: int, projection: str = "exact") -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=3.5, gamma_scale=1e-3, projection=projection)
+    return hb.crtm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3, projection=projection)
 
 
 def crmm(dim: int, horizon: int) -> Any:
-    return hb.crmm(dim=dim, horizon=horizon, moment=3.5, gamma_scale=1e-3)
+    return hb.crmm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3)
 
 
 def problem_of(kind: Any, dim: int = DIM, arms: int = ARMS) -> Problem:
@@ -94,13 +94,13 @@ def timed(policy: Any, problem: Problem, horizon: int, runs: int, device: str) -
 
 def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
     """What is timed: its name, the policy, the problem, plays and runs."""
-    fresh, fixed = problem_of(hb.arms.Fresh), problem_of(hb.arms.Fixed)
+    fresh, fixed = problem_of(hb.arms.PerRound), problem_of(hb.arms.Fixed)
     yield "CRTM, fresh arms", crtm(DIM, 200_000), fresh, 200_000 // scale, 16_896
     yield "CRTM, fixed arms", crtm(DIM, 200_000), fixed, 200_000 // scale, 16_896
     yield "CRMM, fixed arms", crmm(DIM, 200_000), fixed, 200_000 // scale, 67_584
     for dim, arms in ((10, 20), (20, 20), (50, 20), (100, 20), (10, 200), (100, 200)):
         plays = max(10_000_000 // (dim * (dim + arms)) // scale, 300)
-        for kind in (hb.arms.Fresh, hb.arms.Fixed):
+        for kind in (hb.arms.PerRound, hb.arms.Fixed):
             name = f"CRTM, {kind.__name__.lower()} arms"
             yield name, crtm(dim, plays), problem_of(kind, dim, arms), plays, 4_224
 

@@ -59,7 +59,7 @@ class Run:
     """
 
     def __init__(self, horizon: int) -> None:
-        where, self.noise = problem(hb.arms.Fresh(ARMS, DIM)), np.empty(PIECE)
+        where, self.noise = problem(hb.arms.PerRound(ARMS, DIM)), np.empty(PIECE)
         arms_key, self.key = (stream_key(SEED, 0, stream) for stream in (STREAM_ARMS, NOISE))
         policy, plays = crtm(horizon), np.array([horizon], np.int64)
         self.state, self.source, self.done = policy.init(), where.noise, 0
@@ -128,7 +128,7 @@ def with_dimension(quick: bool) -> Outcome:
     """Time a round against d, the projections and the repairs of the inverse included."""
     dims = [5, 20] if quick else [5, 10, 20, 50, 100, 200, 400]
     rounds = {d: 600 if quick else max(2048, round(2e6 / d**1.5)) for d in dims}
-    made = {d: (crtm(rounds[d], d), hb.arms.Fresh(ARMS, d)) for d in dims}
+    made = {d: (crtm(rounds[d], d), hb.arms.PerRound(ARMS, d)) for d in dims}
     takers = {str(d): taker(policy, arms, rounds[d]) for d, (policy, arms) in made.items()}
     best = best_of(2 if quick else 3, takers)
     rows = []
@@ -150,7 +150,7 @@ def with_arms(quick: bool) -> Outcome:
     """Time a round against K."""
     sizes = [2, 50] if quick else [2, 5, 20, 50, 200, 500, 2000]
     rows, curves = [], []
-    for name, kind in (("fresh", hb.arms.Fresh), ("fixed", hb.arms.Fixed)):
+    for name, kind in (("fresh", hb.arms.PerRound), ("fixed", hb.arms.Fixed)):
         rounds = {k: 500 if quick else max(3000, round(1e6 / k)) for k in sizes}
         takers = {str(k): taker(crtm(10**5), kind(k, DIM), rounds[k]) for k in sizes}
         best = best_of(2 if quick else 3, takers)
@@ -201,7 +201,7 @@ def with_cores(quick: bool) -> Outcome:
 
 def peak_of(horizon: int, dim: int, repetitions: int = 1, jobs: int = 1) -> float:
     """Kilobytes that a job allocates at its worst, state, arms, noise and results together."""
-    policy, where = crtm(horizon, dim), problem(hb.arms.Fresh(ARMS, dim))
+    policy, where = crtm(horizon, dim), problem(hb.arms.PerRound(ARMS, dim))
     common: dict[str, Any] = {"seed": SEED, "checkpoints": 10, "progress": False}
     hb.simulate(policy, where, horizon=10, **common)
     tracemalloc.start()
@@ -255,6 +255,6 @@ def resident() -> float:
 if __name__ == "__main__":
     policy, used = crtm(10**6), []
     for horizon in sys.argv[1:]:
-        play(policy, hb.arms.Fresh(ARMS, DIM), int(horizon))
+        play(policy, hb.arms.PerRound(ARMS, DIM), int(horizon))
         used.append(resident())
     print(json.dumps({"megabytes": used[-1] - used[0]}))

@@ -78,7 +78,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
     found = {name: run_peer(python, name, 0.3 if quick else 8.0) for name in SCRIPTS}
     ours = agent.fastest(quick)
     horizon = 2_000 if quick else 100_000
-    run = taker(crtm(horizon), hb.arms.Fresh(ARMS, DIM), horizon)
+    run = taker(crtm(horizon), hb.arms.PerRound(ARMS, DIM), horizon)
     whole = best_of(2 if quick else 5, {"run": run})["run"]
     rows = [row for name in SCRIPTS for row in rows_of(name, found[name])]
     rows += [Row(PART, f"heavybandits Agent, {n}", t, "us a round") for n, t in ours.items()]

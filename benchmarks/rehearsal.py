@@ -30,7 +30,7 @@ class Cut(NamedTuple):
 
 def seconds(dim: int, size: int) -> tuple[int, float]:
     """Plays rehearsed, and the CPU seconds they take."""
-    policy, arms = hb.linucb(dim=dim, radius=1.0, filter=Cut(1.0)), hb.arms.Fresh(size, dim)
+    policy, arms = hb.linucb(dim=dim, radius=1.0, filter=Cut(1.0)), hb.arms.PerRound(size, dim)
     plays = first_plays(policy, arms)
     world = (policy, policy.init(), arms, hb.links.Identity(), np.ones(dim), arms.view())
     rewards, trace = np.sin(np.arange(float(plays))), make_trace(np.array([plays]))

@@ -14,7 +14,7 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits.arms import Fresh
+from heavybandits.arms import PerRound
 from heavybandits.core.allocation import state_bytes
 from heavybandits.core.arm_buffer import make_view
 from heavybandits.core.part import is_part
@@ -59,7 +59,7 @@ def play(policy: Any, dice: random.Random) -> str:
     rng = np.random.default_rng(dice.randrange(2**32))
     size = dice.choice([1, 2, 5, 9, 17])
     length = dice.choice([0.0, 1e-6, 1.0, 1.0, 1e3, 5e5])
-    arms, state = Fresh(size, policy.dim), policy.init()
+    arms, state = PerRound(size, policy.dim), policy.init()
     view = make_view(policy.dim, size)
     for _ in range(8 if policy.dim < 64 else 2):  # uncompiled, a large matrix takes a second
         view.features[:, :size] = length * rng.uniform(-1, 1, (policy.dim, size))
@@ -84,7 +84,7 @@ def attempt(dice: random.Random) -> str:
     policy = mutate(dice.choice(list(POLICIES.values())), dice, dice.choice([0.1, 0.3]))
     try:
         policy = check_policies(policy)["policy"]
-    except hb.InvalidInput:
+    except hb.InvalidInputError:
         return "refused"
     if state_bytes(policy) > ROOM or max(policy.plays, policy.dim) > 10_000:
         return "too large to play here"

@@ -22,7 +22,11 @@ from measuring import ARMS, DIM, GAMMA_SCALE, HERE, SEED, Outcome, Row, best_of,
 
 PART = "Yardsticks"
 NOISE = "drawing the noise, nothing else"
-FRESH, FROZEN, FIXED = hb.arms.Fresh(ARMS, DIM), hb.arms.Frozen(ARMS, DIM), hb.arms.Fixed(ARMS, DIM)
+FRESH, FROZEN, FIXED = (
+    hb.arms.PerRound(ARMS, DIM),
+    hb.arms.PerDecision(ARMS, DIM),
+    hb.arms.Fixed(ARMS, DIM),
+)
 
 
 def measure(folder: Path, quick: bool) -> Outcome:
@@ -42,7 +46,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
 
 def policies(horizon: int) -> dict[str, Callable[[], float]]:
     """CPU microseconds a play of what the library plays, by name."""
-    tuned: dict[str, Any] = {"dim": DIM, "gamma_scale": GAMMA_SCALE}
+    tuned: dict[str, Any] = {"dim": DIM, "radius_scale": GAMMA_SCALE}
     sized = tuned | {"horizon": horizon}
     median = hb.crmm(**sized, moment=3.0)
     made = {

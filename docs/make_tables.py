@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heavybandits import arms, links, noises
 from heavybandits._utils.registry import Entry
-from heavybandits.algorithms.catalogue import CATALOGUE, arm_sets, example
+from heavybandits.algorithms.catalogue import ALGORITHMS, arm_sets, example
 from heavybandits.authoring import Policy
 from heavybandits.core.conformance import members, written
 from heavybandits.core.protocols import CONTRACTS
@@ -26,7 +26,7 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def promises() -> str:
     """What every algorithm assumes and promises."""
     rows = (
-        (name, row.model, row.assumes, row.regret, row.paper) for name, row in CATALOGUE.items()
+        (name, row.model, row.assumes, row.regret, row.paper) for name, row in ALGORITHMS.items()
     )
     return table(("algorithm", "mean reward", "assumes of the noise", "regret", "paper"), rows)
 
@@ -34,7 +34,7 @@ def promises() -> str:
 def costs() -> str:
     """What every algorithm takes: arms, plays, time and space."""
     rows = []
-    for name, row in CATALOGUE.items():
+    for name, row in ALGORITHMS.items():
         policy = example(name)
         call = f"`{row.make.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
         rows.append((name, call, arm_sets(policy), str(policy.plays), row.time, row.space))

@@ -32,8 +32,8 @@
     const spread = Math.pow(studentMoment(1 + epsilon, index, level), 1 / (1 + epsilon));
     return {
       LinUCB: { radius: 1 },
-      CRTM: { horizon: HORIZON, epsilon, moment: Math.pow(1 + spread, 1 + epsilon), gamma_scale: 0.01 },
-      CRHL: { epsilon, spread, gamma_scale: 0.1 },
+      CRTM: { horizon: HORIZON, epsilon, moment: Math.pow(1 + spread, 1 + epsilon), radius_scale: 0.01 },
+      CRHL: { epsilon, spread, radius_scale: 0.1 },
     };
   }
 

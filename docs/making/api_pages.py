@@ -61,7 +61,7 @@ INTRODUCTIONS = {
 OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
 OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
 OWNERS |= {"data": "data", "coba": "data", "evaluating": "data", "features": "features"}
-CONSTANTS = {"heavybandits.CATALOGUE": "algorithms", "heavybandits.Drift": "agents"}
+CONSTANTS = {"heavybandits.ALGORITHMS": "algorithms", "heavybandits.DriftReport": "agents"}
 APART = tuple(f"heavybandits.{name}" for name in ("features", "sweeping", "data", "gym", "coba"))
 
 
@@ -88,7 +88,7 @@ def find_names() -> dict[str, list[str]]:
             if id(thing) not in seen:
                 pages[owner_of(full, thing)].append(full)
             seen.add(id(thing))
-    order = {function_of(name): i for i, name in enumerate(catalogue.CATALOGUE)}
+    order = {function_of(name): i for i, name in enumerate(catalogue.ALGORITHMS)}
     pages["algorithms"].sort(key=lambda name: order.get(name, len(order)))
     return pages
 
@@ -108,14 +108,14 @@ def owner_of(full: str, thing: Any) -> str:
 
 def function_of(algorithm: str) -> str:
     """The full name of the function that makes an algorithm of the catalogue."""
-    return f"heavybandits.{catalogue.CATALOGUE[algorithm].make.__name__}"
+    return f"heavybandits.{catalogue.ALGORITHMS[algorithm].make.__name__}"
 
 
 def find_users(names: dict[str, list[str]]) -> dict[str, list[str]]:
     """The algorithms that use a part, and the parts of an algorithm, by full name."""
     classes = {resolve(name): name for page in names.values() for name in page if is_class(name)}
     users: dict[str, list[str]] = {}
-    for algorithm in catalogue.CATALOGUE:
+    for algorithm in catalogue.ALGORITHMS:
         function = function_of(algorithm)
         if function not in names["algorithms"]:  # random play is a policy and no function
             continue

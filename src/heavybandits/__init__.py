@@ -17,10 +17,12 @@ from . import (
     theory,
 )
 from ._utils.errors import (
+    CellError,
+    DataError,
     DeviceError,
     EncodingError,
-    ForeignTicket,
-    InvalidInput,
+    ForeignTicketError,
+    InvalidInputError,
     LedgerError,
     PartError,
     PolicyError,
@@ -31,10 +33,10 @@ from ._utils.version import __version__ as __version__
 from .agents.agent import Agent
 from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
-from .algorithms.catalogue import CATALOGUE
+from .algorithms.catalogue import ALGORITHMS
 from .features import Encoder
 from .ledger.rebuild import load
-from .parts.filters.drift import Drift
+from .parts.filters.drift import DriftReport
 from .simulation.problem import Problem
 from .simulation.result import Result
 from .simulation.run import simulate
@@ -42,7 +44,7 @@ from .testing.check_policy import check_policy, list_checks
 
 if TYPE_CHECKING:
     from .agents.explain import Explanation
-    from .ledger.reader import Monitor
+    from .ledger.reader import LedgerReader
     from .ledger.rebuild import rebuild
     from .offline.diagnose.diagnose import Diagnosis, diagnose
     from .offline.evaluate.evaluate import evaluate
@@ -54,19 +56,21 @@ if TYPE_CHECKING:
     from .sweeps.tune_result import Tuning
 
 __all__ = [
-    "CATALOGUE",
+    "ALGORITHMS",
     "Agent",
+    "CellError",
+    "DataError",
     "DeviceError",
     "Diagnosis",
-    "Drift",
+    "DriftReport",
     "Encoder",
     "EncodingError",
     "Evaluation",
     "Explanation",
-    "ForeignTicket",
-    "InvalidInput",
+    "ForeignTicketError",
+    "InvalidInputError",
     "LedgerError",
-    "Monitor",
+    "LedgerReader",
     "PartError",
     "PolicyError",
     "Problem",
@@ -105,7 +109,7 @@ _LATER = {
     "Diagnosis": "offline.diagnose.diagnose",
     "Evaluation": "offline.evaluate.result",
     "Explanation": "agents.explain",
-    "Monitor": "ledger.reader",
+    "LedgerReader": "ledger.reader",
     "ReplayResult": "offline.replay.result",
     "Tuning": "sweeps.tune_result",
     "diagnose": "offline.diagnose.diagnose",

@@ -95,7 +95,9 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make, kind):
     path = tmp_path / "odd"
     make(path)
     before = path.lstat()
-    with pytest.raises(hb.InvalidInput, match=f"odd is {kind}, and only a file can be replaced"):
+    with pytest.raises(
+        hb.InvalidInputError, match=f"odd is {kind}, and only a file can be replaced"
+    ):
         save(path)
     assert path.lstat() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -103,7 +105,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make, kind):
 
 def test_devices_are_not_replaced():
     for device in ("/dev/null", "/dev/full"):
-        with pytest.raises(hb.InvalidInput, match=f"{device} is a device"):
+        with pytest.raises(hb.InvalidInputError, match=f"{device} is a device"):
             check_target(device)
 
 

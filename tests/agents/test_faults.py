@@ -105,7 +105,7 @@ def test_a_clock_that_tells_no_time_is_refused(value: Any) -> None:
         agent.reset,
     ]
     for call in calls:
-        with pytest.raises(hb.InvalidInput, match=r"clock\(\) must be a finite number"):
+        with pytest.raises(hb.InvalidInputError, match=r"clock\(\) must be a finite number"):
             call()
         assert packed(agent) == before
 
@@ -247,7 +247,9 @@ def test_batches_of_another_shape_are_refused(batch: Any) -> None:
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
     before = packed(agent)
-    with pytest.raises(hb.InvalidInput, match=r"rewards must be pairs \(ticket, reward\)|ticket"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"rewards must be pairs \(ticket, reward\)|ticket"
+    ):
         agent.update_many(batch)
     assert packed(agent) == before
 
@@ -256,14 +258,14 @@ def test_a_batch_with_a_spread_for_a_policy_that_takes_none_is_refused() -> None
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
     before = packed(agent)
-    with pytest.raises(hb.InvalidInput, match="spread"):
+    with pytest.raises(hb.InvalidInputError, match="spread"):
         agent.update_many([(0, 1.0, 2.0)])
     assert packed(agent) == before
 
 
 @pytest.mark.parametrize("seed", [2**70, -1, 1.5])
 def test_a_seed_that_compiled_code_cannot_hold_is_refused(seed: Any) -> None:
-    with pytest.raises(hb.InvalidInput, match=r"Uniform\.seed must be"):
+    with pytest.raises(hb.InvalidInputError, match=r"Uniform\.seed must be"):
         hb.Agent(hb.policies.Uniform(3, seed=seed))
 
 
@@ -271,12 +273,12 @@ def test_a_seed_that_compiled_code_cannot_hold_is_refused(seed: Any) -> None:
 def test_odd_tickets_are_refused(ticket: Any) -> None:
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
-    with pytest.raises(hb.InvalidInput, match="ticket"):
+    with pytest.raises(hb.InvalidInputError, match="ticket"):
         agent.update(ticket, 1.0)
 
 
 def test_something_that_is_no_batch_is_refused() -> None:
-    with pytest.raises(hb.InvalidInput, match="rewards must be pairs"):
+    with pytest.raises(hb.InvalidInputError, match="rewards must be pairs"):
         hb.Agent(LINUCB).update_many(5)  # type: ignore[arg-type]
 
 

@@ -25,9 +25,9 @@ FORMAT = state_file.FORMAT
 
 DIM = 3
 POLICIES = {
-    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, gamma_scale=0.01, truncation=5.0),
+    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0),
     "crmm": hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5),
-    "ol2m": hb.ol2m(dim=DIM, gamma_scale=0.1),
+    "ol2m": hb.ol2m(dim=DIM, radius_scale=0.1),
     "linucb": hb.linucb(dim=DIM, radius=1.0),
 }
 
@@ -96,7 +96,7 @@ def test_every_generator_of_numpy_goes_on_or_is_refused_at_the_door(kind):
     same = np.ones((6, DIM)) / 2
     try:
         agent = hb.Agent(POLICIES["linucb"], rng=generator)
-    except hb.InvalidInput:
+    except hb.InvalidInputError:
         return
     agent.select(same)
     other = agent.clone()

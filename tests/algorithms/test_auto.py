@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.arms import Fresh
+from heavybandits.arms import PerRound
 from heavybandits.core.confidence_region import UPDATES, log_volume
 from heavybandits.parts.estimators.auto import RESTARTS
 
@@ -17,7 +17,7 @@ DIM, ARMS = 3, 5
 
 
 class Twin:
-    """The docstring of `ScaleFreeHuber` and `ScaleFreeRegion`, with inverses and lists."""
+    """The docstring of `ScaleFreeHuber` and `ScaleFreeRadius`, with inverses and lists."""
 
     def __init__(self, dim: int) -> None:
         self.design, self.penalty = np.eye(dim), 0.0
@@ -115,7 +115,7 @@ class Player:
 
     def __init__(self, policy: Any) -> None:
         self.policy, self.state = policy, policy.init()
-        self.arms = Fresh(ARMS, policy.dim)
+        self.arms = PerRound(ARMS, policy.dim)
         self.view = self.arms.view()
 
     def choose(self, rows: Any) -> int:
@@ -180,12 +180,12 @@ def test_powers_of_two_change_no_arm(seed, rewards_by, features_by):
 
 @pytest.mark.parametrize("rewards_by", [2.0**-30, 2.0**30])
 @pytest.mark.parametrize("features_by", [2.0**-15, 2.0**12])
-@pytest.mark.parametrize("arms", [hb.arms.Fresh(20, 4, -1.0), hb.arms.Fixed(20, 4)])
+@pytest.mark.parametrize("arms", [hb.arms.PerRound(20, 4, -1.0), hb.arms.Fixed(20, 4)])
 def test_powers_of_two_change_no_bit_of_a_compiled_run(rewards_by, features_by, arms):
     rng = np.random.default_rng(1)
-    given_arms = hb.arms.Given(rng.normal(size=(8, 4)))
+    given_arms = hb.arms.FromArray(rng.normal(size=(8, 4)))
     fresh = arms.changes == "fresh"
-    scaled = arms if fresh else hb.arms.Given(given_arms.features * features_by)
+    scaled = arms if fresh else hb.arms.FromArray(given_arms.features * features_by)
     theta = rng.normal(size=4)
     told: dict[str, Any] = {"horizon": 2500, "repetitions": 2, "checkpoints": 7}
     link = hb.links.Identity()
@@ -338,7 +338,7 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
 
 @pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "half_life": 0.0}, {"dim": 2, "link": 3}])
 def test_what_cannot_be_is_refused(given):
-    with pytest.raises(hb.InvalidInput):
+    with pytest.raises(hb.InvalidInputError):
         hb.auto(**given)
 
 
@@ -346,9 +346,9 @@ def test_what_cannot_be_is_refused(given):
 
 
 def test_forgetting_is_the_formula_of_stabilised_forgetting():
-    part = hb.estimators.Forgetting(hb.estimators.Ridge(DIM, 0.5), half_life=10.0, every=4)
-    policy = hb.policies.Optimism(
-        part, hb.filters.Raw(), hb.radii.SelfNormalised(1.0, 1.0, 0.5, 0.1)
+    part = hb.estimators.Discounted(hb.estimators.Ridge(DIM, 0.5), half_life=10.0, every=4)
+    policy = hb.policies.UCB(
+        part, hb.filters.NoFilter(), hb.radii.SelfNormalised(1.0, 1.0, 0.5, 0.1)
     )
     state, rng, design = policy.init(), np.random.default_rng(7), 0.5 * np.eye(DIM)
     for t in range(1, 41):
@@ -388,16 +388,21 @@ def test_forgetting_follows_effects_that_change_places():
 
 def test_an_estimator_that_keeps_its_history_cannot_forget():
     history = hb.tofu(dim=2, horizon=10, moment=1.0).estimator
-    parts = hb.estimators.Forgetting(history, 5.0), hb.filters.Raw(), hb.radii.Constant(1.0)
-    with pytest.raises(hb.InvalidInput, match="must see each reward once"):
-        hb.Agent(hb.policies.Optimism(*parts))
+    parts = hb.estimators.Discounted(history, 5.0), hb.filters.NoFilter(), hb.radii.Constant(1.0)
+    with pytest.raises(hb.InvalidInputError, match="must see each reward once"):
+        hb.Agent(hb.policies.UCB(*parts))
 
 
 def test_an_estimator_with_a_theta_per_play_cannot_forget():
     """V would fade, and the distances between its thetas would not; and it reads five rewards."""
-    parts = hb.estimators.Forgetting(hb.estimators.ManyRidges(3, 5, 1.0), 5.0), hb.filters.Raw()
-    with pytest.raises(hb.InvalidInput, match="ManyRidges has one per play"):
-        hb.Agent(hb.policies.Optimism(*parts, hb.radii.Constant(1.0)))
+    parts = (
+        hb.estimators.Discounted(hb.estimators.RidgeEnsemble(3, 5, 1.0), 5.0),
+        hb.filters.NoFilter(),
+    )
+    with pytest.raises(hb.InvalidInputError, match="RidgeEnsemble has one per play"):
+        hb.Agent(hb.policies.UCB(*parts, hb.radii.Constant(1.0)))
     menu = hb.crcm(dim=3, horizon=1000, moment=1.0, plays=5)
-    with pytest.raises(hb.InvalidInput, match="one confidence region, one theta and no history"):
-        hb.Agent(hb.policies.Fading(menu, 60.0))
+    with pytest.raises(
+        hb.InvalidInputError, match="one confidence region, one theta and no history"
+    ):
+        hb.Agent(hb.policies.TimeDiscounted(menu, 60.0))

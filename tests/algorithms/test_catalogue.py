@@ -19,8 +19,8 @@ import heavybandits as hb
 import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
-from heavybandits.algorithms.catalogue import CATALOGUE
-from heavybandits.arms import Fresh
+from heavybandits.algorithms.catalogue import ALGORITHMS
+from heavybandits.arms import PerRound
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import CUTS, PROJECTIONS, UPDATES
 from heavybandits.core.kernels import play_kernel
@@ -38,13 +38,13 @@ from heavybandits.parts.estimators.roots import (
     root_nodes,
 )
 from heavybandits.parts.estimators.truncated_history import LIVE
-from heavybandits.policies import Elimination, Uniform
+from heavybandits.policies import StagedElimination, Uniform
 
 DIM, ARMS, DELTA = 3, 6, 0.01
 SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.links.Identity()}
 
 
-ALGORITHMS = {row.make.__name__: row for row in CATALOGUE.values()}
+ALGORITHMS = {row.make.__name__: row for row in ALGORITHMS.values()}
 
 
 def build(name: str, **given: Any) -> Any:
@@ -110,7 +110,7 @@ def tofu_twin(g: Any) -> Any:
 
 
 def menu_twin(g: Any) -> Any:
-    ridges = twins.ManyRidges(g["dim"], g["plays"], 1.0, g.get("include_self", False))
+    ridges = twins.RidgeEnsemble(g["dim"], g["plays"], 1.0, g.get("include_self", False))
     beta = twins.menu(g["dim"], g["moment"], g["epsilon"])
     return twins.ManyRidgesBandit(ridges, None, scaled(g, beta))
 
@@ -126,7 +126,7 @@ def base_twin(g: Any, kind: Any) -> Any:
 
 
 def greedy_twin(kind: Any) -> Any:
-    return lambda g: twins.BaseUCB(base_twin(g, kind))
+    return lambda g: twins.PerArmUCB(base_twin(g, kind))
 
 
 def master_twin(kind: Any) -> Any:
@@ -267,7 +267,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
     rng = np.random.default_rng(policy.dim)
     theta = rng.normal(size=policy.dim) / 2
     name = type(link).__name__
-    arms = Fresh(ARMS, policy.dim, 0.0)
+    arms = PerRound(ARMS, policy.dim, 0.0)
     view, state = arms.view(), policy.init()
     for t in range(rounds):
         rows = random_rows(rng, policy.dim)
@@ -325,7 +325,7 @@ def test_the_master_exploits_when_all_widths_are_small():
 def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     rng = np.random.default_rng(5)
     policy = build("supbtc", constant=0.03)
-    arms = Fresh(ARMS, DIM, 0.0)
+    arms = PerRound(ARMS, DIM, 0.0)
     view, state, waiting, seen = arms.view(), policy.init(), [], set()
     for _ in range(150):
         show(view, random_rows(rng, DIM))
@@ -341,7 +341,7 @@ def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     assert any(level > chosen for chosen, level in seen)
 
 
-def level_at(policy: Elimination, state: Any, x: Any) -> int:
+def level_at(policy: StagedElimination, state: Any, x: Any) -> int:
     for level in range(policy.base.stages):
         width = policy.base.arm_width(state.memory, level, x)
         if width > max(0.5 ** (level + 1), policy.target):
@@ -685,9 +685,9 @@ def test_sets_without_end_are_refused_where_every_arm_is_judged(name):
     policy = Uniform(DIM) if name == "uniform" else tuned(name)
     words = "needs a finite set: UnitBall has infinitely many arms"
     problem = hb.Problem(hb.arms.UnitBall(DIM), hb.links.Identity(), hb.noises.Gaussian())
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.simulate(policy, problem, horizon=10)
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.Agent(policy).select(hb.arms.UnitBall(DIM))
 
 
@@ -696,13 +696,13 @@ def test_sets_without_end_are_refused_where_every_arm_is_judged(name):
 def test_a_full_history_is_refused_at_the_door_and_harmless_behind_it(name, digest):
     policy = tuned(name, horizon=5)
     problem = hb.Problem(FIXED, hb.links.Identity(), hb.noises.Gaussian())
-    with pytest.raises(hb.InvalidInput, match="has room for 5 decisions, but 6 are asked for"):
+    with pytest.raises(hb.InvalidInputError, match="has room for 5 decisions, but 6 are asked for"):
         hb.simulate(policy, problem, horizon=6)
     agent, rows = hb.Agent(policy), np.eye(DIM)
     for _ in range(4):
         agent.update(agent.select(rows), 1.0)
     late = agent.select(rows)
-    with pytest.raises(hb.InvalidInput, match="has room for 5 decisions"):
+    with pytest.raises(hb.InvalidInputError, match="has room for 5 decisions"):
         agent.select(rows)
     agent.update(late, 1.0)
     assert agent.updates == 5
@@ -750,5 +750,5 @@ def test_a_region_plays_sets_without_end(name):
 def test_bad_constants_are_refused(name, bad, words, form):
     row = ROWS[name]
     constant = {"constant": row.constant if form == "tuned" else None}
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         build(name, **{**row.given, **constant, **bad})

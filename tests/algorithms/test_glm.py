@@ -26,7 +26,7 @@ def test_constants_of_crtm():
     assert policy.radius.squared == pytest.approx(2.9342e7, rel=1e-5)
     assert policy.estimator.curvature == pytest.approx(0.196611933 / 2, abs=1e-9)
     assert policy.estimator.penalty == 1.0
-    tuned: Any = hb.crtm(**PAPER, moment=3.534446647, gamma_scale=1.0)
+    tuned: Any = hb.crtm(**PAPER, moment=3.534446647, radius_scale=1.0)
     assert tuned.radius.squared == pytest.approx(2280.3643, abs=5e-5)
 
 
@@ -37,7 +37,7 @@ def test_constants_of_crmm():
     assert policy.radius.radius(None, 0) == 1.0
     assert policy.radius.radius(None, 1) ** 2 == pytest.approx(4.7958e6, rel=1e-5)
     assert policy.radius.radius(None, 3154) ** 2 == pytest.approx(6.46892e6, rel=1e-6)
-    tuned = hb.crmm(**PAPER, moment=3.0, gamma_scale=1.0)
+    tuned = hb.crmm(**PAPER, moment=3.0, radius_scale=1.0)
     assert tuned.radius.radius(None, 3154) ** 2 == pytest.approx(57.5701, abs=5e-5)
     assert tuned.radius.radius(None, 0) == 0.0
 
@@ -50,7 +50,7 @@ def test_constants_of_ol2m():
     largest = 10 * math.log(1 + policy.estimator.curvature * 1e6 / 10)
     flatten(estimate)["region.numbers"][LOGDET] = largest
     assert policy.radius.radius(estimate, 10**6) ** 2 == pytest.approx(3693.65, abs=5e-3)
-    tuned = hb.ol2m(dim=10, gamma_scale=1.0)
+    tuned = hb.ol2m(dim=10, radius_scale=1.0)
     assert tuned.radius.radius(None, 10**6) ** 2 == pytest.approx(10 * math.log(1e6 + 1))
 
 
@@ -70,7 +70,7 @@ def trace(policy: Any) -> tuple[list[float], Any, Any]:
 
 
 def test_trace_of_crtm():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0, truncation=10.0)
+    policy = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0, truncation=10.0)
     norms, thetas, state = trace(policy)
     assert norms == pytest.approx([1.0, 0.98375684, 0.97085009, 0.91736425], abs=5e-9)
     expected = [
@@ -109,7 +109,7 @@ def test_trace_of_ol2m():
 
 DIM, SIZE = 3, 5
 FILTERS: dict[str, tuple[Any, Any]] = {
-    "raw": (hb.filters.Raw(), naive.raw),
+    "raw": (hb.filters.NoFilter(), naive.raw),
     "truncate": (hb.filters.Truncate(1.5), naive.truncate(1.5)),
     "clip": (hb.filters.Clip(1.5), naive.clip(1.5)),
     "median": (hb.filters.Median(4), naive.median),
@@ -129,7 +129,7 @@ class Row(NamedTuple):
 
 
 def choose(policy: Any, state: Any, features: Any) -> int:
-    arms = hb.arms.Given(features)
+    arms = hb.arms.FromArray(features)
     view = arms.view()
     arms.refresh(view, np.uint64(0), 0)
     arm = policy.choose(state, arms, view)
@@ -155,7 +155,7 @@ def table() -> dict[str, Row]:
         tuned = naive.crtm_tuned(0.01, DIM, 500, kappa, 0.5, 0.01)
         settings: dict[str, Any] = {"dim": DIM, "horizon": 500, "moment": 2.0, "link": part}
         for name, (_, clean) in FILTERS.items():
-            policy = hb.crtm(**settings, epsilon=0.5, gamma_scale=0.01)
+            policy = hb.crtm(**settings, epsilon=0.5, radius_scale=0.01)
             rows[f"newton {link} {name}"] = Row(
                 swap_filter(policy, name), newton_twin(link, clean, tuned)
             )
@@ -172,7 +172,7 @@ def table() -> dict[str, Row]:
         )
         tuned = naive.crmm_tuned(0.1, DIM, kappa, 0.7)
         rows[f"crmm tuned {link}"] = Row(
-            hb.crmm(**settings, epsilon=0.7, plays=5, gamma_scale=0.1),
+            hb.crmm(**settings, epsilon=0.7, plays=5, radius_scale=0.1),
             newton_twin(link, naive.median, tuned),
         )
         penalty = max(1.0, kappa / 2)
@@ -183,7 +183,7 @@ def table() -> dict[str, Row]:
         )
         free = link != "Exponential"  # e^z without a projection leaves the doubles
         rows[f"ol2m tuned {link}"] = Row(
-            hb.ol2m(dim=DIM, link=part, gamma_scale=0.1, projection="none" if free else "exact"),
+            hb.ol2m(dim=DIM, link=part, radius_scale=0.1, projection="none" if free else "exact"),
             newton_twin(link, naive.raw, naive.ol2m_tuned(0.1, DIM, penalty), free=free),
         )
     for name, (part, clean) in FILTERS.items():
@@ -239,8 +239,8 @@ def check_that_it_acted(name: str, policy: Any, twin: naive.Bandit, state: Any) 
 
 
 def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0, projection="euclidean")
-    exact = hb.crtm(dim=2, horizon=100, moment=1.0, gamma_scale=1.0)
+    policy = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0, projection="euclidean")
+    exact = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0)
     _, short, _ = trace(policy._replace(filter=hb.filters.Truncate(10.0)))
     _, right, _ = trace(exact._replace(filter=hb.filters.Truncate(10.0)))
     free = np.array([-0.91003942, -1.86600230])
@@ -252,8 +252,8 @@ def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
 
 BITS = {
     "crtm, fresh": (
-        hb.crtm(dim=5, horizon=400, moment=1.0, gamma_scale=1e-3, truncation=3.0),
-        hb.Problem(hb.arms.Fresh(9, 5), hb.links.Logistic(), hb.noises.StudentT(1.5)),
+        hb.crtm(dim=5, horizon=400, moment=1.0, radius_scale=1e-3, truncation=3.0),
+        hb.Problem(hb.arms.PerRound(9, 5), hb.links.Logistic(), hb.noises.StudentT(1.5)),
     ),
     "crmm, fixed": (
         hb.crmm(dim=4, horizon=400, moment=1.0, plays=4),
@@ -261,19 +261,21 @@ BITS = {
     ),
     "ol2m, frozen": (
         hb.ol2m(dim=1, link=hb.links.Probit()),
-        hb.Problem(hb.arms.Frozen(3, 1), hb.links.Probit(), hb.noises.StudentT(1.5)),
+        hb.Problem(hb.arms.PerDecision(3, 1), hb.links.Probit(), hb.noises.StudentT(1.5)),
     ),
     "linucb clip, given": (
         hb.linucb(dim=4, filter=hb.filters.Clip(1.0)),
-        hb.Problem(hb.arms.Given(np.eye(4) + 0.1), hb.links.Identity(), hb.noises.StudentT(1.5)),
+        hb.Problem(
+            hb.arms.FromArray(np.eye(4) + 0.1), hb.links.Identity(), hb.noises.StudentT(1.5)
+        ),
     ),
     "newton trimmed, box": (
-        hb.policies.Optimism(
+        hb.policies.UCB(
             hb.estimators.OnlineNewton(
-                4, hb.links.Exponential(), 0.2, 1.0, hb.estimators.Rescaling(1.0)
+                4, hb.links.Exponential(), 0.2, 1.0, hb.estimators.EuclideanProjection(1.0)
             ),
             hb.filters.TrimmedMean(5, 0.25),
-            hb.radii.Growing(0.1, 1.0, 0.3),
+            hb.radii.LogRadius(0.1, 1.0, 0.3),
         ),
         hb.Problem(
             hb.arms.Box(-np.ones(4) / 2, np.ones(4) / 2),
@@ -282,7 +284,7 @@ BITS = {
         ),
     ),
     "linucb medians, ball": (
-        hb.policies.Optimism(
+        hb.policies.UCB(
             hb.estimators.OnlineNewton(
                 4, hb.links.Identity(), 0.5, 1.0, hb.estimators.NoProjection()
             ),
@@ -344,23 +346,23 @@ GOOD: dict[str, Any] = {"dim": 3, "horizon": 100, "moment": 1.0}
         ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
         ({"norm": 0.0}, "norm must be positive"),
         ({"norm": -1.0}, "norm must be positive"),
-        ({"gamma_scale": 0.0}, "gamma_scale must be positive"),
-        ({"gamma_scale": math.nan}, "gamma_scale must be a finite number"),
+        ({"radius_scale": 0.0}, "radius_scale must be positive"),
+        ({"radius_scale": math.nan}, "radius_scale must be a finite number"),
         ({"projection": "l1"}, "projection must be one of exact, euclidean, none, got 'l1'"),
     ],
     ids=repr,
 )
 def test_bad_constants_are_refused(make, bad, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         make(**{**GOOD, **bad})
 
 
-@pytest.mark.parametrize("gamma_scale", [None, 1.0])
+@pytest.mark.parametrize("radius_scale", [None, 1.0])
 @pytest.mark.parametrize("name", ["moment", "epsilon", "delta", "horizon"])
-def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name):
+def test_no_constant_escapes_because_another_makes_it_needless(radius_scale, name):
     for make in (hb.crtm, hb.crmm):
-        with pytest.raises(hb.InvalidInput, match=name):
-            make(**{**GOOD, "gamma_scale": gamma_scale, name: -1})
+        with pytest.raises(hb.InvalidInputError, match=name):
+            make(**{**GOOD, "radius_scale": radius_scale, name: -1})
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name
         (lambda: hb.crmm(**GOOD | {"plays": 2.0}), "plays must be a whole number"),
         (lambda: hb.ol2m(dim=0), "dim must be"),
         (lambda: hb.ol2m(dim=3, delta=2.0), "delta must lie"),
-        (lambda: hb.ol2m(dim=3, gamma_scale=1.0, delta=2.0), "delta must lie"),
+        (lambda: hb.ol2m(dim=3, radius_scale=1.0, delta=2.0), "delta must lie"),
         (
             lambda: hb.ol2m(dim=3, curvature="newton"),
             "curvature must be one of half, kappa, original, local",
@@ -388,9 +390,9 @@ def test_no_constant_escapes_because_another_makes_it_needless(gamma_scale, name
     ],
 )
 def test_other_bad_constants_are_refused(call, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         call()
 
 
 def test_infinite_truncation_is_no_truncation():
-    assert hb.crtm(**GOOD, truncation=math.inf).filter == hb.filters.Raw()
+    assert hb.crtm(**GOOD, truncation=math.inf).filter == hb.filters.NoFilter()

@@ -18,10 +18,10 @@ from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
 from heavybandits.estimators import BallProjection, HuberNewton
-from heavybandits.filters import Raw
+from heavybandits.filters import NoFilter
 from heavybandits.parts.estimators import batch_huber
-from heavybandits.policies import Optimism
-from heavybandits.radii import Constant, Growing
+from heavybandits.policies import UCB
+from heavybandits.radii import Constant, LogRadius
 
 DIM, SIZE = 3, 5
 LINKS = {name: getattr(hb.links, name)() for name in naive.LINKS}
@@ -51,7 +51,7 @@ def crhl_rows() -> dict[str, Row]:
             policy = hb.crhl(link=LINKS[link], horizon=T, **given)
             rows[f"crhl {link} {eps} {T}"] = Row(policy, twin, acts=())
             tuned = twins.crhl_tuned(DIM, link, *slopes(link), 0.2, 0.1, eps=eps)
-            policy = hb.crhl(link=LINKS[link], horizon=T, gamma_scale=0.1, **given)
+            policy = hb.crhl(link=LINKS[link], horizon=T, radius_scale=0.1, **given)
             rows[f"crhl tuned {link} {eps}"] = Row(policy, tuned)
     lies: dict[str, Any] = {
         "dim": DIM,
@@ -65,12 +65,12 @@ def crhl_rows() -> dict[str, Row]:
     policy = hb.crhl(level=3.0, delta=0.3, **lies)
     rows["crhl corrupted anytime"] = Row(policy, twin, acts=())
     twin = twins.crhl_tuned(DIM, "Logistic", *slopes("Logistic"), 0.3, 0.1, C=2.0)
-    rows["crhl corrupted tuned"] = Row(hb.crhl(gamma_scale=0.1, **lies), twin)
+    rows["crhl corrupted tuned"] = Row(hb.crhl(radius_scale=0.1, **lies), twin)
     twin = twins.crhl_tuned(
         DIM, "Probit", *slopes("Probit", 2.0), 0.3, 0.2, S=2.0, lam=0.5, tau0=0.1
     )
     policy = hb.crhl(
-        dim=DIM, spread=0.3, norm=2.0, penalty=0.5, gamma_scale=0.2, level=0.1,
+        dim=DIM, spread=0.3, norm=2.0, penalty=0.5, radius_scale=0.2, level=0.1,
         link=hb.links.Probit(),
     )  # fmt: skip
     rows["crhl of another ball"] = Row(policy, twin)
@@ -79,7 +79,7 @@ def crhl_rows() -> dict[str, Row]:
 
 def every_term() -> Row:
     """A radius so small that each term of sigma is the largest in some rounds, for long."""
-    volume = Growing(DIM, 1.0)
+    volume = LogRadius(DIM, 1.0)
     step = HuberNewton(
         DIM, hb.links.Identity(), 1.0, 1.0, BallProjection(1.0), spread=0.05, level=0.05,
         power=1 / 6, radius=Constant(0.49), volume=volume, least=0.05, steady=4.0, doubt=40.0,
@@ -89,7 +89,7 @@ def every_term() -> Row:
         DIM, "Identity", 1.0, 1.0, nu=0.05, tau0=0.05, beta=lambda t: 0.7, eps=0.5,
         sigma_min=0.05, corruption=lambda t: 1.7 / math.sqrt(DIM * math.log(1 + t)),
     )  # fmt: skip
-    policy = Optimism(step, Raw(), Constant(0.49))
+    policy = UCB(step, NoFilter(), Constant(0.49))
     return Row(policy, twins.Bandit(twin, lambda t: 0.7), 3000, noise=0.3)
 
 
@@ -102,7 +102,7 @@ def hvt_rows() -> dict[str, Row]:
         "hvt": Row(
             hb.hvt_ucb(horizon=1000, **given), twins.hvt_ucb(DIM, 1000, 0.2, eps=0.5), acts=()
         ),
-        "hvt tuned": Row(hb.hvt_ucb(horizon=1000, gamma_scale=0.1, level=0.3, **given), tuned),
+        "hvt tuned": Row(hb.hvt_ucb(horizon=1000, radius_scale=0.1, level=0.3, **given), tuned),
     }
 
 
@@ -122,7 +122,7 @@ def crcm_rows() -> dict[str, Row]:
             )
     lam = max(1.0, 16 * slopes("Logistic")[1] ** 2 / slopes("Logistic")[0])
     tuned = twins.huber_tuned(0.1, DIM, 0.5, lam)
-    given = {"dim": DIM, "horizon": 500, "moment": 0.5, "epsilon": 0.5, "gamma_scale": 0.1}
+    given = {"dim": DIM, "horizon": 500, "moment": 0.5, "epsilon": 0.5, "radius_scale": 0.1}
     rows["crcm tuned"] = Row(
         hb.crcm(plays=7, **given),
         twins.crcm(DIM, "Logistic", *slopes("Logistic"), 7, tuned),
@@ -149,7 +149,7 @@ def batch_rows() -> dict[str, Row]:
             acts=(),
         ),
         "heavy tuned": Row(
-            hb.heavy_oful(**sizes, epsilon=0.5, gamma_scale=0.1, level=0.3),
+            hb.heavy_oful(**sizes, epsilon=0.5, radius_scale=0.1, level=0.3),
             twins.batch_tuned(
                 DIM, "Identity", 1.0, 0.2, 0.1, psi=twins.huber_psi, eps=0.5, tau0=0.3,
                 every_round_until=20,
@@ -166,7 +166,7 @@ def batch_rows() -> dict[str, Row]:
             acts=(),
         )
         rows[f"gada tuned {link}"] = Row(
-            hb.gada_oful(**sizes, link=LINKS[link], gamma_scale=0.1),
+            hb.gada_oful(**sizes, link=LINKS[link], radius_scale=0.1),
             twins.batch_tuned(
                 DIM, link, kappa, 0.2, 0.1, psi=twins.pseudo_psi, every_round_until=20
             ),
@@ -188,7 +188,7 @@ TERMS = {"crhl every term": {0, 1, 2, 3}, "crhl corrupted tuned": {0, 3}}  # of 
 
 
 def choose(policy: Any, state: Any, features: Any) -> int:
-    arms = hb.arms.Given(features)
+    arms = hb.arms.FromArray(features)
     view = arms.view()
     arms.refresh(view, np.uint64(0), 0)
     return policy.choose(state, arms, view)
@@ -256,15 +256,15 @@ def test_a_link_that_changes_the_mean_does_not_inherit_the_means():
 # ---- compiled and uncompiled: the same bits
 
 BITS: dict[str, Any] = {
-    "crhl": hb.crhl(dim=3, spread=0.2, epsilon=0.5, gamma_scale=0.1),
+    "crhl": hb.crhl(dim=3, spread=0.2, epsilon=0.5, radius_scale=0.1),
     "crhl, horizon": hb.crhl(dim=3, spread=0.2, epsilon=0.5, horizon=300, corruption=1.0),
     "crhl, anytime": hb.crhl(dim=3, spread=0.2, corruption=1.0),
     "crhl, every term": every_term().policy,
     "crcm": hb.crcm(dim=3, horizon=300, moment=1.0, plays=5),
-    "crcm, many plays": hb.crcm(dim=3, horizon=300, moment=1.0, gamma_scale=0.1, plays=19),
-    "crcm, tuned": hb.crcm(dim=3, horizon=300, moment=1.0, gamma_scale=0.1, plays=4),
+    "crcm, many plays": hb.crcm(dim=3, horizon=300, moment=1.0, radius_scale=0.1, plays=19),
+    "crcm, tuned": hb.crcm(dim=3, horizon=300, moment=1.0, radius_scale=0.1, plays=4),
     "hvt": hb.hvt_ucb(dim=3, horizon=300, spread=0.2),
-    "heavy": hb.heavy_oful(dim=3, horizon=300, spread=0.2, gamma_scale=0.1, level=0.3),
+    "heavy": hb.heavy_oful(dim=3, horizon=300, spread=0.2, radius_scale=0.1, level=0.3),
     "gada": hb.gada_oful(dim=3, horizon=300, spread=0.2, link=hb.links.Exponential()),
     "local": hb.ol2m(dim=3, link=hb.links.Probit(), curvature="local"),
 }
@@ -290,7 +290,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
 
 
 def test_a_spread_may_come_with_every_reward():
-    policy = hb.crhl(dim=2, spread=0.1, gamma_scale=0.1, link=hb.links.Identity())
+    policy = hb.crhl(dim=2, spread=0.1, radius_scale=0.1, link=hb.links.Identity())
     twin = twins.crhl_tuned(2, "Identity", 1.0, 1.0, 0.1, 0.1).estimator
     state: Any = policy.init()
     rng = np.random.default_rng(0)
@@ -312,7 +312,7 @@ def test_the_spread_of_a_reward_matters():
         rng = np.random.default_rng(seed)
         for told in errors:
             rng = np.random.default_rng(seed)
-            policy = hb.crhl(dim=2, spread=1.0, gamma_scale=0.1, link=hb.links.Identity())
+            policy = hb.crhl(dim=2, spread=1.0, radius_scale=0.1, link=hb.links.Identity())
             state: Any = policy.init()
             for _ in range(300):
                 x = rng.normal(size=2)
@@ -363,11 +363,11 @@ def test_a_fit_that_overflows_starts_anew_and_is_counted():
 
 
 def test_corruption_without_a_volume_is_refused():
-    ball, beta = BallProjection(1.0), Growing(2.0, 2.0)
+    ball, beta = BallProjection(1.0), LogRadius(2.0, 2.0)
     shared = (2, hb.links.Identity(), 1.0, 1.0, ball, 1.0, 0.5, 0.0, beta, Constant(0.0))
     estimator = HuberNewton(*shared, corruption=1.0)
-    with pytest.raises(hb.InvalidInput, match="volume must be positive where corruption is"):
-        hb.Agent(Optimism(estimator, Raw(1), beta))
+    with pytest.raises(hb.InvalidInputError, match="volume must be positive where corruption is"):
+        hb.Agent(UCB(estimator, NoFilter(1), beta))
 
 
 @pytest.mark.parametrize(("dim", "plays"), [(1, 1), (3, 6), (4, 19)])
@@ -396,7 +396,7 @@ def check_distances(estimate: Any) -> None:
 
 
 def test_distances_do_not_drift():
-    policy: Any = hb.crcm(dim=2, horizon=5000, moment=1.0, plays=3, gamma_scale=0.1)
+    policy: Any = hb.crcm(dim=2, horizon=5000, moment=1.0, plays=3, radius_scale=0.1)
     state, rng = policy.init(), np.random.default_rng(6)
     state.estimate.gaps[:] = 7.0  # as if read from a file whose distances are made otherwise
     for _ in range(REPAIR_EVERY + 2):
@@ -453,13 +453,15 @@ def test_curvatures_of_the_paper_s_algorithms(make):
     assert make(**given, curvature="kappa").estimator.curvature == kappa
     assert make(**given, curvature=0.3).estimator.curvature == 0.3
     assert isinstance(make(**given, curvature="local").estimator, hb.estimators.LocalNewton)
-    with pytest.raises(hb.InvalidInput, match="curvature must be one of half, kappa, local or a"):
+    with pytest.raises(
+        hb.InvalidInputError, match="curvature must be one of half, kappa, local or a"
+    ):
         make(**given, curvature="original")
 
 
 def test_the_local_step_is_newton_s_with_the_slope_at_hand():
     link, rng = hb.links.Exponential(), np.random.default_rng(0)
-    policy = hb.ol2m(dim=3, link=link, curvature="local", gamma_scale=0.1)
+    policy = hb.ol2m(dim=3, link=link, curvature="local", radius_scale=0.1)
     twin, state = naive.Newton(3, "Exponential", 0.0, 1.0, 1.0), policy.init()
     for _ in range(200):
         x = rng.uniform(-0.6, 0.6, size=3)
@@ -474,14 +476,14 @@ def test_the_local_step_is_newton_s_with_the_slope_at_hand():
 def test_local_curvature_mends_the_exponential_link():
     """On a true exponential problem: far less regret than kappa/2, and less than linucb."""
     problem = hb.Problem(
-        hb.arms.Fresh(20, 10, -1.0), hb.links.Exponential(), hb.noises.StudentT(3.0)
+        hb.arms.PerRound(20, 10, -1.0), hb.links.Exponential(), hb.noises.StudentT(3.0)
     )
 
     def regret(policy: Any) -> float:
         runs = hb.simulate(policy, problem, horizon=3000, repetitions=8, seed=7, progress=False)
         return float(np.mean([row["regret"] for row in runs.rows() if row["play"] == 3000]))
 
-    given: dict[str, Any] = {"dim": 10, "link": hb.links.Exponential(), "gamma_scale": 1e-3}
+    given: dict[str, Any] = {"dim": 10, "link": hb.links.Exponential(), "radius_scale": 1e-3}
     local, half = (regret(hb.ol2m(**given, curvature=name)) for name in ("local", "half"))
     assert local < 0.5 * half
     assert local < regret(hb.linucb(dim=10, radius=0.3))
@@ -501,8 +503,8 @@ def test_local_curvature_mends_the_exponential_link():
         (lambda: hb.crhl(dim=2, spread=1.0, epsilon=0.0), "epsilon must lie"),
         (lambda: hb.crhl(dim=2, spread=1.0, corruption=-1.0), "corruption must not be negative"),
         (lambda: hb.crhl(dim=2, spread=1.0, penalty=0.0), "penalty must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=0.0), "gamma_scale must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, gamma_scale=1.0, level=0.0), "level must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, radius_scale=0.0), "radius_scale must be positive"),
+        (lambda: hb.crhl(dim=2, spread=1.0, radius_scale=1.0, level=0.0), "level must be positive"),
         (lambda: hb.crhl(dim=2, spread=1.0, norm=-1.0), "norm must be positive"),
         (lambda: hb.crcm(dim=2, horizon=0, moment=1.0), "horizon must be a whole number"),
         (lambda: hb.crcm(dim=2, horizon=9, moment=0.0), "moment must be positive"),
@@ -518,12 +520,14 @@ def test_local_curvature_mends_the_exponential_link():
     ],
 )
 def test_bad_constants_are_refused(call, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         call()
 
 
 def test_batch_algorithms_refuse_to_outlive_their_room():
     policy = hb.heavy_oful(dim=2, horizon=50, spread=1.0)
     problem = hb.Problem(hb.arms.Fixed(4, 2), hb.links.Identity(), hb.noises.Gaussian())
-    with pytest.raises(hb.InvalidInput, match="has room for 50 decisions, but 51 are asked for"):
+    with pytest.raises(
+        hb.InvalidInputError, match="has room for 50 decisions, but 51 are asked for"
+    ):
         hb.simulate(policy, problem, horizon=51, progress=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavybandits import InvalidInput, theory
+from heavybandits import InvalidInputError, theory
 from heavybandits._utils import validation as valid
 
 KAPPA, BOUND = 0.196611933, 0.731058579
@@ -281,13 +281,13 @@ def test_bad_numbers_are_named(
     regret: Callable[..., float], change: dict[str, Any], message: str, corrected: bool
 ) -> None:
     setting = {**RAW, "lipschitz": 0.25, "bound": BOUND, "corrected": corrected}
-    with pytest.raises(InvalidInput, match=f"^{message}$"):
+    with pytest.raises(InvalidInputError, match=f"^{message}$"):
         regret(**{**setting, **change})
 
 
 def test_a_horizon_without_one_epoch_is_refused() -> None:
     setting = {**CENTRAL, "horizon": 100, "lipschitz": 0.25, "bound": BOUND}
-    with pytest.raises(InvalidInput, match="horizon must be a whole number >= 170, got 100"):
+    with pytest.raises(InvalidInputError, match="horizon must be a whole number >= 170, got 100"):
         theory.median_regret(**setting)
 
 
@@ -303,7 +303,7 @@ def test_numpy_numbers_are_numbers() -> None:
     "value", [True, np.True_, "1", None, 1j, np.complex128(1), [1.0], np.ones(1), 10**400]
 )
 def test_what_is_not_a_finite_number(value: object) -> None:
-    with pytest.raises(InvalidInput, match="reward must be a finite number, got"):
+    with pytest.raises(InvalidInputError, match="reward must be a finite number, got"):
         valid.finite_number("reward", value)
 
 
@@ -335,36 +335,36 @@ def test_finite_array_copies_and_casts() -> None:
     ],
 )
 def test_finite_array_refuses(value: object, shape: tuple[int, ...], message: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^{message}$"):
+    with pytest.raises(InvalidInputError, match=f"^{message}$"):
         valid.finite_array("x", value, shape)
 
 
 def test_a_theorem_speaks_of_no_other_rounds_and_no_other_link():
     setting: dict[str, Any] = {"dim": 10, "spread": 1.0, "kappa": 0.2, "lipschitz": 0.25}
-    with pytest.raises(InvalidInput, match=r"kappa must be at most lipschitz = 0\.25, got 1"):
+    with pytest.raises(InvalidInputError, match=r"kappa must be at most lipschitz = 0\.25, got 1"):
         theory.huber_theorem(**setting | {"kappa": 1.0})
-    with pytest.raises(InvalidInput, match="sharper must be True or False, got 'no'"):
+    with pytest.raises(InvalidInputError, match="sharper must be True or False, got 'no'"):
         theory.huber_theorem(**setting | {"sharper": "no"})
     promise = theory.huber_theorem(**setting, horizon=10)
-    with pytest.raises(InvalidInput, match="t must be a whole number >= 0, got -1"):
+    with pytest.raises(InvalidInputError, match="t must be a whole number >= 0, got -1"):
         promise.radius(-1)
-    with pytest.raises(InvalidInput, match="t must be a whole number >= 1, got 0"):
+    with pytest.raises(InvalidInputError, match="t must be a whole number >= 1, got 0"):
         promise.regret(0)
-    with pytest.raises(InvalidInput, match="t must be at most the horizon of 10, got 100"):
+    with pytest.raises(InvalidInputError, match="t must be at most the horizon of 10, got 100"):
         promise.radius(100)
 
 
 def test_corrected_is_a_flag():
     known: dict[str, Any] = {"dim": 10, "horizon": 100, "moment": 1.0, "kappa": 0.2, "bound": 1.0}
     for region in (theory.truncation_region, theory.median_radius):
-        with pytest.raises(InvalidInput, match="corrected must be True or False, got 'no'"):
+        with pytest.raises(InvalidInputError, match="corrected must be True or False, got 'no'"):
             region(**known | {"corrected": "no"})
 
 
 def test_what_the_theorem_of_columns_does_not_cover_is_not_promised() -> None:
     numbers: Any = {"dim": 3, "horizon": 10**6, "moment": 1.0, "lipschitz": 0.25}
     few = theory.column_theorem(**numbers, kappa=0.2, plays=20)
-    with pytest.raises(InvalidInput, match="plays must be at least 75"):
+    with pytest.raises(InvalidInputError, match="plays must be at least 75"):
         few.regret()
-    with pytest.raises(InvalidInput, match="kappa must be at most lipschitz"):
+    with pytest.raises(InvalidInputError, match="kappa must be at most lipschitz"):
         theory.column_theorem(**numbers, kappa=0.3)

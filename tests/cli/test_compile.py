@@ -99,9 +99,9 @@ def test_a_policy_of_ones_own_is_found_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     assert own_policy("mine_to_compile:policy") == hb.policies.Uniform(dim=3)
-    with pytest.raises(hb.InvalidInput, match="must be a policy as 'module:name'"):
+    with pytest.raises(hb.InvalidInputError, match="must be a policy as 'module:name'"):
         own_policy("mine_to_compile:other")
-    with pytest.raises(hb.InvalidInput, match="mine_to_compile:number must be a policy"):
+    with pytest.raises(hb.InvalidInputError, match="mine_to_compile:number must be a policy"):
         own_policy("mine_to_compile:number")
 
 

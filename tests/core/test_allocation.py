@@ -10,21 +10,23 @@ import pytest
 import heavybandits as hb
 from heavybandits.core.allocation import LINE, PAGE, aligned_zeros, repeated, state_bytes, zeros
 
-POWERED = hb.radii.Powered(1.0, 0.5, 1.0, 1.0)
+POWERED = hb.radii.PowerRadius(1.0, 0.5, 1.0, 1.0)
 
 # Files of a kilobyte or two could ask for all of these.
 BOMBS = [
-    hb.policies.BaseUCB(hb.estimators.MedianRegression(50, 3, POWERED, 10**9)),
-    hb.policies.BaseUCB(hb.estimators.TruncatedRegression(50, 10**9, 10**6, 2.0, POWERED, 10)),
-    hb.policies.Optimism(
+    hb.policies.PerArmUCB(hb.estimators.MedianRegression(50, 3, POWERED, 10**9)),
+    hb.policies.PerArmUCB(hb.estimators.TruncatedRegression(50, 10**9, 10**6, 2.0, POWERED, 10)),
+    hb.policies.UCB(
         hb.estimators.TruncatedHistory(10**6, 10**9, 1.0, 1.0, 0.5),
-        hb.filters.Raw(),
+        hb.filters.NoFilter(),
         hb.radii.Constant(1.0),
     ),
-    hb.policies.Optimism(
-        hb.estimators.ManyRidges(10, 10**9, 1.0), hb.filters.Raw(10**9), hb.radii.Constant(1.0)
+    hb.policies.UCB(
+        hb.estimators.RidgeEnsemble(10, 10**9, 1.0),
+        hb.filters.NoFilter(10**9),
+        hb.radii.Constant(1.0),
     ),
-    hb.policies.Optimism(
+    hb.policies.UCB(
         hb.estimators.Ridge(2**62, 1.0), hb.filters.Median(2**62), hb.radii.Constant(1.0)
     ),
 ]

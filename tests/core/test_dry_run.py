@@ -18,14 +18,14 @@ ARMS = np.eye(3)
 
 
 def problem(noise: Any = hb.noises.StudentT(1.5)) -> hb.Problem:
-    return hb.Problem(hb.arms.Fresh(4, 3), hb.links.Identity(), noise)
+    return hb.Problem(hb.arms.PerRound(4, 3), hb.links.Identity(), noise)
 
 
 def policy(filter: Any) -> Any:
     return hb.linucb(dim=3, radius=1.0, filter=filter)
 
 
-RAW = policy(hb.filters.Raw())
+RAW = policy(hb.filters.NoFilter())
 
 
 def simulated(filter: Any) -> Any:
@@ -193,7 +193,9 @@ MISSING: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", MISSING)
 def test_a_misspelt_method_is_found_at_the_door(name):
-    with pytest.raises(hb.InvalidInput, match=rf"Nothing has no method {name}\(.*did you mean"):
+    with pytest.raises(
+        hb.InvalidInputError, match=rf"Nothing has no method {name}\(.*did you mean"
+    ):
         MISSING[name]()
 
 
@@ -245,14 +247,14 @@ class Anywhere(NamedTuple):
 )
 def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: str) -> None:
     with pytest.raises(hb.PartError, match=words):
-        hb.simulate(policy(hb.filters.Raw()), problem(noise), horizon=50, repetitions=1)
+        hb.simulate(policy(hb.filters.NoFilter()), problem(noise), horizon=50, repetitions=1)
 
 
 class Endless(NamedTuple):
     plays: int = 1
 
     def init(self) -> Any:
-        return hb.filters.Raw().init()
+        return hb.filters.NoFilter().init()
 
     def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return float(rewards[0] / 0.0)

@@ -57,9 +57,9 @@ def without(name: str, **other: Any) -> Any:
 
 
 def refusal(policy: Any) -> str:
-    with pytest.raises(hb.InvalidInput) as caught:
+    with pytest.raises(hb.InvalidInputError) as caught:
         hb.simulate(policy, PROBLEM, horizon=10, repetitions=1)
-    with pytest.raises(hb.InvalidInput):
+    with pytest.raises(hb.InvalidInputError):
         hb.Agent(policy)
     return str(caught.value)
 
@@ -101,7 +101,9 @@ def test_what_hides_a_method_under_a_field_is_refused():
     class Hidden(NamedTuple):
         draw: float = 1.0
 
-    with pytest.raises(hb.InvalidInput, match=r"noise must be a noise: Hidden has no method draw"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"noise must be a noise: Hidden has no method draw"
+    ):
         check_part("noise", Hidden(), Noise)
 
 
@@ -124,21 +126,23 @@ def test_an_arm_set_must_say_when_it_changes():
         def changes(self) -> Any:
             return "static"
 
-    with pytest.raises(hb.InvalidInput, match="changes must be one of fixed, frozen, fresh, got"):
+    with pytest.raises(
+        hb.InvalidInputError, match="changes must be one of fixed, frozen, fresh, got"
+    ):
         check_part("arms", Sometimes(3, 2), ArmSet)
 
 
 def test_nothing_is_compiled_for_a_part_that_is_refused(monkeypatch):
     monkeypatch.setattr(compiling, "_compile", lambda *_: pytest.fail("it compiled"))
     refusal(without("tally"))
-    with pytest.raises(hb.InvalidInput, match="filter must be a filter"):
+    with pytest.raises(hb.InvalidInputError, match="filter must be a filter"):
         hb.linucb(dim=2, filter=LOGISTIC)
 
 
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=list(CONTRACTS))
 def test_what_is_no_part_is_told_what_one_needs(contract):
     for value in (None, 3.0, "part", object(), Mine):
-        with pytest.raises(hb.InvalidInput) as caught:
+        with pytest.raises(hb.InvalidInputError) as caught:
             check_part("argument", value, contract)
         for name, member in members(contract).items():
             assert written(name, member) in str(caught.value)
@@ -156,7 +160,7 @@ def test_a_contract_of_your_own_is_kept_too():
         schedule: Schedule
 
     assert cast(Scheduled(Halving())) == Scheduled(Halving())
-    with pytest.raises(hb.InvalidInput, match=r"schedule must be a Schedule: .* rate\(t\)"):
+    with pytest.raises(hb.InvalidInputError, match=r"schedule must be a Schedule: .* rate\(t\)"):
         cast(Scheduled(LOGISTIC))
 
 
@@ -187,7 +191,7 @@ def test_fields_of_your_own_are_cast_by_their_annotations():
     assert type(own.size) is int
     assert type(own.flag) is bool
     for bad in ({"rows": [1, 2]}, {"rows": [[1e7]]}, {"size": 1 << 64}, {"size": 1.0}, {"flag": 1}):
-        with pytest.raises(hb.InvalidInput, match=rf"Own.{next(iter(bad))} must"):
+        with pytest.raises(hb.InvalidInputError, match=rf"Own.{next(iter(bad))} must"):
             cast(own._replace(**bad))
 
 
@@ -195,7 +199,7 @@ def test_a_walk_meets_every_part_once():
     policy = hb.crtm(dim=2, horizon=10, moment=1.0)
     names = [type(part).__name__ for part in walk(policy)]
     newton = ["OnlineNewton", "Logistic", "BallProjection"]
-    assert names == ["Optimism", *newton, "Truncate", "Constant"]
+    assert names == ["UCB", *newton, "Truncate", "Constant"]
     assert list(walk(3.0)) == []
 
 
@@ -204,7 +208,7 @@ def test_a_walk_meets_every_part_once():
 
 def play_uncompiled(policy: Any) -> None:
     """A few decisions in plain Python, which looks at every index."""
-    state, arms = policy.init(), hb.arms.Given(np.eye(4)[:, : policy.dim])
+    state, arms = policy.init(), hb.arms.FromArray(np.eye(4)[:, : policy.dim])
     view = arms.view()
     arms.refresh(view, np.uint64(0), 0)
     for _ in range(3):
@@ -251,7 +255,7 @@ def test_no_combination_that_is_accepted_leaves_its_arrays():
     for _ in range(3000):
         try:
             policy = cast(shaken(dice.choice(kinds), dice))
-        except hb.InvalidInput:
+        except hb.InvalidInputError:
             refused += 1
             continue
         with np.errstate(all="ignore"):
@@ -264,19 +268,21 @@ def test_no_combination_that_is_accepted_leaves_its_arrays():
     ("policy", "words"),
     [
         (
-            hb.policies.Optimism(
-                hb.estimators.ManyRidges(2, 500, 1.0), hb.filters.Raw(1), hb.radii.Constant(1.0)
+            hb.policies.UCB(
+                hb.estimators.RidgeEnsemble(2, 500, 1.0),
+                hb.filters.NoFilter(1),
+                hb.radii.Constant(1.0),
             ),
-            "Optimism.filter must have plays = 500, as ManyRidges learns from so many, got 1",
+            "UCB.filter must have plays = 500, as RidgeEnsemble learns from so many, got 1",
         ),
         (
-            hb.policies.Optimism(
-                hb.estimators.Ridge(2, 1.0), hb.filters.Raw(), hb.radii.GradientSum(1.0)
+            hb.policies.UCB(
+                hb.estimators.Ridge(2, 1.0), hb.filters.NoFilter(), hb.radii.GradientSum(1.0)
             ),
             "GradientSum reads OnlineToConfidenceEstimate, but Ridge keeps RegionEstimate",
         ),
         (
-            hb.policies.BaseUCB(
+            hb.policies.PerArmUCB(
                 hb.estimators.MedianRegression(
                     2, 3, hb.radii.Scaled(hb.radii.SelfNormalised(1.0, 1.0, 1.0, 0.1), 0.5)
                 )
@@ -287,16 +293,16 @@ def test_no_combination_that_is_accepted_leaves_its_arrays():
     ids=["plays", "sums", "region"],
 )
 def test_parts_that_do_not_fit_together_are_refused(policy, words):
-    """D2: ManyRidges with a filter of one play read out of bounds."""
-    with pytest.raises(hb.InvalidInput, match=words):
+    """D2: RidgeEnsemble with a filter of one play read out of bounds."""
+    with pytest.raises(hb.InvalidInputError, match=words):
         cast(policy)
 
 
 @pytest.mark.parametrize("stages", [0, -1, 1.5])
 def test_stages_are_counted_from_one(stages):
     """D2: bmm(levels=0) was a SIGSEGV now and then, btc(levels=0) a SIGBUS."""
-    radius = hb.radii.Powered(1.0, 0.0, 0.0, 1.0)
+    radius = hb.radii.PowerRadius(1.0, 0.0, 0.0, 1.0)
     truncated = hb.estimators.TruncatedRegression(2, 100, 2, 2.0, radius, stages)
     for base in (truncated, hb.estimators.MedianRegression(2, 3, radius, stages)):
-        with pytest.raises(hb.InvalidInput, match=r"\.stages must be a whole number >= 1"):
-            cast(hb.policies.BaseUCB(base))
+        with pytest.raises(hb.InvalidInputError, match=r"\.stages must be a whole number >= 1"):
+            cast(hb.policies.PerArmUCB(base))

@@ -18,13 +18,13 @@ from heavybandits.core.rng import stream_key
 
 PLAYS = 120
 MORE = {
-    "crcm, many plays": hb.crcm(dim=3, horizon=PLAYS, moment=1.0, plays=12, gamma_scale=1.0),
-    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, moment=1.0, plays=4, gamma_scale=1.0),
+    "crcm, many plays": hb.crcm(dim=3, horizon=PLAYS, moment=1.0, plays=12, radius_scale=1.0),
+    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, moment=1.0, plays=4, radius_scale=1.0),
 }
 ARMS = [
-    hb.arms.Fresh(5, 3),
-    hb.arms.Frozen(5, 3),
-    hb.arms.Given(np.eye(3)),
+    hb.arms.PerRound(5, 3),
+    hb.arms.PerDecision(5, 3),
+    hb.arms.FromArray(np.eye(3)),
     hb.arms.UnitBall(3),
     hb.arms.Box(-np.ones(3), np.ones(3)),
 ]
@@ -88,7 +88,7 @@ def test_all_of_them_are_met():
     met = set().union(
         *(play_watched((POLICIES | MORE)[name], hb.arms.Fixed(5, 3)) for name in some)
     )
-    met |= play_watched(POLICIES["crtm"], hb.arms.Fresh(5, 3))
+    met |= play_watched(POLICIES["crtm"], hb.arms.PerRound(5, 3))
     assert met == VECTORISED
 
 

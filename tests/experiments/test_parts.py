@@ -27,7 +27,7 @@ def test_two_points_have_the_moments_they_say() -> None:
 
 
 def test_two_points_are_refused_without_a_second_one() -> None:
-    with pytest.raises(hb.InvalidInput, match=r"TwoPoint.share must lie in \(0, 1\), got 1"):
+    with pytest.raises(hb.InvalidInputError, match=r"TwoPoint.share must lie in \(0, 1\), got 1"):
         hb.simulate(
             hb.linucb(dim=2, radius=1.0),
             hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), TwoPoint(1.0)),
@@ -51,7 +51,7 @@ def shown(arms: Any, play: int) -> np.ndarray:
 
 
 def test_offers_without_an_intercept_are_frozen_sets() -> None:
-    assert (shown(Offers(6, 4), 3) == shown(hb.arms.Frozen(6, 4, -1.0), 3)).all()
+    assert (shown(Offers(6, 4), 3) == shown(hb.arms.PerDecision(6, 4, -1.0), 3)).all()
 
 
 def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
@@ -63,7 +63,7 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
 
 
 def test_what_is_told_is_the_spread_of_the_reward_to_come() -> None:
-    step: Any = hb.crhl(dim=2, spread=1.0, gamma_scale=0.01).estimator
+    step: Any = hb.crhl(dim=2, spread=1.0, radius_scale=0.01).estimator
     told, plain = Told(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)

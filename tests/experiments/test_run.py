@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heavybandits import InvalidInput
+from heavybandits import InvalidInputError
 from heavybandits._utils import statistics as st
 from heavybandits._utils.statistics import Estimate
 from heavybandits._utils.tables import escape_latex, to_csv, to_latex
@@ -383,7 +383,7 @@ def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
     script = (
         "import heavybandits as hb\n"
         "from heavybandits.sweeps import simulation_cells\n"
-        "policy = hb.crtm(dim=10, horizon=1000, moment=1.0, gamma_scale=0.01)\n"
+        "policy = hb.crtm(dim=10, horizon=1000, moment=1.0, radius_scale=0.01)\n"
         "problem = hb.Problem(hb.arms.Fixed(2, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))\n"
         "common = {'repetitions': 1, 'seed': 0, 'checkpoints': [10], 'label': ''}\n"
         "print(simulation_cells(policy, problem, horizon=10, **common)[0].sources)"
@@ -402,7 +402,7 @@ def test_profiles_and_their_settings():
     assert settings_of("figure1", "default")["horizon"] == 10**6
     assert settings_of("figure1", "quick", repetitions=3, seed=7)["seed"] == 7
     assert "repetitions" not in settings_of("coverage", "quick", repetitions=3)
-    with pytest.raises(InvalidInput, match="experiment must be one of figure1"):
+    with pytest.raises(InvalidInputError, match="experiment must be one of figure1"):
         load_experiment("figure2")
 
 

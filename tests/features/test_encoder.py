@@ -274,17 +274,17 @@ def test_a_row_that_cannot_be_encoded_is_refused_by_column_and_value(
 
 def test_columns_that_are_not_there_or_not_known_are_refused_by_name():
     context, offers = GOOD
-    with pytest.raises(hb.InvalidInput, match="column 'city' is missing in the context"):
+    with pytest.raises(hb.InvalidInputError, match="column 'city' is missing in the context"):
         small().encode({"age": 1.0}, offers)
-    with pytest.raises(hb.InvalidInput, match="column 'day' is missing in offer 'tea'"):
+    with pytest.raises(hb.InvalidInputError, match="column 'day' is missing in offer 'tea'"):
         small().encode(context, {"tea": {"price": 1.0}})
-    with pytest.raises(hb.InvalidInput, match="column 'mood' in the context is not known"):
+    with pytest.raises(hb.InvalidInputError, match="column 'mood' in the context is not known"):
         small().encode(context | {"mood": 1}, offers)
-    with pytest.raises(hb.InvalidInput, match="column 'size' in offer 'tea' is not known"):
+    with pytest.raises(hb.InvalidInputError, match="column 'size' in offer 'tea' is not known"):
         small().encode(context, {"tea": offers["tea"] | {"size": 1}})
-    with pytest.raises(hb.InvalidInput, match="column 'reward' in the frame is not known"):
+    with pytest.raises(hb.InvalidInputError, match="column 'reward' in the frame is not known"):
         small().encode_rows([context | offers["tea"] | {"reward": 1.0}])
-    with pytest.raises(hb.InvalidInput, match="row 1 must have the columns of row 0"):
+    with pytest.raises(hb.InvalidInputError, match="row 1 must have the columns of row 0"):
         small().encode_rows([context | offers["tea"], context])
 
 
@@ -293,20 +293,20 @@ def test_columns_are_left_aside_only_if_told_so():
     plain = small().encode(context, offers)
     for ignore in (True, ["mood"]):
         assert (small(ignore=ignore).encode(context | {"mood": 1}, offers) == plain).all()
-    with pytest.raises(hb.InvalidInput, match="'size'"):
+    with pytest.raises(hb.InvalidInputError, match="'size'"):
         small(ignore=["mood"]).encode(context | {"size": 1}, offers)
 
 
 def test_one_row_is_not_taken_for_columns():
     for rows in (GOOD[0] | GOOD[1]["tea"], {**GOOD[0], "age": [1.0], **GOOD[1]["tea"]}):
-        with pytest.raises(hb.InvalidInput, match="must hold a value per row"):
+        with pytest.raises(hb.InvalidInputError, match="must hold a value per row"):
             small().encode_rows(rows)
     wrong: Any
     for wrong in ([], {}, ["tea"], None):
-        with pytest.raises(hb.InvalidInput, match="offers must be a dictionary"):
+        with pytest.raises(hb.InvalidInputError, match="offers must be a dictionary"):
             small().encode(GOOD[0], wrong)
     for wrong in (["age"], 7):
-        with pytest.raises(hb.InvalidInput, match="in the context must be a dictionary"):
+        with pytest.raises(hb.InvalidInputError, match="in the context must be a dictionary"):
             small().encode(wrong, GOOD[1])
 
 
@@ -332,7 +332,7 @@ def test_an_offer_without_a_block_is_refused_by_name():
     ],
 )
 def test_encoders_that_make_no_sense_are_refused(arguments, message):
-    with pytest.raises(hb.InvalidInput, match=message):
+    with pytest.raises(hb.InvalidInputError, match=message):
         hb.Encoder(**arguments)
 
 
@@ -350,25 +350,27 @@ def test_encoders_that_make_no_sense_are_refused(arguments, message):
     ],
 )
 def test_columns_that_make_no_sense_are_refused(make, message):
-    with pytest.raises(hb.InvalidInput, match=message):
+    with pytest.raises(hb.InvalidInputError, match=message):
         make()
 
 
 def test_a_fit_says_what_it_cannot_use():
     frame = {"age": [1.0, 2.0], "none": [None, None], "word": ["a", "b"]}
-    with pytest.raises(hb.InvalidInput, match="columns age, none, word; got 'height'"):
+    with pytest.raises(hb.InvalidInputError, match="columns age, none, word; got 'height'"):
         hb.Encoder.fit(frame, ["height"], ["age"])
-    with pytest.raises(hb.InvalidInput, match="column 'none' must have a value"):
+    with pytest.raises(hb.InvalidInputError, match="column 'none' must have a value"):
         hb.Encoder.fit(frame, offer=["none"])
     with pytest.raises(hb.EncodingError, match="column 'word' must be a finite number, got 'a'"):
         hb.Encoder.fit(frame, offer=["word"], kinds={"word": "number"})
-    with pytest.raises(hb.InvalidInput, match="kinds"):
+    with pytest.raises(hb.InvalidInputError, match="kinds"):
         hb.Encoder.fit(frame, offer=["word"], kinds={"word": "text"})
     told: Any
     for told in ({"kinds": {"wrd": "category"}}, {"missing": ["wrd"]}):
-        with pytest.raises(hb.InvalidInput, match="must name columns of context or offer, got 'wr"):
+        with pytest.raises(
+            hb.InvalidInputError, match="must name columns of context or offer, got 'wr"
+        ):
             hb.Encoder.fit(frame, offer=["word"], **told)
-    with pytest.raises(hb.InvalidInput, match="missing must be a list of columns, got 'word'"):
+    with pytest.raises(hb.InvalidInputError, match="missing must be a list of columns, got 'word'"):
         hb.Encoder.fit(frame, offer=["word"], missing="word")
 
 
@@ -433,7 +435,7 @@ def spoil(value, path, wrong):
 def test_a_bad_description_is_refused(path, wrong):
     value = json.loads(json.dumps(small().to_dict()))
     assert hb.Encoder.from_dict(value) == small()
-    with pytest.raises(hb.InvalidInput):
+    with pytest.raises(hb.InvalidInputError):
         hb.Encoder.from_dict(spoil(value, path, wrong))
 
 
@@ -442,16 +444,16 @@ def test_a_description_of_a_monster_is_refused_before_it_is_made():
     for side in ("context", "offer"):
         columns = [value[side][0] | {"name": f"{side} {n}"} for n in range(9000)]
         value[side] = columns
-    with pytest.raises(hb.InvalidInput, match="at most 100000, got 81018001"):
+    with pytest.raises(hb.InvalidInputError, match="at most 100000, got 81018001"):
         hb.Encoder.from_dict(value | {"meet": "hybrid"})
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "null", '{"kind": "encoder"}', "[" * 100_000])
 def test_a_file_that_is_no_encoder_is_refused(tmp_path, text):
     (tmp_path / "bad.json").write_text(text)
-    with pytest.raises(hb.InvalidInput):
+    with pytest.raises(hb.InvalidInputError):
         hb.Encoder.load(tmp_path / "bad.json")
-    with pytest.raises(hb.InvalidInput, match="cannot be read"):
+    with pytest.raises(hb.InvalidInputError, match="cannot be read"):
         hb.Encoder.load(tmp_path / "none.json")
 
 
@@ -475,15 +477,15 @@ def test_a_fitted_transformer_stands_in_the_place_of_an_encoder():
     x = features.encode({"age": 20.0, "city": "Oslo"}, {"a": {}, "c": {}})
     assert x.tolist() == [[-1.0, 1.0, 0.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0, 0.0]]
     assert (features.encode_rows(log)[0] == x[0]).all()
-    with pytest.raises(hb.InvalidInput, match="column 'mood' is not one"):
+    with pytest.raises(hb.InvalidInputError, match="column 'mood' is not one"):
         features.encode({"age": 20.0, "city": "Oslo", "mood": 1}, {"a": {}})
     assert not hasattr(features, "to_dict")
 
 
 def test_a_transformer_that_cannot_stand_in_is_refused():
-    with pytest.raises(hb.InvalidInput, match="`transform`"):
+    with pytest.raises(hb.InvalidInputError, match="`transform`"):
         hb.features.wrap(object())
-    with pytest.raises(hb.InvalidInput, match="columns must be given"):
+    with pytest.raises(hb.InvalidInputError, match="columns must be given"):
         hb.features.wrap(type("T", (), {"transform": lambda self, x: x})())
 
 
@@ -497,7 +499,7 @@ def test_a_context_that_is_no_row_is_refused() -> None:
     encoder = hb.Encoder(context=[Number("visits")], offer=[Number("price")])
     odd: Any = (np.array([1, 2]), [1.0], 3, {"visits": Decimal("sNaN")})
     for context in odd:
-        with pytest.raises(hb.InvalidInput):
+        with pytest.raises(hb.InvalidInputError):
             encoder.encode(context, {"it": {"price": 1.0}})
 
 
@@ -515,7 +517,7 @@ def test_codes_with_leading_zeros_stay_text(tmp_path):
     encoder = hb.Encoder.fit(path, ["code"], ["price"], meet="shared")
     assert encoder.names[1:3] == ("code=01234", "code=5678")
     path.write_text("a,a\n01,02\n")
-    with pytest.raises(hb.InvalidInput, match="names of their own"):
+    with pytest.raises(hb.InvalidInputError, match="names of their own"):
         frames.read_frame(path)
 
 
@@ -545,7 +547,7 @@ def test_no_rows_are_no_features(meet):
 
 
 def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(hb.InvalidInput, match="as many rows as each other"):
+    with pytest.raises(hb.InvalidInputError, match="as many rows as each other"):
         hb.Encoder.fit({"age": [1, 2, 3, 4], "price": [1.0, 2.0]}, ["age"], ["price"])
 
 

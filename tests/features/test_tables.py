@@ -6,7 +6,7 @@ import gzip
 import numpy as np
 import pytest
 
-from heavybandits._utils.errors import InvalidInput
+from heavybandits._utils.errors import InvalidInputError
 from heavybandits.features.tables import column, numbers, read_frame, table, values
 
 pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
@@ -61,11 +61,11 @@ def test_words_and_lists_come_as_they_are():
 def test_what_is_no_frame_is_refused():
     polars = pytest.importorskip("polars", reason="polars is not installed")
     for source in ([1.0], 7, None):
-        with pytest.raises(InvalidInput, match="named columns"):
+        with pytest.raises(InvalidInputError, match="named columns"):
             read_frame(source)
     twice = pandas.DataFrame([[1, 2]], columns=["a", "a"])
     for source in (polars.DataFrame(PLAIN).lazy(), twice):
-        with pytest.raises(InvalidInput, match="in memory"):
+        with pytest.raises(InvalidInputError, match="in memory"):
             read_frame(source)
 
 
@@ -128,7 +128,7 @@ def test_words_for_missing_numbers_are_words_elsewhere(tmp_path):
     ],
 )
 def test_bad_files_are_named(tmp_path, text, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         table(read_frame(write(tmp_path / "bad.csv", text)), ["y"])
 
 
@@ -148,7 +148,7 @@ def test_files_that_are_no_frames(tmp_path):
         ("f.csv.gz", "as text"),
         ("missing.csv", "exists"),
     ):
-        with pytest.raises(InvalidInput, match=words):
+        with pytest.raises(InvalidInputError, match=words):
             read_frame(tmp_path / name)
 
 
@@ -160,5 +160,5 @@ def test_an_empty_line_is_no_row_except_of_one_column(tmp_path):
 
 
 def test_an_empty_table_has_no_rows(tmp_path):
-    with pytest.raises(InvalidInput, match="must have a row"):
+    with pytest.raises(InvalidInputError, match="must have a row"):
         table(read_frame(write(tmp_path / "a.csv", "y,x\n")), ["y"])

@@ -34,7 +34,7 @@ from heavybandits.simulation.problem import check_problem
 COMPILER = importlib.util.find_spec("numba_cuda") is not None
 compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
 CASES = cases()
-CRTM = hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=1e-3)
+CRTM = hb.crtm(dim=3, horizon=100, moment=3.5, radius_scale=1e-3)
 
 
 def crtm(dim):
@@ -53,17 +53,17 @@ def simulate(policy, arms=None, device="cuda"):
         ("menu", "one estimate per play"),
         ("crcm", "one estimate per play"),
         ("auto", "ScaleFreeHuber writes to its region itself"),
-        ("supbtc", "Elimination has no cooperative form"),
-        ("btc", "BaseUCB has no cooperative form"),
+        ("supbtc", "StagedElimination has no cooperative form"),
+        ("btc", "PerArmUCB has no cooperative form"),
     ],
 )
 def test_a_policy_without_a_form_for_a_device_is_refused_with_the_reason(name, reason):
-    with pytest.raises(hb.InvalidInput, match=reason):
+    with pytest.raises(hb.InvalidInputError, match=reason):
         simulate(POLICIES[name])
 
 
 def test_a_continuous_set_is_refused():
-    with pytest.raises(hb.InvalidInput, match="UnitBall has infinitely many arms"):
+    with pytest.raises(hb.InvalidInputError, match="UnitBall has infinitely many arms"):
         simulate(CRTM, hb.arms.UnitBall(3))
 
 
@@ -71,12 +71,12 @@ def test_an_arm_set_of_your_own_is_refused_by_name():
     class Mine(hb.arms.Fixed):
         __slots__ = ()
 
-    with pytest.raises(hb.InvalidInput, match="Mine has no cooperative form"):
+    with pytest.raises(hb.InvalidInputError, match="Mine has no cooperative form"):
         simulate(CRTM, Mine(5, 3))
 
 
 def test_another_device_is_refused():
-    with pytest.raises(hb.InvalidInput, match="device must be 'cpu' or 'cuda', got 'tpu'"):
+    with pytest.raises(hb.InvalidInputError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
         simulate(CRTM, device="tpu")
 
 
@@ -101,7 +101,7 @@ def make_job(policy, noise=hb.noises.Gaussian(), runs=(0, 2)):
 
 
 def test_what_differs_in_real_numbers_alone_is_played_together():
-    grid = [hb.crtm(dim=3, horizon=100, moment=3.5, gamma_scale=c) for c in (0.1, 0.2)]
+    grid = [hb.crtm(dim=3, horizon=100, moment=3.5, radius_scale=c) for c in (0.1, 0.2)]
     jobs = [make_job(policy) for policy in (*grid, POLICIES["linucb"])]
     louder, other = hb.noises.Gaussian(2.0), hb.noises.Laplace()
     jobs += [make_job(grid[0], louder), make_job(grid[0], other)]
@@ -171,7 +171,7 @@ def test_few_kernels_are_compiled_for_any_number_of_runs():
     ("dim", "size"), [(1, 2), (10, 20_000), (129, 440), (300, 500), (350, 700), (600, 40)]
 )
 def test_every_block_has_room(dim, size, runs):
-    for kind in (hb.arms.Fixed, hb.arms.Fresh):
+    for kind in (hb.arms.Fixed, hb.arms.PerRound):
         layout = make_layout(crtm(dim), kind(size, dim), runs)
         assert layout.teams > 0
         assert 8 * layout.pool <= CORE
@@ -180,7 +180,7 @@ def test_every_block_has_room(dim, size, runs):
 
 def test_what_no_block_has_room_for_is_refused(monkeypatch):
     monkeypatch.setattr(layouts, "CORE", 300)  # a vector of such length would take a machine
-    with pytest.raises(hb.InvalidInput, match=r"d = 10 and K = 2 takes \d+ bytes .* has 300;"):
+    with pytest.raises(hb.InvalidInputError, match=r"d = 10 and K = 2 takes \d+ bytes .* has 300;"):
         make_layout(crtm(10), hb.arms.Fixed(2, 10))
 
 
@@ -192,7 +192,7 @@ class Standing(hb.arms.Fixed):
 
 def test_arms_that_stand_still_are_held_in_common():
     """And so from one launch to the next: what is passing is forgotten between them."""
-    for kind, place in ((hb.arms.Fixed, COMMON), (Standing, COMMON), (hb.arms.Fresh, PASSING)):
+    for kind, place in ((hb.arms.Fixed, COMMON), (Standing, COMMON), (hb.arms.PerRound, PASSING)):
         leaves = make_layout(crtm(10), kind(20, 10)).leaves
         assert {leaf.place for leaf in leaves if leaf.name == "view_features"} == {place}
 
@@ -269,6 +269,6 @@ def test_a_part_that_writes_what_lanes_share_is_refused_by_name():
     with pytest.raises(NUMBA_ERRORS) as caught:
         ptx_of(policy, problem)
     said = no_form(caught.value, policy, problem)
-    assert isinstance(said, hb.InvalidInput)
+    assert isinstance(said, hb.InvalidInputError)
     assert "Writes has no cooperative form" in str(said)
     assert np.isfinite(problem.theta).all()

@@ -106,28 +106,28 @@ def test_what_is_refused():
         def read(self) -> Any:
             yield {"context": None, "action": (1.0,), "reward": 1.0}
 
-    with pytest.raises(hb.InvalidInput, match="must give the rewards of all actions"):
+    with pytest.raises(hb.InvalidInputError, match="must give the rewards of all actions"):
         EnvironmentRounds(Logged())
-    with pytest.raises(hb.InvalidInput, match="must give two interactions or more, got 1"):
+    with pytest.raises(hb.InvalidInputError, match="must give two interactions or more, got 1"):
         EnvironmentRounds(environment(1)[0])
-    with pytest.raises(hb.InvalidInput, match="scale must be"):
+    with pytest.raises(hb.InvalidInputError, match="scale must be"):
         Learner(POLICY, scale=0.0)
 
 
 def test_a_learner_that_draws_says_how_likely_its_action_was():
-    learner = Learner(hb.policies.Mixed(POLICY, share=0.5))
+    learner = Learner(hb.policies.EpsilonGreedy(POLICY, share=0.5))
     actions = [tuple(row) for row in np.eye(DIM)]
     told = sorted({learner.predict(None, actions)[1] for _ in range(30)})
     assert told == pytest.approx([0.5 / 3, 0.5 + 0.5 / 3])
 
 
 def test_actions_in_words_and_rewards_that_are_missing_are_refused():
-    with pytest.raises(hb.InvalidInput, match="actions must be numbers"):
+    with pytest.raises(hb.InvalidInputError, match="actions must be numbers"):
         products(None, ["buy", "sell"])
 
     class Short:
         def read(self) -> Any:
             yield from [{"actions": [(1, 0), (0, 1)], "rewards": [1.0]}] * 3
 
-    with pytest.raises(hb.InvalidInput, match="a reward per action, got 1 for 2"):
+    with pytest.raises(hb.InvalidInputError, match="a reward per action, got 1 for 2"):
         EnvironmentRounds(Short())

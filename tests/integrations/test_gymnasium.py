@@ -84,13 +84,17 @@ def test_the_vector_version_is_many_single_ones() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(hb.InvalidInput, match=r"problem\.arms must be a finite set, got UnitBall"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"problem\.arms must be a finite set, got UnitBall"
+    ):
         HeavyTailedGLB(
             hb.Problem(hb.arms.UnitBall(3), hb.links.Logistic(), hb.noises.StudentT(3.0))
         )
-    with pytest.raises(hb.InvalidInput, match="horizon must be a whole number"):
+    with pytest.raises(hb.InvalidInputError, match="horizon must be a whole number"):
         HeavyTailedGLB(PROBLEM, horizon=0)
     env = HeavyTailedGLB(PROBLEM)
     env.reset(seed=0)
-    with pytest.raises(hb.InvalidInput, match=r"action must be a whole number in 0\.\.3, got 4"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"action must be a whole number in 0\.\.3, got 4"
+    ):
         env.step(4)

@@ -174,7 +174,9 @@ def test_no_field_may_be_of_another_kind(part):
     for name, value in part._asdict().items():
         if type(value) in (float, int, bool):
             for bad in (math.nan, math.inf, "1.0", None, [1.0], 1j):
-                with pytest.raises(hb.InvalidInput, match=rf"{type(part).__name__}\.{name} must"):
+                with pytest.raises(
+                    hb.InvalidInputError, match=rf"{type(part).__name__}\.{name} must"
+                ):
                     cast(part._replace(**{name: bad}))
 
 
@@ -183,7 +185,9 @@ def test_no_field_may_leave_its_bounds(part):
     for name, hint in get_type_hints(type(part), include_extras=True).items():
         for bound in getattr(hint, "__metadata__", ()):
             for bad in _outside(bound, whole=hint.__origin__ is int):
-                with pytest.raises(hb.InvalidInput, match=rf"{type(part).__name__}\.{name} must"):
+                with pytest.raises(
+                    hb.InvalidInputError, match=rf"{type(part).__name__}\.{name} must"
+                ):
                     cast(part._replace(**{name: bad}))
 
 
@@ -207,7 +211,9 @@ def test_a_part_inside_another_is_checked_too(part):
     for name, field in part._asdict().items():
         if isinstance(field, tuple):
             for bad in (None, 1.0, hb.Ticket, Stray()):
-                with pytest.raises(hb.InvalidInput, match=rf"{type(part).__name__}\.{name} must"):
+                with pytest.raises(
+                    hb.InvalidInputError, match=rf"{type(part).__name__}\.{name} must"
+                ):
                     cast(part._replace(**{name: bad}))
 
 
@@ -246,7 +252,7 @@ def test_every_part_keeps_the_contract_of_its_kind(family):
 
 @rows(examples("policy"))
 def test_a_policy_learns_from_what_it_chose(part):
-    arms, state = hb.arms.Given(np.eye(DIM)), part.init()
+    arms, state = hb.arms.FromArray(np.eye(DIM)), part.init()
     view = arms.view()
     arms.refresh(view, KEY, 0)
     assert part.dim == DIM

@@ -42,7 +42,7 @@ def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
     """max over all updates of ||theta* - centre||_V / beta."""
     arms = rng.normal(size=(6, DIM))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
-    given = hb.arms.Given(arms)
+    given = hb.arms.FromArray(arms)
     state, view, worst = policy.init(), given.view(), 0.0
     given.refresh(view, np.uint64(0), 0)
     region, rewards = state.estimate.region, np.zeros(policy.plays)

@@ -56,20 +56,20 @@ def test_the_librarys_part_does_not_stand_in_for_a_users() -> None:
 
 def test_two_parts_of_one_name_are_refused() -> None:
     one, two = type(local_link(1.0)), type(local_link(2.0))
-    with pytest.raises(hb.InvalidInput, match=r"got two called '.*local_link.<locals>.Bent'"):
+    with pytest.raises(hb.InvalidInputError, match=r"got two called '.*local_link.<locals>.Bent'"):
         known_parts([one], [two])
     assert list(known_parts([one], [one]).values()) == [one]
 
 
 def test_a_part_that_poses_as_the_librarys_is_refused() -> None:
     impostor = type("Ridge", (Ridge,), {"__module__": LibraryRidge.__module__})
-    with pytest.raises(hb.InvalidInput, match=r"two called 'heavybandits.estimators:Ridge'"):
+    with pytest.raises(hb.InvalidInputError, match=r"two called 'heavybandits.estimators:Ridge'"):
         known_parts(library_parts().values(), [impostor])
 
 
 def test_only_classes_of_parts_may_be_passed() -> None:
     for nonsense in (Ridge(2, 1.0), dict, "Ridge", None):
-        with pytest.raises(hb.InvalidInput, match="parts must be classes of parts"):
+        with pytest.raises(hb.InvalidInputError, match="parts must be classes of parts"):
             known_parts([nonsense])  # type: ignore[list-item]
 
 

@@ -1,4 +1,4 @@
-"""Every constructor of an algorithm, with every argument wrong: InvalidInput, or a sound policy."""
+"""Every algorithm with every argument wrong: InvalidInputError, or a valid policy."""
 
 import inspect
 import math
@@ -77,7 +77,7 @@ def test_nothing_but_invalid_input_or_a_policy_that_is_finite(name: str, argumen
     for value in NASTY:
         try:
             policy = make(**{**given, argument: value})
-        except hb.InvalidInput:
+        except hb.InvalidInputError:
             continue
         except Exception as error:
             pytest.fail(f"{name}({argument}={value!r}) raised {error!r}")

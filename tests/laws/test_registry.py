@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
 from heavybandits._utils.registry import Entry, make_named
-from heavybandits.algorithms.catalogue import CATALOGUE, RAW, SPREAD, Algorithm, example
+from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, SPREAD, Algorithm, example
 from heavybandits.cli.app import cli
 from heavybandits.core.conformance import members, written
 from heavybandits.core.part import check_part
@@ -46,7 +46,7 @@ def planted(*, dim: int, moment: float, radius_scale: float | None = None) -> An
 @pytest.fixture
 def row(monkeypatch):
     made = Algorithm(planted, "Nobody (2030)", "x.theta", RAW, "", "unheard of", "K d^2", "d^2")
-    monkeypatch.setitem(CATALOGUE, "Planted", made)
+    monkeypatch.setitem(ALGORITHMS, "Planted", made)
 
 
 @pytest.mark.usefixtures("row")
@@ -73,25 +73,25 @@ def test_a_planted_row_is_in_the_tables_of_the_docs(tables):
 
 
 def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
-    made = {name: row.make for name, row in CATALOGUE.items() if name != "random play"}
+    made = {name: row.make for name, row in ALGORITHMS.items() if name != "random play"}
     assert {name.lower() for name in made} == set(algorithms.__all__)
     assert all(getattr(hb, name.lower()) is make for name, make in made.items())
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_is_built_from_its_row(name):
-    row, policy = CATALOGUE[name], example(name)
+    row, policy = ALGORITHMS[name], example(name)
     assert (policy.dim, policy.plays >= 1) == (100, True)
     told = {"moment", "spread"} & set(inspect.signature(row.make).parameters)
     assert told == ({"spread" if row.moment == SPREAD else "moment"} if row.moment else set())
     assert (row.tuning is None) == (name in ("random play", "Auto"))
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_tuned_argument_changes_the_policy(name):
     known: dict[str, Any] = {"dim": 3, "horizon": 50, "arms": 4}
     known |= {"raw_moment": 1.0, "central_moment": 1.0}
-    row = CATALOGUE[name]
+    row = ALGORITHMS[name]
     same = repr(row.build(**known)) == repr(row.build(0.01, **known))
     assert same == (name in ("random play", "Auto"))
 
@@ -126,7 +126,7 @@ def test_a_row_says_what_it_is_and_takes_no_more_numbers_than_it_names(kind, nam
     entry = REGISTRIES[kind][name]
     assert entry.about
     text = ":".join([name, *["1"] * (len(entry.numbers) + 1)])
-    with pytest.raises(hb.InvalidInput, match=f"{kind} {name} takes"):
+    with pytest.raises(hb.InvalidInputError, match=f"{kind} {name} takes"):
         make_named(kind, text, REGISTRIES[kind])
 
 
@@ -139,7 +139,7 @@ def test_arm_sets_are_named_by_how_they_change():
 def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkeypatch):
     monkeypatch.setitem(noises.REGISTRY, "mine", Entry(noises.Laplace, "mine", ("scale",)))
     monkeypatch.setitem(links.REGISTRY, "mine", Entry(links.Probit, "mine"))
-    monkeypatch.setitem(arms.REGISTRY, "mine", Entry(arms.Fresh, "mine", ("arms", "dimension")))
+    monkeypatch.setitem(arms.REGISTRY, "mine", Entry(arms.PerRound, "mine", ("arms", "dimension")))
     words = ("--noise", "mine:2", "--link", "mine", "--changes", "mine")
     known = ("--noise", "laplace:2", "--link", "probit", "--changes", "fresh")
     assert run("simulate", "random play", *SMALL, *words) == run(

@@ -13,9 +13,9 @@ LINK = hb.links.Identity()
 SETTING: dict[str, Any] = {"dim": DIM, "horizon": HORIZON, "moment": 4.0, "link": LINK}
 POLICIES: dict[str, Any] = {
     "linucb": hb.linucb(dim=DIM, radius=0.3),
-    "ol2m": hb.ol2m(dim=DIM, link=LINK, gamma_scale=0.03),
-    "crtm": hb.crtm(**SETTING, gamma_scale=0.01),
-    "crmm": hb.crmm(**SETTING, gamma_scale=0.03, plays=5),
+    "ol2m": hb.ol2m(dim=DIM, link=LINK, radius_scale=0.03),
+    "crtm": hb.crtm(**SETTING, radius_scale=0.01),
+    "crmm": hb.crmm(**SETTING, radius_scale=0.03, plays=5),
     "truncate": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Truncate(5.0)),
     "clip": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Clip(2.0)),
     "uniform": Uniform(DIM, 1),

@@ -37,7 +37,7 @@ def test_who_kept_nothing_as_it_was_offered_goes_on_so(tmp_path: Any) -> None:
             agent.select(**asked)
         with hb.rebuild(path, output=new) as made:
             made.select(**asked)
-        with hb.Monitor(new) as monitor:
+        with hb.LedgerReader(new) as monitor:
             raws = monitor.database.rows("SELECT raw FROM plays WHERE raw IS NOT NULL")
         assert len(raws) == (2 if keeps else 0)
 
@@ -49,7 +49,7 @@ def test_what_another_ledger_has_left_is_not_written_over(tmp_path: Any, ending:
         agent.update(agent.select(ARMS), 1.0)
     left = tmp_path / f"new.db{ending}"
     left.write_bytes(b"all that is left")
-    with pytest.raises(hb.InvalidInput, match="output must be a new file"):
+    with pytest.raises(hb.InvalidInputError, match="output must be a new file"):
         hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db")
     assert left.read_bytes() == b"all that is left"
 
@@ -62,9 +62,9 @@ def test_a_mistake_at_the_door_leaves_no_ledger(tmp_path: Any) -> None:
         ({"corrections": [(0, 1.0)]}, "corrections must be rewards by ticket"),
     )
     for given, words in wrong:
-        with pytest.raises(hb.InvalidInput, match=words):
+        with pytest.raises(hb.InvalidInputError, match=words):
             hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db", **given)
-    with pytest.raises(hb.InvalidInput, match="output must be in a folder that exists"):
+    with pytest.raises(hb.InvalidInputError, match="output must be in a folder that exists"):
         hb.rebuild(tmp_path / "agent.db", output=tmp_path / "away" / "new.db")
     assert sorted(os.listdir(tmp_path)) == ["agent.db", "agent.db-head"]
 
@@ -105,7 +105,7 @@ def test_names_that_are_nearly_text_are_kept_as_text_or_refused(tmp_path: Any) -
             ticket = agent.select(context={"visits": 1.0}, offers=offers)
             assert type(ticket.offer) is str
             agent.update(ticket, 1.0)
-        with pytest.raises(hb.InvalidInput, match="plain text for names"):
+        with pytest.raises(hb.InvalidInputError, match="plain text for names"):
             agent.select(context={"visits": 1.0}, offers={Odd("tea"): OFFERS["tea"]})
     with hb.Agent(SHOP, ledger=tmp_path / "agent.db", encoder=ENCODER) as agent:
         assert agent.updates == 2

@@ -647,10 +647,12 @@ def test_a_ledger_whose_main_file_is_gone_is_not_begun_anew(path: Path, how: str
 
 def test_nothing_is_written_over_a_ledger(path: Path, tmp_path: Path) -> None:
     with play(make(path), 2) as agent:
-        with pytest.raises(hb.InvalidInput, match="is a ledger, and nothing else is written there"):
+        with pytest.raises(
+            hb.InvalidInputError, match="is a ledger, and nothing else is written there"
+        ):
             agent.save(path)
         play(agent, 1)
-    with pytest.raises(hb.InvalidInput, match="is a ledger"):
+    with pytest.raises(hb.InvalidInputError, match="is a ledger"):
         export(path, path)
     with make(path) as again:
         assert again.updates == 3

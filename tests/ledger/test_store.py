@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
             self.agent.update(ticket, self.model[ticket])
         else:
             other = self.model[ticket] / 2.0 + 1.0 if self.model[ticket] != 2.0 else 0.0
-            with pytest.raises(hb.InvalidInput, match="must have one reward"):
+            with pytest.raises(hb.InvalidInputError, match="must have one reward"):
                 self.agent.update(ticket, other)
         self.twin.expire()
 
@@ -164,7 +164,7 @@ class Machine(RuleBasedStateMachine):
         number = ticket if ticket < 0 else len(self.model) + ticket
         self.expire()
         self.counts["unknown"] += 1
-        with pytest.raises(hb.InvalidInput, match="issued so far"):
+        with pytest.raises(hb.InvalidInputError, match="issued so far"):
             self.agent.update(number, reward)
         self.twin.expire()
 
@@ -175,7 +175,7 @@ class Machine(RuleBasedStateMachine):
         self.expire()
         for agent in (self.agent, self.twin):
             if self.model[ticket] == "expired":
-                with pytest.raises(hb.InvalidInput, match="settled already"):
+                with pytest.raises(hb.InvalidInputError, match="settled already"):
                     agent.cancel(ticket)
             else:
                 agent.cancel(ticket)
@@ -297,7 +297,7 @@ def test_reset_never_gives_a_number_twice(make: Any) -> None:
         old = agent.select(ARMS)
         agent.reset()
         assert agent.select(ARMS).id == old.id + 1
-        with pytest.raises(hb.InvalidInput, match="settled already"):
+        with pytest.raises(hb.InvalidInputError, match="settled already"):
             agent.update(old, 1.0)
     with make() as agent:
         assert agent.updates == 0
@@ -308,9 +308,9 @@ def test_batches_are_taken_whole_or_not_at_all(make: Any) -> None:
     with make() as agent:
         one, two = agent.select(ARMS), agent.select(ARMS)
         before = kept_bytes(agent)
-        with pytest.raises(hb.InvalidInput, match=r"must have one reward, got 1\.0 and 2\.0"):
+        with pytest.raises(hb.InvalidInputError, match=r"must have one reward, got 1\.0 and 2\.0"):
             agent.update_many([(one, 1.0), (two, 5.0), (one, 2.0)])
-        with pytest.raises(hb.InvalidInput, match="reward must be a finite number, got nan"):
+        with pytest.raises(hb.InvalidInputError, match="reward must be a finite number, got nan"):
             agent.update_many([(one, 1.0), (two, float("nan"))])
         assert kept_bytes(agent) == before
         agent.update_many([(one, 1.0), (two, 5.0), (one, 1.0)])
@@ -520,9 +520,9 @@ def fill_up(agent: hb.Agent) -> list[int]:
 def test_the_options_are_checked(make: Any) -> None:
     for options in ({"max_pending": 0}, {"expire_after": -1.0}, {"missing": float("inf")}):
         (name,) = options
-        with pytest.raises(hb.InvalidInput, match=name):
+        with pytest.raises(hb.InvalidInputError, match=name):
             make(**options)
-    with pytest.raises(hb.InvalidInput, match="rng must be None, an int"):
+    with pytest.raises(hb.InvalidInputError, match="rng must be None, an int"):
         make(rng="seed")
-    with pytest.raises(hb.InvalidInput, match="history needs an agent with a ledger"):
+    with pytest.raises(hb.InvalidInputError, match="history needs an agent with a ledger"):
         hb.Agent(victim.make_policy(1)).history()

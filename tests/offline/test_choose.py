@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
-from heavybandits import InvalidInput
+from heavybandits import InvalidInputError
 from heavybandits.cli.app import cli
 from heavybandits.offline.diagnose.choosing import NOTES, QUESTIONS, RULES, choose
 from paths import DOCS
@@ -41,7 +41,7 @@ def run(*words, **keywords):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_what_a_rule_recommends_can_be_built(rule):
-    assert isinstance(eval(rule.call, {"hb": hb}), hb.policies.Optimism)
+    assert isinstance(eval(rule.call, {"hb": hb}), hb.policies.UCB)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -106,7 +106,7 @@ def test_an_intercept_is_called_for_where_skewed_noise_is_clipped():
     ],
 )
 def test_refusals_name_what_is_allowed(answers, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         choose(answers)
 
 

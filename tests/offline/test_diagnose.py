@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heavybandits import InvalidInput
+from heavybandits import InvalidInputError
 from heavybandits.offline.diagnose.diagnose import HEAVY_SHAPE, diagnose
 from heavybandits.offline.diagnose.tail_index import (
     Ladder,
@@ -232,13 +232,13 @@ def test_same_seed_same_answer_and_the_input_is_left_alone() -> None:
     ],
 )
 def test_refusals_name_the_argument(arguments: tuple[Any, ...], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words.replace("(", r"\(")):
+    with pytest.raises(InvalidInputError, match=words.replace("(", r"\(")):
         diagnose(*arguments)
 
 
 def test_missing_values_are_refused_or_dropped() -> None:
     values = [*np.random.default_rng(0).normal(size=200), None, float("nan")]
-    with pytest.raises(InvalidInput, match="drop_missing=True"):
+    with pytest.raises(InvalidInputError, match="drop_missing=True"):
         diagnose({"y": values}, reward="y")
     assert diagnose({"y": values}, reward="y", drop_missing=True).rows == 200
     assert diagnose(values, drop_missing=True).rows == 200
@@ -252,7 +252,7 @@ def test_a_side_with_few_values_has_no_tail() -> None:
 
 def test_features_of_other_rows_are_refused_also_where_gaps_are_dropped():
     rewards = [*np.random.default_rng(0).normal(size=60), float("nan")]
-    with pytest.raises(InvalidInput, match="features must have 61 rows like rewards, got 60"):
+    with pytest.raises(InvalidInputError, match="features must have 61 rows like rewards, got 60"):
         diagnose(rewards, np.ones((60, 1)), drop_missing=True)
 
 

@@ -205,7 +205,7 @@ def test_a_uniform_log_with_offers_that_come_and_go() -> None:
 def test_rows_that_are_left_out_are_counted() -> None:
     log = make_log(100)
     log["age"][3] = np.nan
-    with pytest.raises(hb.InvalidInput, match="'age' must have no missing values"):
+    with pytest.raises(hb.InvalidInputError, match="'age' must have no missing values"):
         hb.evaluate(log, {"mail": 1.0}, **TOLD)
     found = hb.evaluate(log, {"mail": 1.0}, **TOLD, drop_missing=True)
     assert found.weights.rows == 99
@@ -259,12 +259,12 @@ def test_ten_rows_that_carry_everything_are_seen() -> None:
     ],
 )
 def test_refusals_name_the_argument(change, policy, told, words) -> None:
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.evaluate(make_log(50) | change, policy, **(TOLD | told))
 
 
 def test_too_few_rows_are_refused() -> None:
-    with pytest.raises(hb.InvalidInput, match="log must have at least 20 rows, got 10"):
+    with pytest.raises(hb.InvalidInputError, match="log must have at least 20 rows, got 10"):
         hb.evaluate(make_log(10), {"mail": 1.0}, **TOLD)
 
 
@@ -350,7 +350,9 @@ def test_the_world_of_the_experiment_knows_its_truth() -> None:
 def test_a_missing_action_is_refused_or_left_out_and_no_action_called_nan():
     log = make_log(300)
     log["action"] = [float("nan") if row == 7 else name for row, name in enumerate(log["action"])]
-    with pytest.raises(hb.InvalidInput, match="column 'action' must have no missing values, got 1"):
+    with pytest.raises(
+        hb.InvalidInputError, match="column 'action' must have no missing values, got 1"
+    ):
         hb.evaluate(log, call_if_possible, **TOLD)
     found = hb.evaluate(log, call_if_possible, **TOLD, drop_missing=True)
     assert found.to_dict()["dropped"] == 1
@@ -358,14 +360,14 @@ def test_a_missing_action_is_refused_or_left_out_and_no_action_called_nan():
 
 def test_a_column_with_two_numbers_per_row_is_refused():
     log = make_log(300) | {"age": np.ones((300, 2))}
-    with pytest.raises(hb.InvalidInput, match=r"'age' must have a value per row, got shape"):
+    with pytest.raises(hb.InvalidInputError, match=r"'age' must have a value per row, got shape"):
         hb.evaluate(log, call_if_possible, **TOLD)
 
 
 def test_columns_of_unequal_length_are_refused():
     log = make_log(300)
     log["reward"] = log["reward"][:-1]
-    with pytest.raises(hb.InvalidInput, match="as many rows as each other"):
+    with pytest.raises(hb.InvalidInputError, match="as many rows as each other"):
         hb.evaluate(log, call_if_possible, **TOLD)
 
 
@@ -388,7 +390,7 @@ def test_an_interval_of_few_rows_that_pay_is_no_point():
 def test_a_policy_without_room_for_the_log_is_refused():
     log = make_log(100)
     short = hb.tofu(dim=9, horizon=5, moment=1.0)
-    with pytest.raises(hb.InvalidInput, match="room for 5 decisions"):
+    with pytest.raises(hb.InvalidInputError, match="room for 5 decisions"):
         hb.evaluate(log, short, **TOLD)
 
 
@@ -417,7 +419,7 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
 ) -> None:
     """They tell which arm was played: the model took them for the context of every arm."""
     rng, arms = np.random.default_rng(0), np.eye(2)
-    policy = hb.policies.Mixed(hb.linucb(dim=2, radius=1.0), share=0.5)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), share=0.5)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
         for _ in range(10):
             tickets = agent.select_many(np.tile(arms, (200, 1, 1)))
@@ -427,13 +429,13 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
         found = hb.evaluate(log, {arm: 1.0})
         assert found.low < value < found.high
         assert found.high - found.low < 0.2
-    with pytest.raises(hb.InvalidInput, match="one of the columns"):
+    with pytest.raises(hb.InvalidInputError, match="one of the columns"):
         hb.evaluate(log, {0: 1.0}, ["context_0"])
 
 
 def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
     log = make_log()
-    with pytest.raises(hb.InvalidInput, match=r"add up to one, got 0\.9"):
+    with pytest.raises(hb.InvalidInputError, match=r"add up to one, got 0\.9"):
         hb.evaluate(log, {"call": 0.7, "mail": 0.2})
     path = tmp_path / "log.csv"
     path.write_text("action,reward,pscore\n" + "call,1.0,0.5\nmail,2.0,0.5\n" * 20)
@@ -450,7 +452,7 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     """Places change when an offer is left out; names do not."""
     worth, rng = {"a": 0.0, "b": 5.0, "c": 10.0}, np.random.default_rng(0)
     encoder = hb.Encoder(offer=[hb.features.Category("kind", list(worth))], meet="shared")
-    policy = hb.policies.Mixed(hb.linucb(dim=encoder.dim, radius=0.5), share=0.9, seed=1)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), share=0.9, seed=1)
     with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
         for play in range(400):
             there = [name for name in worth if play % 2 or name != "a"]
@@ -460,7 +462,7 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     found = hb.evaluate(feedback, {"c": 1.0}, estimator="snips")
     assert found.low < 10.0 < found.high
     assert found.high - found.low < 1.0
-    with pytest.raises(hb.InvalidInput, match="'a', 'b', 'c'"):
+    with pytest.raises(hb.InvalidInputError, match="'a', 'b', 'c'"):
         hb.evaluate(feedback, {1: 1.0})
     assert hb.evaluate(feedback, {1: 1.0}, action="action").weights.rows == 400
 

@@ -51,7 +51,7 @@ def test_the_tail_doctor_takes_an_encoder():
 
 def test_a_missing_reward_is_refused_or_left_out_and_gaps_stay():
     gap = LOG | {"reward": [None, *LOG["reward"][1:]]}
-    with pytest.raises(hb.InvalidInput, match="column 'reward' must have no missing values"):
+    with pytest.raises(hb.InvalidInputError, match="column 'reward' must have no missing values"):
         hb.diagnose(gap, PER_OFFER, reward="reward")
     assert hb.diagnose(gap, PER_OFFER, reward="reward", drop_missing=True).rows == ROWS - 1
 
@@ -99,9 +99,9 @@ def test_an_offer_whose_columns_change_must_be_told():
         lambda: hb.replay(moved, HYBRID, "reward", linucb, protocol="logged", action="offer"),
         lambda: hb.evaluate(moved, {"mail": 1.0}, HYBRID, action="offer"),
     ):
-        with pytest.raises(hb.InvalidInput, match=r"actions must say what 'price' is .* 1\.0"):
+        with pytest.raises(hb.InvalidInputError, match=r"actions must say what 'price' is .* 1\.0"):
             use()
-    with pytest.raises(hb.InvalidInput, match="actions must have all offers of the log"):
+    with pytest.raises(hb.InvalidInputError, match="actions must have all offers of the log"):
         hb.replay(
             *(LOG, HYBRID, "reward", linucb),
             protocol="logged",
@@ -116,7 +116,7 @@ def test_a_transformer_must_be_told_what_belongs_to_an_offer():
     scaler = preprocessing.StandardScaler().fit(prices)
     features = hb.features.wrap(scaler, ["number", "price"], ["a", "b"])
     log = LOG | {"number": list(range(ROWS))}
-    with pytest.raises(hb.InvalidInput, match="actions must say what belongs to each offer"):
+    with pytest.raises(hb.InvalidInputError, match="actions must say what belongs to each offer"):
         hb.evaluate(log, {"mail": 1.0}, features, action="offer")
     own = {"mail": {"price": 1.0}, "call": {"price": 4.0}}
     told = hb.evaluate(log, {"mail": 1.0}, features, action="offer", actions=own)
@@ -154,7 +154,7 @@ def test_a_policy_is_evaluated_with_an_encoder(encoder):
 def test_a_policy_part_is_taught_and_judged_with_an_encoder():
     learned = hb.evaluate(LOG, linucb(PER_OFFER.dim), PER_OFFER, action="offer")
     assert learned.value > np.mean(LOG["reward"]) + 0.5
-    with pytest.raises(hb.InvalidInput, match=f"dim {PER_OFFER.dim}, that of the encoder"):
+    with pytest.raises(hb.InvalidInputError, match=f"dim {PER_OFFER.dim}, that of the encoder"):
         hb.evaluate(LOG, linucb(3), PER_OFFER, action="offer")
 
 

@@ -89,7 +89,7 @@ def test_days_of_different_length_are_masked() -> None:
 
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
-    from heavybandits.arms import Fresh
+    from heavybandits.arms import PerRound
     from heavybandits.core.arm_buffer import make_view
     from heavybandits.offline.replay.kernels import rounds_kernel
 
@@ -99,7 +99,7 @@ def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), Fresh(5, 3, 0.0)
+        view, arms = make_view(3, 5), PerRound(5, 3, 0.0)
         told = (policy, state, arms, view, rounds.features, offer.offers, rounds.rewards)
         rest = (offer.payers, np.zeros(1), chosen)
         make(*told, *rest)(*told, *rest)
@@ -175,14 +175,14 @@ def test_holdout_tells_signal_from_noise() -> None:
 def test_epoch_policies_play_groups_and_nothing_else() -> None:
     frame = make_frame()
     policies = {
-        "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, gamma_scale=0.1, plays=5)
+        "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, radius_scale=0.1, plays=5)
     }
     told: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
     told |= {"policies": policies, "orders": 2}
     result = replay(frame, **told, protocol="groups", group="kind", horizon=203)
     assert result.data["updates"].tolist() == [40, 40]
     assert (result.data["rounds"] == 203).all()
-    with pytest.raises(hb.InvalidInput, match="use protocol 'groups'"):
+    with pytest.raises(hb.InvalidInputError, match="use protocol 'groups'"):
         replay(frame, **told)
 
 
@@ -307,7 +307,7 @@ def test_a_log_in_columns_is_the_same_log() -> None:
     ],
 )
 def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         replay(make_feedback(100) | change, policies=POLICY, protocol="logged")
 
 
@@ -316,7 +316,7 @@ def test_a_log_without_propensities_is_uniform_only_if_told_so() -> None:
     told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 1}
     known = replay(feedback, **told)
     del feedback["pscore"]
-    with pytest.raises(hb.InvalidInput, match="propensity='uniform'"):
+    with pytest.raises(hb.InvalidInputError, match="propensity='uniform'"):
         replay(feedback, **told)
     assert replay(feedback, propensity="uniform", **told).data["value"] == known.data["value"]
 
@@ -340,7 +340,7 @@ def test_a_log_without_propensities_is_uniform_only_if_told_so() -> None:
     ],
 )
 def test_refusals_name_the_argument(told: dict[str, Any], words: str) -> None:
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         replay(make_frame(), **({"features": ["a", "b"], "reward": "y"} | told))
 
 
@@ -413,7 +413,7 @@ def test_a_result_of_rows() -> None:
 )
 def test_what_a_protocol_would_not_look_at_is_refused(given: Any, words: str):
     frame = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": [0, 0, 1, 1] * 10}
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         replay(frame, ["x"], "reward", **given)
 
 
@@ -421,7 +421,9 @@ def test_a_missing_group_is_refused_or_left_out():
     groups = ["a", "b", "c", float("nan")] * 10
     frame = {"x": np.arange(40.0), "reward": np.ones(40), "group": groups}
     told: dict[str, Any] = {"protocol": "groups", "group": "group", "orders": 1}
-    with pytest.raises(hb.InvalidInput, match="column 'group' must have no missing values, got 10"):
+    with pytest.raises(
+        hb.InvalidInputError, match="column 'group' must have no missing values, got 10"
+    ):
         replay(frame, ["x"], "reward", **told)
     assert len(replay(frame, ["x"], "reward", **told, drop_missing=True)) == 4
 
@@ -429,5 +431,5 @@ def test_a_missing_group_is_refused_or_left_out():
 def test_a_policy_without_room_for_the_rounds_is_refused():
     frame = {"x": np.arange(100.0), "reward": np.ones(100)}
     short = hb.tofu(dim=2, horizon=5, moment=1.0)
-    with pytest.raises(hb.InvalidInput, match="room for 5 decisions, but 10 are asked for"):
+    with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 10 are asked for"):
         replay(frame, ["x"], "reward", short, orders=1)

@@ -122,7 +122,7 @@ class Ridge:
 
 
 class Bandit:
-    """Optimism over an estimator, a filter and a squared radius gamma(updates, design)."""
+    """UCB over an estimator, a filter and a squared radius gamma(updates, design)."""
 
     def __init__(self, estimator: Any, clean: Any, gamma: Callable[[int, Any], float]) -> None:
         self.estimator, self.clean, self.gamma = estimator, clean, gamma

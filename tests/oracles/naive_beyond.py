@@ -27,7 +27,7 @@ def design_norm(x: Any, design: Any) -> float:
 
 
 class Bandit(naive.Bandit):
-    """Optimism whose estimator cleans for itself and takes all rewards of a decision."""
+    """UCB whose estimator cleans for itself and takes all rewards of a decision."""
 
     def __init__(self, estimator: Any, beta: Beta) -> None:
         super().__init__(estimator, naive.raw, lambda t, design: beta(t) ** 2)

@@ -51,7 +51,7 @@ class OnlineToConfidence:
         return gamma
 
 
-class ManyRidges:
+class RidgeEnsemble:
     """MENU: k ridge regressions solved anew, all pairs of distances."""
 
     def __init__(self, dim: int, plays: int, penalty: float, include_self: bool) -> None:
@@ -204,7 +204,7 @@ class BMM(Base):
         return float(np.median(predictions))
 
 
-class BaseUCB:
+class PerArmUCB:
     """The base routine on all that was seen."""
 
     def __init__(self, base: Base) -> None:

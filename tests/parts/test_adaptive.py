@@ -12,7 +12,7 @@ import heavybandits as hb
 from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import learn_kernel
 from heavybandits.core.part import cast
-from heavybandits.filters import AdaptiveClip, MeanClip
+from heavybandits.filters import AdaptiveClip, MeanScaledClip
 from heavybandits.parts.filters.adaptive import current_level
 
 FILTERS = [
@@ -162,7 +162,7 @@ def test_rare_sales_are_judged_by_sales_alone(residual: bool) -> None:
 
 
 def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
-    part, rng = MeanClip(3.0), np.random.default_rng(8)
+    part, rng = MeanScaledClip(3.0), np.random.default_rng(8)
     memory = part.init()
     sizes = np.r_[1e100, 1e100, rng.exponential(2.0, 5000) * (rng.random(5000) < 0.5)]
     cleaned = [
@@ -213,17 +213,17 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 
 
 def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "gamma_scale": 0.1}
+    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "radius_scale": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
-    assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.Raw)
-    with pytest.raises(hb.InvalidInput, match="truncation must be a filter"):
+    assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.NoFilter)
+    with pytest.raises(hb.InvalidInputError, match="truncation must be a filter"):
         hb.crtm(**{**told, "truncation": hb.links.Logistic()})
 
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5, float("nan")])
 def test_a_quantile_outside_its_range_is_refused(quantile: float) -> None:
-    with pytest.raises(hb.InvalidInput, match="quantile"):
+    with pytest.raises(hb.InvalidInputError, match="quantile"):
         hb.linucb(dim=2, filter=AdaptiveClip(quantile=quantile))
 
 

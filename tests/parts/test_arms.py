@@ -61,7 +61,7 @@ def choose(arms, region, width):
 def test_the_optimistic_arm_has_the_largest_index(seed, dim, size, width):
     features = np.random.default_rng(seed).normal(size=(size, dim))
     region = random_region(seed, dim)
-    arm, chosen = choose(hb.arms.Given(features), region, width)
+    arm, chosen = choose(hb.arms.FromArray(features), region, width)
     np.testing.assert_array_equal(chosen, features[arm])
     best = max(index(x, region, width) for x in features)
     assert index(chosen, region, width) == pytest.approx(best, rel=1e-12, abs=1e-12)
@@ -72,8 +72,8 @@ def test_permuting_arms_permutes_the_choice(seed, data):
     features = np.random.default_rng(seed).normal(size=(7, 3))
     order = data.draw(st.permutations(range(7)))
     region = random_region(seed, 3)
-    plain, _ = choose(hb.arms.Given(features), region, 0.7)
-    mixed, _ = choose(hb.arms.Given(features[order]), region, 0.7)
+    plain, _ = choose(hb.arms.FromArray(features), region, 0.7)
+    mixed, _ = choose(hb.arms.FromArray(features[order]), region, 0.7)
     assert order[mixed] == plain
 
 
@@ -81,17 +81,17 @@ def test_permuting_arms_permutes_the_choice(seed, data):
 def test_scaling_centre_and_width_together_changes_nothing(seed, scale):
     features = np.random.default_rng(seed).normal(size=(7, 3))
     region = random_region(seed, 3)
-    plain, _ = choose(hb.arms.Given(features), region, 0.7)
+    plain, _ = choose(hb.arms.FromArray(features), region, 0.7)
     region.centre[:] *= scale
-    assert choose(hb.arms.Given(features), region, 0.7 * scale)[0] == plain
+    assert choose(hb.arms.FromArray(features), region, 0.7 * scale)[0] == plain
 
 
 def test_ties_go_to_the_lowest_arm():
-    arm, _ = choose(hb.arms.Given(np.ones((5, 2))), make_region(2, 1.0), 1.0)
+    arm, _ = choose(hb.arms.FromArray(np.ones((5, 2))), make_region(2, 1.0), 1.0)
     assert arm == 0
 
 
-@pytest.mark.parametrize("kind", [hb.arms.Fresh, hb.arms.Frozen, hb.arms.Fixed])
+@pytest.mark.parametrize("kind", [hb.arms.PerRound, hb.arms.PerDecision, hb.arms.Fixed])
 @pytest.mark.parametrize("low", [0.0, -1.0, 0.5])
 def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
     arms = kind(21, 3, low)
@@ -107,25 +107,25 @@ def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
 def test_fresh_sets_change_with_the_play_and_fixed_ones_do_not():
     drawn: dict[type, Any] = {}
     with np.errstate(over="ignore"):
-        for kind in (hb.arms.Fresh, hb.arms.Frozen, hb.arms.Fixed):
+        for kind in (hb.arms.PerRound, hb.arms.PerDecision, hb.arms.Fixed):
             arms = kind(5, 3)
             view = arms.view()
             drawn[kind] = []
             for play in (0, 1, 7):
                 arms.refresh(view, KEY, play)
                 drawn[kind].append(view.features.copy())
-    assert np.array_equal(drawn[hb.arms.Fresh], drawn[hb.arms.Frozen])
-    assert not np.array_equal(drawn[hb.arms.Fresh][0], drawn[hb.arms.Fresh][1])
+    assert np.array_equal(drawn[hb.arms.PerRound], drawn[hb.arms.PerDecision])
+    assert not np.array_equal(drawn[hb.arms.PerRound][0], drawn[hb.arms.PerRound][1])
     assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.Fixed][2])
-    assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.Fresh][0])
+    assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.PerRound][0])
 
 
 @pytest.mark.parametrize("projection", ["exact", "none"])
 def test_a_kept_view_follows_the_region(projection):
     """O(Kd) bookkeeping equals starting from scratch, through projections and repairs of V^-1."""
     rng = np.random.default_rng(5)
-    arms = hb.arms.Given(rng.normal(size=(6, 3)) / 3)
-    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, gamma_scale=0.1, projection=projection)
+    arms = hb.arms.FromArray(rng.normal(size=(6, 3)) / 3)
+    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, radius_scale=0.1, projection=projection)
     state, kept = policy.init(), arms.view()
     arms.refresh(kept, KEY, 0)
     for _ in range(1500):
@@ -283,17 +283,20 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
 @pytest.mark.parametrize(
     ("arms", "words"),
     [
-        (kinds.Fresh(0, 3), "Fresh.size must be a whole number >= 1, got 0"),
+        (kinds.PerRound(0, 3), "PerRound.size must be a whole number >= 1, got 0"),
         (kinds.Fixed(3, 0), "Fixed.dim must be a whole number >= 1, got 0"),
         (kinds.Fixed(FRACTION, 3), "Fixed.size must be a whole number"),
-        (kinds.Fresh(3, 3, np.nan), "Fresh.low must be a finite number"),
-        (kinds.Given(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
-        (kinds.Given(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
-        (kinds.Given(np.zeros(3)), "features must have shape"),
-        (kinds.Given([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
-        (kinds.Given(np.array([[1.0, np.inf]])), r"features must be finite, got inf at \(0, 1\)"),
-        (kinds.Given([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
-        (kinds.Given("abc"), "features must be an array of numbers"),
+        (kinds.PerRound(3, 3, np.nan), "PerRound.low must be a finite number"),
+        (kinds.FromArray(np.zeros((0, 3))), r"features must have shape \(any, any\), got \(0, 3\)"),
+        (kinds.FromArray(np.zeros((3, 0))), r"features must have shape \(any, any\), got \(3, 0\)"),
+        (kinds.FromArray(np.zeros(3)), "features must have shape"),
+        (kinds.FromArray([[1.0, 2.0], [3.0]]), "features must be an array of numbers"),
+        (
+            kinds.FromArray(np.array([[1.0, np.inf]])),
+            r"features must be finite, got inf at \(0, 1\)",
+        ),
+        (kinds.FromArray([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
+        (kinds.FromArray("abc"), "features must be an array of numbers"),
         (kinds.UnitBall(0), "UnitBall.dim must be a whole number"),
         (kinds.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),
         (kinds.Box([0.0, 2.0], [1.0, 1.0]), "Box.low must not exceed Box.high, but does at 1"),
@@ -305,9 +308,9 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
     ids=repr,
 )
 def test_impossible_arm_sets_are_refused(arms, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         check_part("arms", arms, ArmSet)
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.simulate(
             hb.linucb(dim=3),
             hb.Problem(arms, hb.links.Identity(), hb.noises.Gaussian()),

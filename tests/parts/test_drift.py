@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.parts.filters.drift import ALARMS, HELD, WatchMemory
+from heavybandits.parts.filters.drift import ALARMS, HELD, DriftMemory
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -15,9 +15,9 @@ NOISES = {
 }
 
 
-def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], WatchMemory]:
+def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], DriftMemory]:
     """What a watching filter lets through of rewards with these errors, and its memory."""
-    part = hb.filters.Watch() if part is None else part
+    part = hb.filters.DriftMonitor() if part is None else part
     memory = part.init()
     rewards = np.asarray(errors) + predicted
     return [part.clean(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
@@ -27,7 +27,7 @@ def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], W
 def test_nothing_is_noticed_where_nothing_changes(noise):
     rng = np.random.default_rng(1)
     _, memory = watch(NOISES[noise](rng, 8000), rng.normal(size=8000))
-    assert hb.filters.Watch().drift(memory) == hb.Drift(0, 0, 0, None)
+    assert hb.filters.DriftMonitor().drift(memory) == hb.DriftReport(0, 0, 0, None)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -44,11 +44,11 @@ def test_a_change_is_noticed_and_named(noise, kind):
     else:
         errors[after] -= 4.0 * size * predicted[after]
     _, memory = watch(errors, predicted)
-    drift = hb.filters.Watch().drift(memory)
+    drift = hb.filters.DriftMonitor().drift(memory)
     assert getattr(drift, kind) >= 1
     assert drift.noticed
     _, before = watch(errors[:1000], predicted[:1000])
-    assert not hb.filters.Watch().drift(before).noticed
+    assert not hb.filters.DriftMonitor().drift(before).noticed
 
 
 def test_rewards_pass_as_the_filter_inside_leaves_them():
@@ -56,7 +56,7 @@ def test_rewards_pass_as_the_filter_inside_leaves_them():
     errors, predicted = rng.standard_t(1.5, size=300), rng.normal(size=300)
     clip = hb.filters.AdaptiveClip(0.9)
     alone, memory = watch(errors, predicted, clip)
-    watched, other = watch(errors, predicted, hb.filters.Watch(clip))
+    watched, other = watch(errors, predicted, hb.filters.DriftMonitor(clip))
     assert alone == watched
     assert other.counts[:2].tolist() == memory.counts[:2].tolist()
 
@@ -76,11 +76,11 @@ def test_zeros_tell_nothing_of_the_unit():
     rewards = np.where(rng.random(4000) < 0.05, rng.lognormal(size=4000), 0.0)
     predicted = 0.05 + 0.01 * rng.normal(size=4000)
     _, memory = watch(rewards - predicted, predicted)
-    assert not hb.filters.Watch().drift(memory).noticed
+    assert not hb.filters.DriftMonitor().drift(memory).noticed
 
 
 def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
-    part = hb.filters.Watch()
+    part = hb.filters.DriftMonitor()
     _, memory = watch(np.ones(20), np.zeros(20))
     assert part.sound(memory)
     memory.counts[HELD] = memory.waiting.shape[1]
@@ -103,15 +103,17 @@ def test_an_agent_tells_and_its_file_remembers(tmp_path):
     assert agent.drift.unit >= 1
     agent.save(tmp_path / "state")
     assert hb.load(tmp_path / "state").drift == agent.drift
-    mixed = hb.Agent(hb.policies.Mixed(hb.auto(dim=3)))
+    mixed = hb.Agent(hb.policies.EpsilonGreedy(hb.auto(dim=3)))
     assert mixed.drift.rewards_since is None
 
 
 def test_who_does_not_watch_says_how_to():
-    with pytest.raises(AttributeError, match=r"hold its filter by filters\.Watch"):
+    with pytest.raises(AttributeError, match=r"hold its filter by filters\.DriftMonitor"):
         hb.Agent(hb.linucb(dim=2, radius=1.0)).drift  # noqa: B018 - a property
-    with pytest.raises(hb.InvalidInput, match="must not be a Watch itself"):
-        hb.Agent(hb.linucb(dim=2, radius=1.0, filter=hb.filters.Watch(hb.filters.Watch())))
+    with pytest.raises(hb.InvalidInputError, match="must not be a DriftMonitor itself"):
+        hb.Agent(
+            hb.linucb(dim=2, radius=1.0, filter=hb.filters.DriftMonitor(hb.filters.DriftMonitor()))
+        )
 
 
 # ---- forgetting by the clock
@@ -125,13 +127,13 @@ class Clock:
 
 
 def ridge() -> Any:
-    parts = hb.estimators.Ridge(2, 0.5), hb.filters.Raw(), hb.radii.Constant(1.0)
-    return hb.policies.Optimism(*parts)
+    parts = hb.estimators.Ridge(2, 0.5), hb.filters.NoFilter(), hb.radii.Constant(1.0)
+    return hb.policies.UCB(*parts)
 
 
 def test_v_fades_with_the_time_between_decisions():
     clock, design = Clock(), 0.5 * np.eye(2)
-    agent = hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), clock=clock)
+    agent = hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), clock=clock)
     for pause, x in ((0.0, [1.0, 0.0]), (30.0, [0.0, 1.0]), (120.0, [0.6, 0.8])):
         clock.now += pause
         agent.update(agent.select([x]), 1.0)
@@ -142,7 +144,7 @@ def test_v_fades_with_the_time_between_decisions():
 
 def test_a_late_reward_does_not_turn_the_clock_back():
     clock = Clock()
-    agent = hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), clock=clock)
+    agent = hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), clock=clock)
     early = agent.select([[1.0, 0.0]])
     clock.now = 600.0
     agent.update(agent.select([[0.0, 1.0]]), 1.0)
@@ -153,7 +155,7 @@ def test_a_late_reward_does_not_turn_the_clock_back():
 
 def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
     clock, rng = Clock(), np.random.default_rng(8)
-    policy = hb.policies.Mixed(hb.auto(dim=3, half_life_seconds=50.0), share=0.2)
+    policy = hb.policies.EpsilonGreedy(hb.auto(dim=3, half_life_seconds=50.0), share=0.2)
     whole = hb.Agent(policy, clock=clock)
     agent = hb.Agent(policy, ledger=tmp_path / "ledger", clock=clock, snapshot_every=7)
     for t in range(60):
@@ -170,18 +172,20 @@ def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
 
 
 def test_what_keeps_its_history_cannot_fade():
-    with pytest.raises(hb.InvalidInput, match="one confidence region, one theta and no history"):
-        hb.Agent(hb.policies.Fading(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
+    with pytest.raises(
+        hb.InvalidInputError, match="one confidence region, one theta and no history"
+    ):
+        hb.Agent(hb.policies.TimeDiscounted(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
 
 
 def test_a_fading_policy_keeps_every_promise():
-    assert hb.check_policy(hb.policies.Fading(ridge(), half_life=60.0))
+    assert hb.check_policy(hb.policies.TimeDiscounted(ridge(), half_life=60.0))
 
 
 def test_what_was_learned_from_the_past_does_not_fade_at_once(tmp_path):
     """Rows are learned at the time they are given, not at the beginning of all time."""
     rows, rewards = np.tile(np.eye(2), (50, 1)), np.tile([1.0, -1.0], 50)
-    agent = hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), clock=lambda: 1.7e9)
+    agent = hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), clock=lambda: 1.7e9)
     agent.learn(rows, rewards)
     before = agent.predict(np.eye(2))
     agent.update(agent.select(np.eye(2)), float(before[0]))
@@ -190,8 +194,8 @@ def test_what_was_learned_from_the_past_does_not_fade_at_once(tmp_path):
 
 def test_a_reward_that_has_faded_is_not_revised(tmp_path):
     path = tmp_path / "agent.db"
-    with hb.Agent(hb.policies.Fading(ridge(), half_life=60.0), ledger=path) as agent:
+    with hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), ledger=path) as agent:
         ticket = agent.select(np.eye(2))
         agent.update(ticket, 1.0)
-        with pytest.raises(hb.InvalidInput, match="Fading cannot revise a reward"):
+        with pytest.raises(hb.InvalidInputError, match="TimeDiscounted cannot revise a reward"):
             agent.revise(ticket, 0.0)

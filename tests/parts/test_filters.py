@@ -18,7 +18,7 @@ LEVELS = st.floats(1e-3, 1e3)
 NORMS = st.floats(1e-3, 1.0)
 
 TWINS = {
-    "Raw": (lambda n: hb.filters.Raw(n), naive.raw),
+    "NoFilter": (lambda n: hb.filters.NoFilter(n), naive.raw),
     "Truncate": (lambda n: hb.filters.Truncate(5.0, n), naive.truncate(5.0)),
     "Clip": (lambda n: hb.filters.Clip(5.0, n), naive.clip(5.0)),
     "Median": (lambda n: hb.filters.Median(n), naive.median),
@@ -115,7 +115,7 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
         (hb.filters.Truncate(-1.0), "level"),
         (hb.filters.Truncate(math.nan), "level"),
         (hb.filters.Clip(0.0), "level"),
-        (hb.filters.Raw(0), "plays"),
+        (hb.filters.NoFilter(0), "plays"),
         (hb.filters.Median(0), "plays"),
         (hb.filters.Median(FRACTION), "plays"),
         (hb.filters.MeanOfMedians(5, 0), "group"),
@@ -128,12 +128,12 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
     ids=repr,
 )
 def test_impossible_filters_are_refused_at_the_door(part, field):
-    with pytest.raises(hb.InvalidInput, match=rf"{type(part).__name__}\.{field} must"):
+    with pytest.raises(hb.InvalidInputError, match=rf"{type(part).__name__}\.{field} must"):
         hb.linucb(dim=2, radius=1.0, filter=part)
 
 
 def test_what_is_no_filter_is_refused():
     parts: list[Any] = [None, "raw", hb.links.Logistic()]
     for part in parts:
-        with pytest.raises(hb.InvalidInput, match="filter"):
+        with pytest.raises(hb.InvalidInputError, match="filter"):
             hb.linucb(dim=2, radius=1.0, filter=part)

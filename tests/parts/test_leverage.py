@@ -96,5 +96,5 @@ def test_the_bias_of_skewed_noise_vanishes_where_it_should(part, vanishes):
     ],
 )
 def test_bad_fields_are_refused(make, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.linucb(dim=2, filter=make())

@@ -447,7 +447,9 @@ def test_a_density_must_be_one():
         def log_density(self, x: Any) -> Any:
             return super().log_density(x) - math.log(2.0)
 
-    with pytest.raises(hb.InvalidInput, match=r"Half\.log_density must integrate to 1, got 0\.5"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"Half\.log_density must integrate to 1, got 0\.5"
+    ):
         known(Half(1.0))
 
 
@@ -461,5 +463,5 @@ def test_a_density_must_be_one():
     ],
 )
 def test_the_moment_of_nonsense_is_refused(given: Any, words: str):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.noises.reward_moment(hb.noises.StudentT(3.0), *given)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.arms import Fresh
+from heavybandits.arms import PerRound
 from heavybandits.core.arm_buffer import load_rows, make_view
 from heavybandits.parts.policies.thompson import fill_hypercube, normal_quantile
-from heavybandits.policies import InverseGap, Mixed, Thompson
+from heavybandits.policies import EpsilonGreedy, SquareCB, Thompson
 
 ROWS = np.random.default_rng(3).normal(size=(4, 2)) / 4.0
 
@@ -38,7 +38,7 @@ def draw_arms(policy, state, draws: int, masked: int | None = None):
     arms, said = np.zeros(draws, int), np.zeros(draws)
     for n in range(draws):
         view.synced[0] = -1
-        arms[n] = policy.choose(state, Fresh(4, 2), view)
+        arms[n] = policy.choose(state, PerRound(4, 2), view)
         said[n] = policy.propensity(state)
         assert np.array_equal(view.chosen, ROWS[arms[n]])
     return arms, said
@@ -47,7 +47,9 @@ def draw_arms(policy, state, draws: int, masked: int | None = None):
 INSIDE = hb.linucb(dim=2, radius=0.5)
 
 
-@pytest.mark.parametrize("policy", [Mixed(INSIDE, 0.3, seed=5), InverseGap(INSIDE, 20.0, seed=5)])
+@pytest.mark.parametrize(
+    "policy", [EpsilonGreedy(INSIDE, 0.3, seed=5), SquareCB(INSIDE, 20.0, seed=5)]
+)
 @pytest.mark.parametrize("masked", [None, 2])
 def test_the_propensity_said_is_how_often_an_arm_is_drawn(policy, masked) -> None:
     draws = 3000
@@ -62,7 +64,7 @@ def test_the_propensity_said_is_how_often_an_arm_is_drawn(policy, masked) -> Non
 
 
 def test_a_mixture_gives_every_arm_its_share_and_the_rest_to_the_policy() -> None:
-    policy = Mixed(INSIDE, share=0.2)
+    policy = EpsilonGreedy(INSIDE, share=0.2)
     arms, said = draw_arms(policy, taught(policy), 2000)
     best = int(np.bincount(arms).argmax())
     assert said[arms == best][0] == pytest.approx(0.05 + 0.8)
@@ -70,7 +72,7 @@ def test_a_mixture_gives_every_arm_its_share_and_the_rest_to_the_policy() -> Non
 
 
 def test_gaps_are_inverted_and_more_knowledge_draws_the_best_more_often() -> None:
-    policy = InverseGap(INSIDE, gamma_scale=10.0)
+    policy = SquareCB(INSIDE, radius_scale=10.0)
     likely = []
     for decisions in (0, 40, 400):
         state = taught(policy, decisions)
@@ -87,7 +89,7 @@ def test_gaps_are_inverted_and_more_knowledge_draws_the_best_more_often() -> Non
 
 
 def test_draws_come_from_the_seed_and_nothing_else() -> None:
-    policy = Mixed(INSIDE, share=0.5, seed=1)
+    policy = EpsilonGreedy(INSIDE, share=0.5, seed=1)
     one, two = (draw_arms(policy, taught(policy), 50)[0] for _ in range(2))
     assert np.array_equal(one, two)
     other = draw_arms(policy._replace(seed=2), taught(policy), 50)[0]
@@ -95,13 +97,13 @@ def test_draws_come_from_the_seed_and_nothing_else() -> None:
 
 
 def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
-    rng, policy = np.random.default_rng(4), Mixed(INSIDE, share=0.6, seed=9)
+    rng, policy = np.random.default_rng(4), EpsilonGreedy(INSIDE, share=0.6, seed=9)
     state, view = taught(policy, 8), make_view(2, 4)
     load_rows(view, ROWS)
     log: dict[str, list[float]] = {"action": [], "reward": [], "pscore": []}
     for _ in range(1500):
         view.synced[0] = -1
-        arm = policy.choose(state, Fresh(4, 2), view)
+        arm = policy.choose(state, PerRound(4, 2), view)
         log["action"].append(arm)
         log["reward"].append(arm + rng.standard_t(2))
         log["pscore"].append(policy.propensity(state))
@@ -111,7 +113,7 @@ def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
 
 
 def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) -> None:
-    policy = Mixed(INSIDE, share=0.5, seed=2)
+    policy = EpsilonGreedy(INSIDE, share=0.5, seed=2)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
         tickets = [agent.select(ROWS) for _ in range(40)]
         agent.update_many([(ticket, float(ticket.arm)) for ticket in tickets[:-1]])
@@ -134,7 +136,7 @@ def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) ->
 
 def test_every_play_of_a_drawn_decision_has_its_propensity(tmp_path) -> None:
     inside = hb.linucb(dim=2, radius=0.5, filter=hb.filters.TrimmedMean(plays=3, trim=0.3))
-    with hb.Agent(Mixed(inside, share=0.5, seed=2), ledger=tmp_path / "agent.db") as agent:
+    with hb.Agent(EpsilonGreedy(inside, share=0.5, seed=2), ledger=tmp_path / "agent.db") as agent:
         said = [agent.select(ROWS).propensity for _ in range(45)]
         assert [row["propensity"] for row in agent.history()] == said
         assert said[0::3] == said[1::3] == said[2::3]
@@ -145,7 +147,7 @@ def test_a_policy_that_does_not_draw_is_certain(tmp_path) -> None:
     with hb.Agent(INSIDE, ledger=tmp_path / "agent.db") as agent:
         assert agent.select(ROWS).propensity == 1.0
         assert agent.history()[0]["propensity"] == 1.0
-    with pytest.raises(hb.InvalidInput, match="feedback needs an agent with a ledger"):
+    with pytest.raises(hb.InvalidInputError, match="feedback needs an agent with a ledger"):
         hb.Agent(INSIDE).feedback()
 
 
@@ -158,7 +160,7 @@ def thompson_choices(policy, state, draws: int):
     load_rows(view, ROWS)
     arms, said, all_chances = np.zeros(draws, int), np.zeros(draws), np.zeros((draws, 4))
     for n in range(draws):
-        arms[n] = policy.choose(state, Fresh(4, 2), view)
+        arms[n] = policy.choose(state, PerRound(4, 2), view)
         said[n] = policy.propensity(state)
         wins = np.bincount(state.scratch.best, minlength=4) / policy.draws
         all_chances[n] = policy.share / 4 + (1.0 - policy.share) * wins
@@ -223,9 +225,9 @@ def test_the_normal_quantile_is_the_inverse_of_the_distribution() -> None:
 
 
 def test_thompson_refuses_a_policy_without_a_region_and_never_plays_a_masked_arm() -> None:
-    with pytest.raises(hb.InvalidInput, match="a confidence region"):
+    with pytest.raises(hb.InvalidInputError, match="a confidence region"):
         hb.Agent(Thompson(hb.policies.Uniform(2)))
-    with pytest.raises(hb.InvalidInput, match="draws must be at most 65536"):
+    with pytest.raises(hb.InvalidInputError, match="draws must be at most 65536"):
         hb.Agent(Thompson(INSIDE, draws=70_000))
     policy = Thompson(INSIDE, scale=3.0, share=0.3, draws=8)
     arms, said = draw_arms(policy, taught(policy), 300, masked=1)
@@ -244,18 +246,20 @@ def test_thompson_goes_on_where_v_has_lost_its_digits() -> None:
     assert ((said > 0.0) & (said <= 1.0)).all()
 
 
-@pytest.mark.parametrize("part", [Mixed, InverseGap, Thompson])
+@pytest.mark.parametrize("part", [EpsilonGreedy, SquareCB, Thompson])
 def test_constants_that_make_no_sense_are_refused(part) -> None:
-    with pytest.raises(hb.InvalidInput, match=part.__name__):
+    with pytest.raises(hb.InvalidInputError, match=part.__name__):
         hb.Agent(part(INSIDE, 0.0))
-    with pytest.raises(hb.InvalidInput, match=r"needs a finite set|every arm"):
+    with pytest.raises(hb.InvalidInputError, match=r"needs a finite set|every arm"):
         hb.Agent(part(INSIDE)).select(hb.arms.UnitBall(2))
 
 
-@pytest.mark.parametrize("make", [lambda p: hb.policies.Uniform(2), Mixed, InverseGap, Thompson])
+@pytest.mark.parametrize(
+    "make", [lambda p: hb.policies.Uniform(2), EpsilonGreedy, SquareCB, Thompson]
+)
 def test_every_repetition_draws_anew_and_the_seed_decides_what(make):
     policy = make(hb.linucb(dim=2, radius=1.0))
-    arms = hb.arms.Given(ROWS)
+    arms = hb.arms.FromArray(ROWS)
     problem = hb.Problem(arms, hb.links.Identity(), hb.noises.Gaussian(1e-9), np.array([1.0, -0.5]))
     size: dict[str, Any] = {"horizon": 60, "repetitions": 4, "checkpoints": 1}
     first, again, other = (hb.simulate(policy, problem, **size, seed=s) for s in (0, 0, 1))

@@ -84,7 +84,9 @@ def test_polars_is_an_extra(monkeypatch: pytest.MonkeyPatch):
 def test_what_rows_do_not_hold_is_named():
     plain = hb.Result({"n": [1, 2], "square": [1.0, 4.0]})
     assert (len(plain), plain.policies, plain.problems) == (2, [], [])
-    with pytest.raises(hb.InvalidInput, match="curves needs columns policy, play, regret; no pol"):
+    with pytest.raises(
+        hb.InvalidInputError, match="curves needs columns policy, play, regret; no pol"
+    ):
         plain.final("a")
 
 
@@ -100,7 +102,7 @@ def test_one_call_writes_the_figure_of_a_paper(tmp_path: Path):
     again = tmp_path / "again.pdf"
     result().plot(again)
     assert again.read_bytes() == path.read_bytes()
-    with pytest.raises(hb.InvalidInput, match=r"path must end in .png, .svg or .pdf"):
+    with pytest.raises(hb.InvalidInputError, match=r"path must end in .png, .svg or .pdf"):
         result().plot(tmp_path / "figure.doc")
 
 
@@ -124,7 +126,7 @@ def test_a_legend_covers_no_curve(problems: tuple[str, ...]):
         assert apart(figure, axes.get_legend())
         pyplot.close("all")
     else:
-        with pytest.raises(hb.InvalidInput, match="axes are for one problem, got 4"):
+        with pytest.raises(hb.InvalidInputError, match="axes are for one problem, got 4"):
             result(problems).plot(axes=pyplot.figure().gca())
 
 
@@ -147,20 +149,22 @@ def test_rows_may_come_in_any_order():
 
 def test_a_repetition_without_a_row_at_every_play_is_refused():
     whole = result()
-    with pytest.raises(hb.InvalidInput, match="'c' must have a row at every play"):
+    with pytest.raises(hb.InvalidInputError, match="'c' must have a row at every play"):
         hb.Result({name: column[:-1] for name, column in whole.data.items()}).final("c", "heavy")
 
 
 def test_policies_with_other_numbers_of_repetitions_are_not_compared():
     rows = [("a", 0, 9, 1.0), ("a", 1, 9, 2.0), ("b", 0, 9, 1.0)]
     unequal = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
-    with pytest.raises(hb.InvalidInput, match="need the same repetitions: 'b' has 1 and 'a' 2"):
+    with pytest.raises(
+        hb.InvalidInputError, match="need the same repetitions: 'b' has 1 and 'a' 2"
+    ):
         unequal.compare("a")
 
 
 @pytest.mark.parametrize("use", ["summary", "compare", "to_latex"])
 def test_rows_without_policies_say_what_is_missing(use: str):
-    with pytest.raises(hb.InvalidInput, match=f"{use} needs columns policy, play, regret"):
+    with pytest.raises(hb.InvalidInputError, match=f"{use} needs columns policy, play, regret"):
         getattr(hb.Result({"x": [1.0, 2.0]}), use)()
 
 
@@ -185,7 +189,7 @@ def test_policies_of_other_repetitions_are_not_compared() -> None:
     rows = [("a", r, 9, 1.0 + r) for r in range(4)] + [("b", r, 9, 1.0 + r) for r in range(4, 8)]
     names = ("policy", "repetition", "play", "regret")
     found = hb.Result(dict(zip(names, zip(*rows, strict=True), strict=True)))
-    with pytest.raises(hb.InvalidInput, match="need the same repetitions"):
+    with pytest.raises(hb.InvalidInputError, match="need the same repetitions"):
         found.compare("a")
 
 
@@ -220,7 +224,7 @@ def test_a_legend_in_axes_of_the_user_lies_within_them() -> None:
 def test_a_band_that_is_none_is_refused(band):
     problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.Gaussian(0.1))
     result = hb.simulate(hb.linucb(dim=3, radius=1.0), problem, horizon=20, repetitions=2)
-    with pytest.raises(hb.InvalidInput, match="band"):
+    with pytest.raises(hb.InvalidInputError, match="band"):
         result.plot(band=band)
 
 

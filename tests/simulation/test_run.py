@@ -18,7 +18,7 @@ from heavybandits.simulation.run import make_checkpoints, run_once
 
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
-CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, gamma_scale=1e-3)
+CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, radius_scale=1e-3)
 CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
 FIXED: Any = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
@@ -82,15 +82,15 @@ def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
 
 def test_fixed_arms_are_drawn_once_and_fresh_ones_at_every_play():
     fixed, _ = witness(hb.arms.Fixed(6, DIM), 1)
-    fresh, _ = witness(hb.arms.Fresh(6, DIM), 1)
+    fresh, _ = witness(hb.arms.PerRound(6, DIM), 1)
     assert (fixed.offered[:42] == fixed.offered[0]).all()
     assert len({offered.tobytes() for offered in fresh.offered[:42]}) == 42
 
 
 def test_frozen_arms_are_those_of_fresh_ones_kept_for_a_decision():
-    fresh, _ = witness(hb.arms.Fresh(6, DIM), 1)
-    one, _ = witness(hb.arms.Frozen(6, DIM), 1)
-    seven, _ = witness(hb.arms.Frozen(6, DIM), 7)
+    fresh, _ = witness(hb.arms.PerRound(6, DIM), 1)
+    one, _ = witness(hb.arms.PerDecision(6, DIM), 1)
+    seven, _ = witness(hb.arms.PerDecision(6, DIM), 7)
     np.testing.assert_array_equal(one.offered, fresh.offered)
     assert seven.counts[0] == 6
     np.testing.assert_array_equal(seven.offered[:6], fresh.offered[0:42:7])
@@ -99,7 +99,7 @@ def test_frozen_arms_are_those_of_fresh_ones_kept_for_a_decision():
 def test_every_play_has_its_own_noise_whatever_the_policy():
     theta = np.full(DIM, 0.5)
     for plays in (1, 7):
-        state, _ = witness(hb.arms.Frozen(6, DIM), plays)
+        state, _ = witness(hb.arms.PerDecision(6, DIM), plays)
         for decision in range(42 // plays):
             mean = state.offered[decision][:, decision % 6] @ theta
             noise = np.arange(decision * plays, (decision + 1) * plays) + 1.0
@@ -108,7 +108,7 @@ def test_every_play_has_its_own_noise_whatever_the_policy():
 
 def test_regret_is_the_gap_of_the_means_summed_over_plays():
     for plays in (1, 7):
-        state, trace = witness(hb.arms.Frozen(6, DIM), plays)
+        state, trace = witness(hb.arms.PerDecision(6, DIM), plays)
         means = np.einsum("tdk,d->tk", state.offered[: 42 // plays], np.full(DIM, 0.5))
         taken = means[np.arange(len(means)), np.arange(len(means)) % 6]
         gaps = np.repeat(means.max(axis=1) - taken, plays)
@@ -276,14 +276,16 @@ def test_given_checkpoints_are_sorted_and_unique():
     ids=repr,
 )
 def test_what_cannot_be_run_is_refused(changes, words):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         run(**changes)
 
 
 def test_a_policy_of_several_plays_refuses_arms_that_change_with_every_play():
-    problem = FIXED._replace(arms=hb.arms.Fresh(6, DIM))
-    words = r"policies\['CRMM'\] plays an arm 7 times.*Fresh changes with every play.*Frozen"
-    with pytest.raises(hb.InvalidInput, match=words):
+    problem = FIXED._replace(arms=hb.arms.PerRound(6, DIM))
+    words = (
+        r"policies\['CRMM'\] plays an arm 7 times.*PerRound changes with every play.*PerDecision"
+    )
+    with pytest.raises(hb.InvalidInputError, match=words):
         run(problem=problem)
 
 
@@ -320,7 +322,7 @@ def test_summaries_and_shares():
 
 def test_results_count_what_rounding_spoils():
     rows = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 + 1e-8]]) / 2
-    problem = hb.Problem(hb.arms.Given(rows), hb.links.Identity(), hb.noises.Gaussian(1.0))
+    problem = hb.Problem(hb.arms.FromArray(rows), hb.links.Identity(), hb.noises.Gaussian(1.0))
     sound, spoilt = (hb.linucb(dim=3, radius=1.0, penalty=weight) for weight in (1.0, 1e-12))
     policies = {"sound": sound, "spoilt": spoilt}
     result = hb.simulate(policies, problem, horizon=1100, repetitions=1, checkpoints=1)

@@ -10,14 +10,14 @@ SIZES["central_moment"] = 1.0
 
 # What some are told besides, most of all how often to play: a theorem asks for too many here.
 TOLD: dict[str, dict[str, Any]] = {
-    "crtm": {"gamma_scale": 0.01, "truncation": 5.0},
+    "crtm": {"radius_scale": 0.01, "truncation": 5.0},
     "crmm": {"plays": 5},
-    "crhl": {"gamma_scale": 0.1},
+    "crhl": {"radius_scale": 0.1},
     "crcm": {"plays": 5},
-    "heavy_oful": {"gamma_scale": 0.1},
+    "heavy_oful": {"radius_scale": 0.1},
     "linucb": {"radius": 1.0},
     "ol2m_mom": {"plays": 6, "group": 2},
-    "gloc_mom": {"plays": 6, "group": 2, "gamma_scale": 0.1},
+    "gloc_mom": {"plays": 6, "group": 2, "radius_scale": 0.1},
     "crt": {"radius_scale": 0.1},
     "mom": {"plays": 4},
     "menu": {"plays": 4},
@@ -28,7 +28,7 @@ TOLD: dict[str, dict[str, Any]] = {
 
 POLICIES: dict[str, Any] = {
     name: row.build(**SIZES, **TOLD.get(name, {}))
-    for name, row in ((row.make.__name__.lower(), row) for row in hb.CATALOGUE.values())
+    for name, row in ((row.make.__name__.lower(), row) for row in hb.ALGORITHMS.values())
 }
 POLICIES |= {
     "linucb_clip": hb.linucb(dim=3, filter=Clip(2.0)),
@@ -38,17 +38,17 @@ POLICIES |= {
         dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
     ),
     "crhl_theory": hb.crhl(dim=3, spread=1.0, epsilon=0.5, corruption=1.0),
-    "crtm_local": hb.crtm(dim=3, horizon=60, moment=1.0, gamma_scale=0.01, curvature="local"),
+    "crtm_local": hb.crtm(dim=3, horizon=60, moment=1.0, radius_scale=0.01, curvature="local"),
     "linucb_leverage": hb.linucb(dim=3, radius=1.0, filter=LeverageClip()),
     "linucb_tail": hb.linucb(dim=3, radius=1.0, filter=TailClip()),
 }
 
 # Those that draw their arms; there is no file of them in the fixtures of format 1.
 DRAWING: dict[str, Any] = {
-    "mixed": hb.policies.Mixed(
+    "mixed": hb.policies.EpsilonGreedy(
         hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), share=0.2, seed=7
     ),
-    "gap": hb.policies.InverseGap(hb.linucb(dim=3, radius=1.0), gamma_scale=5.0),
+    "gap": hb.policies.SquareCB(hb.linucb(dim=3, radius=1.0), radius_scale=5.0),
     "thompson": hb.policies.Thompson(
         hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), draws=4, seed=3
     ),

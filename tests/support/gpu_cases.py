@@ -7,7 +7,7 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
-from heavybandits._utils.errors import InvalidInput
+from heavybandits._utils.errors import InvalidInputError
 from heavybandits.gpu.supported import check_supported
 from heavybandits.simulation.problem import Problem, check_problem
 
@@ -33,15 +33,15 @@ NOISES: tuple[Any, ...] = (
 
 def arm_sets(dim: int) -> tuple[Any, ...]:
     rows = np.random.default_rng(0).normal(size=(9, dim))
-    given = hb.arms.Given(rows / np.linalg.norm(rows, axis=1)[:, None])
-    frozen, fixed = hb.arms.Frozen(11, dim, -1.0), hb.arms.Fixed(20, dim, -1.0)
-    return hb.arms.Fresh(20, dim, -1.0), fixed, given, frozen
+    given = hb.arms.FromArray(rows / np.linalg.norm(rows, axis=1)[:, None])
+    frozen, fixed = hb.arms.PerDecision(11, dim, -1.0), hb.arms.Fixed(20, dim, -1.0)
+    return hb.arms.PerRound(20, dim, -1.0), fixed, given, frozen
 
 
 def supported(policy: Any) -> bool:
     try:
         check_supported({"policy": policy}, hb.arms.Fixed(2, DIM))
-    except InvalidInput:
+    except InvalidInputError:
         return False
     return True
 
@@ -65,15 +65,15 @@ def shapes() -> dict[str, tuple[Any, Problem]]:
     its matrices; and CRMM and CRCM with many plays per decision."""
     made: dict[str, tuple[Any, Problem]] = {}
     for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (50, 20), (100, 200)):
-        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
-        problem = Problem(hb.arms.Fresh(arms, dim), LINKS[0], NOISES[0])
+        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, radius_scale=1e-3)
+        problem = Problem(hb.arms.PerRound(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_{dim}_{arms}"] = policy, check_problem(problem)
     for dim, arms in ((10, 20), (70, 20), (100, 200)):
-        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, gamma_scale=1e-3)
+        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, radius_scale=1e-3)
         problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)
     problem = check_problem(Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0]))
     for make in (hb.crmm, hb.crcm):
-        policy = make(dim=DIM, horizon=600, moment=3.5, gamma_scale=1e-3, plays=30)
+        policy = make(dim=DIM, horizon=600, moment=3.5, radius_scale=1e-3, plays=30)
         made[f"{make.__name__}_many"] = policy, problem
     return made

@@ -16,7 +16,7 @@ from heavybandits.agents.state import kept
 
 POLICIES = (
     hb.linucb(dim=2, radius=1.0),
-    hb.policies.Mixed(hb.linucb(dim=2, radius=0.5), share=0.4, seed=3),
+    hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=0.5), share=0.4, seed=3),
 )
 SETS = np.random.default_rng(0).normal(size=(16, 3, 2)) / 4.0
 ACTIONS = (
@@ -131,7 +131,7 @@ class Player:
             before = digest(agent)
             try:
                 agent.update(self.dice.choice((ticket, ticket.key)), 1e6)
-            except hb.ForeignTicket:
+            except hb.ForeignTicketError:
                 assert digest(agent) == before, "a refused ticket has changed something"
             else:
                 raise AssertionError(f"{agent.identity} took a ticket of {ticket.agent}")

@@ -19,7 +19,7 @@ import heavybandits as hb
 from heavybandits._utils.files import HEADER, _pieces, digest
 from heavybandits.agents.state import AgentState
 from heavybandits.agents.state_file import pack, unpack
-from heavybandits.arms import Fresh
+from heavybandits.arms import PerRound
 from heavybandits.core.arm_buffer import make_view
 from heavybandits.core.part import known_parts
 from heavybandits.parts.registry import library_parts
@@ -116,7 +116,7 @@ HOSTILE: list[Any] = [
     *(0.0, -1.0, 0.5, 1e-320, 1e308, -1e308, float("nan"), float("inf")),
     *(True, False, None, "", "1", "nan", "os.system", "__class__", "\x00", "é" * 1000),
     *([], [[]], [1, 2], [[1.0, 2.0]], {}, {"a": 1}, {"array": [1.0]}, {"array": "x"}),
-    *({"part": "heavybandits.filters:Raw", "fields": {}}, {"part": "Raw", "fields": {}}),
+    *({"part": "heavybandits.filters:NoFilter", "fields": {}}, {"part": "NoFilter", "fields": {}}),
     *({"part": "heavybandits.core:Region", "fields": {}}, {"part": []}),
 ]
 
@@ -266,7 +266,7 @@ MALICE: tuple[Mangle, ...] = (rewrite, exchange, distort, enlarge, bomb, smuggle
 def exercise(found: AgentState) -> None:
     """Use the state uncompiled, where a wrong index is an IndexError and not a wild write."""
     policy, state = found.policy, found.learned
-    offer, view = Fresh(4, policy.dim, 0.0), make_view(policy.dim, 4)
+    offer, view = PerRound(4, policy.dim, 0.0), make_view(policy.dim, 4)
     view.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
     with np.errstate(all="ignore"):
         policy.choose(state, offer, view)

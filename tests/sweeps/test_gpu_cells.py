@@ -31,7 +31,7 @@ PROBLEMS = {
 
 
 def crtm(constant):
-    return hb.crtm(dim=3, horizon=60, moment=3.5, gamma_scale=constant)
+    return hb.crtm(dim=3, horizon=60, moment=3.5, radius_scale=constant)
 
 
 def play_run(policy, problem, horizon, plays, seed, repetition):
@@ -107,13 +107,13 @@ def test_tuning_on_a_device_plays_all_that_its_grid_may_hold_at_once(launches):
 @pytest.mark.parametrize("run", [hb.sweep, hb.tune])
 def test_a_policy_that_no_device_can_play_is_refused_before_anything_runs(launches, run):
     policies = {"CRTM": crtm if run is hb.tune else crtm(0.1), "TOFU": POLICIES["tofu"]}
-    with pytest.raises(hb.InvalidInput, match=r"TOFU, heavy: .*keeps its history"):
+    with pytest.raises(hb.InvalidInputError, match=r"TOFU, heavy: .*keeps its history"):
         run(policies, {"heavy": PROBLEMS["heavy"]}, horizon=60, repetitions=2, device="cuda")
     assert launches == []
 
 
 def test_a_function_has_no_device():
-    with pytest.raises(hb.InvalidInput, match="device is for policies"):
+    with pytest.raises(hb.InvalidInputError, match="device is for policies"):
         hb.sweep(dict, [{"number": 1}], device="cuda")
 
 

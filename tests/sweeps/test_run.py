@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits import InvalidInput
+from heavybandits import InvalidInputError
 from heavybandits._utils import files as support_files
 from heavybandits._utils.files import Format
 from heavybandits._utils.progress import Progress
@@ -65,9 +65,9 @@ def test_a_later_change_of_the_settings_does_not_reach_the_cell() -> None:
     ],
 )
 def test_settings_that_json_cannot_hold_are_refused(value: Any, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         check_json("settings", value)
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         Cell("math:sqrt", value)
 
 
@@ -75,13 +75,13 @@ def test_settings_that_json_cannot_hold_are_refused(value: Any, words: str) -> N
 def test_a_function_that_is_not_there_is_refused_before_the_sweep(
     name: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InvalidInput, match="function must"):
+    with pytest.raises(InvalidInputError, match="function must"):
         run([Cell(name, {})], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_one_cell_of_each_kind_comes_first_then_the_heavy_ones() -> None:
-    parts = [describe(part) for part in (hb.filters.Raw(), hb.filters.Median(3))]
+    parts = [describe(part) for part in (hb.filters.NoFilter(), hb.filters.Median(3))]
     cells = [
         Cell("math:sqrt", {"part": part, "n": n}, weight=n) for part in parts for n in (1, 5, 3)
     ]
@@ -371,7 +371,7 @@ def test_ctrl_c_stops_and_says_how_to_go_on(
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], words: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         run(squares(1), tmp_path, **options)
 
 
@@ -449,7 +449,7 @@ def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
     cells = simulations()
     outcome = run(cells, tmp_path)
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, gamma_scale=1e-2)
+    policy = hb.crtm(dim=3, horizon=500, moment=3.5, radius_scale=1e-2)
     whole = hb.simulate(
         policy, problem, horizon=500, repetitions=4, seed=7, checkpoints=[100, 500], progress=False
     )
@@ -470,7 +470,7 @@ def test_own_parts_are_taken_by_name_and_nothing_else_is() -> None:
     with pytest.raises(hb.StateError, match=r"no part 'sweep_functions:OwnNoise' here: if it is"):
         simulate_cell(**settings)
     assert build_parts(settings["problem"], [f"{HERE}:OwnNoise"]).noise == OwnNoise(3.0)
-    with pytest.raises(InvalidInput, match="parts must be classes of parts"):
+    with pytest.raises(InvalidInputError, match="parts must be classes of parts"):
         simulate_cell(**settings, parts=["math:sqrt"])
 
 

@@ -18,7 +18,7 @@ from sweep_functions import OwnNoise, square
 
 ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
 PROBLEMS = {name: hb.Problem(ARMS, LINK, hb.noises.StudentT(d)) for name, d in (("a", 3), ("b", 9))}
-POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, gamma_scale=1e-2)
+POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=1e-2)
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 7, "seed": 3, "checkpoints": 4}
 
 
@@ -87,7 +87,7 @@ def test_names_that_clash_or_lead_nowhere_are_refused(
     what: Any, where: Any, words: str, tmp_path: Path
 ):
     size = {} if callable(what) else SIZE
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.sweep(what, where, folder=tmp_path, **size)
 
 
@@ -100,14 +100,16 @@ def test_names_that_clash_or_lead_nowhere_are_refused(
     ],
 )
 def test_what_a_function_does_not_take_is_refused(given: dict[str, Any], words: str):
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.sweep(square, [{"number": 1.0}], **given)
 
 
 def test_a_part_typed_at_a_prompt_is_refused(monkeypatch: pytest.MonkeyPatch):
     """Its text is nowhere, so that no key could tell two versions of it apart."""
     monkeypatch.delattr(sweep_functions, "__file__")
-    with pytest.raises(hb.InvalidInput, match=r"must be written in a .py file.*OwnNoise is not"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"must be written in a .py file.*OwnNoise is not"
+    ):
         hb.sweep(POLICY, hb.Problem(ARMS, LINK, OwnNoise(3.0)), **SIZE)
 
 
@@ -115,7 +117,7 @@ def test_what_stands_in_the_script_itself_is_refused_to_other_processes():
     cell = Cell("math:sqrt", {"x": 2.0, "parts": ["__main__:Mine"]})
     from heavybandits.sweeps.sweep import Workplace
 
-    with pytest.raises(hb.InvalidInput, match=r"Mine stands in the script itself.*'threads'"):
+    with pytest.raises(hb.InvalidInputError, match=r"Mine stands in the script itself.*'threads'"):
         Workplace(None, backend="loky")([cell])
 
 
@@ -123,7 +125,7 @@ def test_what_stands_in_the_script_itself_is_refused_to_other_processes():
 
 MINE = """
 from typing import NamedTuple
-from heavybandits.filters import Raw
+from heavybandits.filters import NoFilter
 from heavybandits.authoring import make_memory
 from helper import FACTOR
 

@@ -14,7 +14,7 @@ SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 
 
 
 def crtm(constant: float) -> Any:
-    return hb.crtm(dim=3, horizon=200, moment=3.5, gamma_scale=constant)
+    return hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=constant)
 
 
 def deaf(constant: float) -> Any:
@@ -66,7 +66,7 @@ def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: 
 
 def test_a_policy_may_be_made_for_its_problem():
     def made(constant: float, problem: hb.Problem) -> Any:
-        return hb.crtm(dim=problem.arms.dim, horizon=200, moment=3.5, gamma_scale=constant)
+        return hb.crtm(dim=problem.arms.dim, horizon=200, moment=3.5, radius_scale=constant)
 
     grid: dict[str, Any] = {"constants": 2, "within": (1e-4, 1.0)}
     found = hb.tune(made, PROBLEM, **SIZE, **grid)
@@ -94,7 +94,7 @@ def test_a_policy_may_be_made_for_its_problem():
 )
 def test_what_cannot_be_tuned_is_refused(changes: dict[str, Any], words: str):
     policies = changes.pop("policies", {"a": crtm})
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.tune(policies, PROBLEM, **{**SIZE, **changes})
 
 
@@ -111,7 +111,7 @@ def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: s
     def never(constant: float) -> Any:
         raise AssertionError("nothing should be made")
 
-    with pytest.raises(hb.InvalidInput, match=words):
+    with pytest.raises(hb.InvalidInputError, match=words):
         hb.tune({"never": never}, PROBLEM, **SIZE | given)
 
 
@@ -125,7 +125,7 @@ def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
 
 
 def test_policies_without_a_constant_are_named(found: Any):
-    with pytest.raises(hb.InvalidInput, match="got as it is, which have none to tune"):
+    with pytest.raises(hb.InvalidInputError, match="got as it is, which have none to tune"):
         hb.tune({"as it is": crtm(1.0)}, PROBLEM, **SIZE)
     with pytest.raises(KeyError, match="no problem 'typo' here; there are one"):
         found.tuned("typo")
@@ -145,5 +145,5 @@ def test_a_grid_that_grows_reaches_the_end_of_its_range_in_round_numbers():
 
 
 def test_losses_that_are_no_numbers_choose_nothing():
-    with pytest.raises(hb.InvalidInput, match="losses must be numbers"):
+    with pytest.raises(hb.InvalidInputError, match="losses must be numbers"):
         choose({1.0: np.array([np.nan]), 2.0: np.array([3.0])})

@@ -39,7 +39,7 @@ REASONS = {"extreme_rewards": "it magnifies them"}
 
 
 def test_a_broken_promise_is_named() -> None:
-    with pytest.raises(PolicyError, match=r"^1 of \d+ checks failed for Optimism\(") as caught:
+    with pytest.raises(PolicyError, match=r"^1 of \d+ checks failed for UCB\(") as caught:
         check_policy(BROKEN)
     assert "\n  extreme_rewards: estimate.region.centre is not finite" in str(caught.value)
 
@@ -50,7 +50,9 @@ def test_known_failures_are_listed_and_must_be_true() -> None:
     ]
     with pytest.raises(PolicyError, match="reset: passes, but was expected to fail"):
         check_policy(BROKEN, expected_failures={**REASONS, "reset": "it does not"})
-    with pytest.raises(hb.InvalidInput, match="expected_failures must name checks, got resett"):
+    with pytest.raises(
+        hb.InvalidInputError, match="expected_failures must name checks, got resett"
+    ):
         check_policy(BROKEN, expected_failures={"resett": ""})
 
 

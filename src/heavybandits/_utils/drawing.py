@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import InvalidInput, optional
+from .errors import InvalidInputError, optional
 from .files import replace_atomically
 from .palette import colour_places, style_of
 
@@ -140,10 +140,10 @@ def check_picture(path: str | Path) -> Path:
 
     >>> check_picture("figure.bmp")
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: path must end in .png, .svg or .pdf, got 'figure.bmp'
+    heavybandits.InvalidInputError: path must end in .png, .svg or .pdf, got 'figure.bmp'
     """
     if Path(path).suffix.lower().removeprefix(".") not in FORMATS:
-        raise InvalidInput(f"path must end in .png, .svg or .pdf, got {str(path)!r}")
+        raise InvalidInputError(f"path must end in .png, .svg or .pdf, got {str(path)!r}")
     return Path(path)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 _PACKAGE = __name__.partition(".")[0]
 
 
-class InvalidInput(ValueError):
+class InvalidInputError(ValueError):
     """An argument is of the wrong kind, size or range."""
 
 
-class EncodingError(InvalidInput):
+class EncodingError(InvalidInputError):
     """A row that cannot be encoded: `column`, its `value`, and the place of the row if it has one.
 
     A column that is not there, or should not be, has the value None.
@@ -44,7 +44,7 @@ class EncodingError(InvalidInput):
         return EncodingError(self.reason, self.column, self.value, place, self.got)
 
 
-class ForeignTicket(InvalidInput):
+class ForeignTicketError(InvalidInputError):
     """A ticket that another agent has issued."""
 
 
@@ -106,3 +106,9 @@ def warn_caller(message: str) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
+
+
+# Tracebacks show the public name, such as heavybandits.InvalidInputError.
+for _error in list(vars().values()):
+    if isinstance(_error, type) and issubclass(_error, Exception) and _error.__module__ == __name__:
+        _error.__module__ = _PACKAGE

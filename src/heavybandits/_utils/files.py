@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import InvalidInput
+from .errors import InvalidInputError
 from .version import __version__
 
 _KINDS = {
@@ -38,13 +38,13 @@ def check_target(path: str | Path) -> Path:
 
     >>> check_target("/dev/null")
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: /dev/null is a device, and only a file can be replaced
+    heavybandits.InvalidInputError: /dev/null is a device, and only a file can be replaced
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target)
     if mode is not None and not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "no file")
-        raise InvalidInput(f"{path} is {kind}, and only a file can be replaced")
+        raise InvalidInputError(f"{path} is {kind}, and only a file can be replaced")
     return target
 
 

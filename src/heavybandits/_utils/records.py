@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InvalidInput, optional
+from .errors import InvalidInputError, optional
 from .tables import write_parquet
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class Records:
         """Refuse a use of the rows that needs columns they do not have."""
         missing = [name for name in columns if name not in self.data]
         if missing:
-            raise InvalidInput(f"{use} needs columns {', '.join(columns)}; no {missing[0]} is here")
+            raise InvalidInputError(
+                f"{use} needs columns {', '.join(columns)}; no {missing[0]} is here"
+            )
 
     def __len__(self) -> int:
         return len(next(iter(self.data.values()), ()))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import InvalidInput
+from .errors import InvalidInputError
 from .validation import one_of
 
 
@@ -32,5 +32,5 @@ def make_named(kind: str, text: str, registry: Mapping[str, Entry]) -> Any:
         numbers = []
     if len(numbers) != len(words) or len(numbers) > len(entry.numbers):
         takes = f"numbers after colons ({', '.join(entry.numbers)})" if entry.numbers else "none"
-        raise InvalidInput(f"{kind} {name} takes {takes}, got {text!r}")
+        raise InvalidInputError(f"{kind} {name} takes {takes}, got {text!r}")
     return entry.make(*numbers)

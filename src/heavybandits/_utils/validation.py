@@ -1,6 +1,6 @@
 """Checks at the door: what a user hands in is tested and cast once, kernels never look again.
 
-Every refusal is an InvalidInput whose message names the argument, what is allowed and what was
+Every refusal is an InvalidInputError whose message names the argument, what is allowed and what was
 given. What a constant of a part may be is said where the field is, `plays: Count`,
 `level: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of the
 library and for yours.
@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InvalidInput
+from .errors import InvalidInputError
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def finite_number(name: str, value: Any) -> float:
     -3.0
     >>> finite_number("reward", float("nan"))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: reward must be a finite number, got nan
+    heavybandits.InvalidInputError: reward must be a finite number, got nan
     """
     if type(value) is float and math.isfinite(value):
         return value  # most rewards
@@ -92,7 +92,7 @@ def finite_number(name: str, value: Any) -> float:
         except (OverflowError, ValueError):  # an int beyond a double, Decimal's signalling nan
             pass
     if not math.isfinite(number):
-        raise InvalidInput(f"{name} must be a finite number, got {_shown(value)}")
+        raise InvalidInputError(f"{name} must be a finite number, got {_shown(value)}")
     return number
 
 
@@ -110,11 +110,11 @@ def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> f
 
     >>> bounded_number("StudentT.dof", 0.1, Interval(0.2, ends="(]"))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: StudentT.dof must be above 0.2, got 0.1
+    heavybandits.InvalidInputError: StudentT.dof must be above 0.2, got 0.1
     """
     number = finite_number(label, value)
     if number not in interval:
-        raise InvalidInput(f"{label} must {interval}, got {_shown(value)}")
+        raise InvalidInputError(f"{label} must {interval}, got {_shown(value)}")
     return number
 
 
@@ -125,7 +125,7 @@ def positive(name: str, value: Any) -> float:
     3.0
     >>> positive("moment", 0)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: moment must be positive, got 0
+    heavybandits.InvalidInputError: moment must be positive, got 0
     """
     bounded_number(name, value, Interval(0.0, ends="(]"))
     return bounded_number(name, value, Interval(SMALLEST, LARGEST))
@@ -136,10 +136,10 @@ def flag(name: str, value: Any) -> bool:
 
     >>> flag("corrected", 1)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: corrected must be True or False, got 1
+    heavybandits.InvalidInputError: corrected must be True or False, got 1
     """
     if not isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"{name} must be True or False, got {_shown(value)}")
+        raise InvalidInputError(f"{name} must be True or False, got {_shown(value)}")
     return bool(value)
 
 
@@ -148,7 +148,7 @@ def fraction(name: str, value: Any) -> float:
 
     >>> fraction("delta", 1.0)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: delta must lie in (0, 1), got 1.0
+    heavybandits.InvalidInputError: delta must lie in (0, 1), got 1.0
     """
     bounded_number(name, value, Interval(0.0, 1.0, "()"))
     return bounded_number(name, value, Interval(SMALLEST, 1.0, "[)"))
@@ -159,7 +159,7 @@ def epsilon(value: Any) -> float:
 
     >>> epsilon(1.5)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: epsilon must lie in (0, 1], got 1.5
+    heavybandits.InvalidInputError: epsilon must lie in (0, 1], got 1.5
     """
     return bounded_number("epsilon", value, Interval(0.0, 1.0, "(]"))
 
@@ -169,7 +169,7 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
 
     >>> whole("horizon", 1e6)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: horizon must be a whole number >= 1, got 1000000.0
+    heavybandits.InvalidInputError: horizon must be a whole number >= 1, got 1000000.0
     """
     number = None
     if not isinstance(value, bool):
@@ -180,7 +180,7 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
     if number is None or (least is not None and number < least) or abs(number) >> 128:
         bound = "" if least is None else f" >= {least}"
         bound += " and below 2^128" if number is not None and number >> 128 > 0 else ""
-        raise InvalidInput(f"{name} must be a whole number{bound}, got {_shown(value)}")
+        raise InvalidInputError(f"{name} must be a whole number{bound}, got {_shown(value)}")
     return number
 
 
@@ -189,11 +189,11 @@ def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> in
 
     >>> bounded_whole("seed", 2**64, Interval(0))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: seed must be below 2^63, got 18446744073709551616
+    heavybandits.InvalidInputError: seed must be below 2^63, got 18446744073709551616
     """
     number = whole(label, value, None if interval.low == -math.inf else int(interval.low))
     if abs(number) > LARGEST_WHOLE:
-        raise InvalidInput(f"{label} must be below 2^63, got {_shown(value)}")
+        raise InvalidInputError(f"{label} must be below 2^63, got {_shown(value)}")
     return number
 
 
@@ -205,11 +205,11 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
 
     >>> one_of("reading", "lemma", ("theorem", "corollary"))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: reading must be one of theorem, corollary, got 'lemma'
+    heavybandits.InvalidInputError: reading must be one of theorem, corollary, got 'lemma'
     """
     words = tuple(allowed)
     if not isinstance(value, str) or value not in words:
-        raise InvalidInput(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
+        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
     return value
 
 
@@ -224,12 +224,12 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
            [3., 4.]])
     >>> finite_array("arms", [[1, 2, 3]], (None, 2))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: arms must have shape (any, 2), got (1, 3)
+    heavybandits.InvalidInputError: arms must have shape (any, 2), got (1, 3)
     """
     array = shaped_array(name, value, shape)
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InvalidInput(f"{name} must be finite, got {array[place]} at {_size(place)}")
+        raise InvalidInputError(f"{name} must be finite, got {array[place]} at {_size(place)}")
     return array
 
 
@@ -237,7 +237,7 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
     """As `finite_array`, but its numbers may be anything."""
     array = _as_floats(name, value)
     if len(array.shape) != len(shape) or not all(map(_fits, array.shape, shape)):
-        raise InvalidInput(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
+        raise InvalidInputError(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
     return array
 
 
@@ -248,7 +248,7 @@ def bounded_array(
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: arms must lie in [-1e6, 1e6], got 1e+07 in size:
+    heavybandits.InvalidInputError: arms must lie in [-1e6, 1e6], got 1e+07 in size:
     divide all features by the largest norm you expect
     """
     array = shaped_array(label, value, shape)
@@ -259,7 +259,7 @@ def bounded_array(
     size = float(np.maximum(array.max(), -array.min()))
     if not size <= largest:  # nan is not
         finite_array(label, array, shape)
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{label} must {Interval(-largest, largest)}, got {size:.3g} in size: divide all "
             "features by the largest norm you expect"
         )
@@ -281,7 +281,7 @@ def _as_floats(name: str, value: Any) -> Floats:
         return np.array(given, dtype=np.float64, order="C", copy=True)
     except (TypeError, ValueError, OverflowError):
         shown = _shown(value)
-        raise InvalidInput(f"{name} must be an array of numbers, got {shown}") from None
+        raise InvalidInputError(f"{name} must be an array of numbers, got {shown}") from None
 
 
 def _shown(value: Any) -> str:

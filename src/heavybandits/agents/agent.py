@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import ForeignTicket, InvalidInput, LedgerError
+from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
 from .._utils.files import replace_atomically
 from .._utils.validation import finite_number, flag, whole
 from ..core.part import check_part
@@ -61,7 +61,7 @@ class Agent(Teaching):
     whatever signal interrupts a call, its rewards are taken whole or not at all.
 
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, gamma_scale=0.01))
+    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, radius_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
     >>> agent.updates, agent.counters["pending"]
@@ -92,7 +92,7 @@ class Agent(Teaching):
         self._begin(AgentState(*start), clock)
         if ledger is not None:
             if not isinstance(ledger, str | Path):
-                raise InvalidInput(f"ledger must be the path of a file, got {ledger!r:.80}")
+                raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
             self._ledger = Ledger(ledger, every)
             self._state = self._ledger.resume(self._state, self._kernels)
 
@@ -144,7 +144,7 @@ class Agent(Teaching):
     def _number(self, ticket: Ticket | int | str) -> int:
         try:
             return ticket_number(ticket, self._state.owners)
-        except ForeignTicket:
+        except ForeignTicketError:
             self._state.book.counts["unknown"] += 1
             raise
 
@@ -192,7 +192,9 @@ class Agent(Teaching):
             book.counts["duplicate"] += 1
         elif earlier is not None:
             book.counts["duplicate"] += 1
-            raise InvalidInput(f"ticket {number} must have one reward, got {earlier} and {given}")
+            raise InvalidInputError(
+                f"ticket {number} must have one reward, got {earlier} and {given}"
+            )
         else:
             book.refuse(number)
 
@@ -304,7 +306,7 @@ class Agent(Teaching):
 
 def check_clock(clock: Callable[[], float]) -> None:
     if not callable(clock):
-        raise InvalidInput(f"clock must be a function that tells the time, got {clock!r:.80}")
+        raise InvalidInputError(f"clock must be a function that tells the time, got {clock!r:.80}")
 
 
 def renamed(state: AgentState) -> AgentState:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Booleans, Floats
 
@@ -46,7 +46,7 @@ def make_batch(arms: Any, mask: Any, dim: int) -> Batch:
         hidden = _check_mask(mask, rows.shape[:2])
         return Batch(rows, hidden, np.full(rows.shape[0], rows.shape[1]))
     if mask is not None:
-        raise InvalidInput(
+        raise InvalidInputError(
             "mask must be None where arms are a list: leave out what is not on offer"
         )
     try:
@@ -54,9 +54,9 @@ def make_batch(arms: Any, mask: Any, dim: int) -> Batch:
     except TypeError:
         given = []
     if not given:
-        raise InvalidInput("arms must hold at least one decision, (n, K, d), got none")
+        raise InvalidInputError("arms must hold at least one decision, (n, K, d), got none")
     if _alike(given):
-        with suppress(InvalidInput):  # one by one they say which of them is wrong
+        with suppress(InvalidInputError):  # one by one they say which of them is wrong
             return make_batch(np.array(given), None, dim)
     sets = [bounded_array(f"arms[{n}]", one, (None, dim)) for n, one in enumerate(given)]
     sizes = np.array([len(one) for one in sets])
@@ -80,11 +80,11 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> Booleans:
         return np.zeros(shape, np.bool_)
     allowed = np.asarray(mask)
     if allowed.dtype != np.bool_ or allowed.shape != shape:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"mask must be booleans of shape {shape}, got {allowed.dtype} of shape {allowed.shape}"
         )
     if not allowed.any(axis=1).all():
-        raise InvalidInput("mask must leave at least one arm of every decision")
+        raise InvalidInputError("mask must leave at least one arm of every decision")
     return ~allowed
 
 

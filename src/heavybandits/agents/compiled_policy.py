@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput, warn_caller
+from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.validation import bounded_array
 from ..core.arm_buffer import View, make_view
 from ..core.arrays import Floats
@@ -26,10 +26,10 @@ from ..core.kernels import (
 from ..core.loop import Unobserved, make_episode, make_trace
 from ..core.part import check_part, is_part, own_classes, walk
 from ..core.protocols import ArmSet
-from ..parts.arms import Fresh
+from ..parts.arms import PerRound
 from ..parts.links import Identity
 from ..parts.policies.checks import check_finite, check_room
-from ..parts.policies.time_discounted import NOW, FadingState
+from ..parts.policies.time_discounted import NOW, TimeDiscountedState
 from .batches import Batch, row_orders
 from .events import Book, Lesson, Revision
 from .revise import revised_arrays
@@ -59,17 +59,19 @@ class Offers:
             offered = bounded_array("arms", arms, (None, self._dim))
             return offered, None if mask is None else _check_mask(mask, offered.shape[0])
         if mask is not None:
-            raise InvalidInput("mask must be None for an arm set without rows")
+            raise InvalidInputError("mask must be None for an arm set without rows")
         part = check_part("arms", arms, ArmSet)
         if part.dim != self._dim:
-            raise InvalidInput(f"arms must have dim {self._dim}, got {part.dim}")
+            raise InvalidInputError(f"arms must have dim {self._dim}, got {part.dim}")
         return part, None
 
     def check_rows(self, arms: Any, mask: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """The same for what must be rows; the mask is a copy."""
         offered, allowed = self.check(arms, mask)
         if is_part(offered):
-            raise InvalidInput("arms must be rows of features, (K, d), to choose several of them")
+            raise InvalidInputError(
+                "arms must be rows of features, (K, d), to choose several of them"
+            )
         return offered, np.ones(len(offered), np.bool_) if allowed is None else allowed.copy()
 
     def show_many(self, batch: Batch) -> tuple[Any, View]:
@@ -100,7 +102,7 @@ class Offers:
             while self._sets and self._bytes > MOST_BYTES:
                 _, oldest = self._sets.pop(next(iter(self._sets)))
                 self._bytes -= _bytes_of(oldest)
-            self._sets[size] = Fresh(size, self._dim, 0.0), view
+            self._sets[size] = PerRound(size, self._dim, 0.0), view
         return self._sets[size]
 
     def _warn_norm(self, arms: Floats) -> None:
@@ -123,11 +125,11 @@ def _bytes_of(view: View) -> int:
 def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:
     allowed = np.asarray(mask)
     if allowed.dtype != np.bool_ or allowed.shape != (size,):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"mask must be {size} booleans, got {allowed.dtype} of shape {allowed.shape}"
         )
     if not allowed.any():
-        raise InvalidInput("mask must leave at least one arm, got none")
+        raise InvalidInputError("mask must leave at least one arm, got none")
     return allowed
 
 
@@ -143,7 +145,7 @@ def repeat(book: Book, arms: Any, allowed: Allowed, names: Sequence[str] | None)
         arm = names.index(decision.offer) if decision.offer in names else -1
     here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
     if not here or (allowed is not None and not allowed[arm]):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"arms must still offer {decision.offer or f'arm {arm}'}: this policy plays it "
             f"{decision.left} more times before it decides anew. "
             "Keep the arms as they are for a decision, or call abandon()"
@@ -157,8 +159,10 @@ def takes_spread(policy: Any, learned: Any) -> bool:
 
 
 def clock_of(learned: Any) -> Any:
-    """Where `policies.Fading` wants the time of a decision; None if nothing fades by the clock."""
-    return next((part.clock for part in walk(learned) if isinstance(part, FadingState)), None)
+    """Return the clock array of `policies.TimeDiscounted`, or None for other policies."""
+    return next(
+        (part.clock for part in walk(learned) if isinstance(part, TimeDiscountedState)), None
+    )
 
 
 class Kernels:

@@ -5,7 +5,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import whole
 from ..core.protocols import ArmSet
 from .batches import Batch, make_batch
@@ -89,7 +89,7 @@ class Deciding(Readings):
         names: tuple[str, ...] | None = None
         tell: Tell = tell_nothing
         if arms is None and offers is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "select needs arms, or for an agent with an encoder offers and their context"
             )
         if offers is not None or context is not None:
@@ -155,7 +155,7 @@ class Deciding(Readings):
     ) -> tuple[Any, tuple[str, ...], Tell]:
         """What is on offer as rows and names, and what is to be kept of it."""
         if arms is not None:
-            raise InvalidInput("select takes arms, or context and offers, not both")
+            raise InvalidInputError("select takes arms, or context and offers, not both")
         rows, names = encode(self._state.encoder, context, offers)
         return rows, names, self._teller(context, offers)
 
@@ -204,7 +204,9 @@ class Deciding(Readings):
             offered, allowed = self._kernels.offers.check_rows(arms, mask)
             size, kernels = whole("top", top), self._kernels
             if size > allowed.sum():
-                raise InvalidInput(f"top must be at most the {allowed.sum()} on offer, got {size}")
+                raise InvalidInputError(
+                    f"top must be at most the {allowed.sum()} on offer, got {size}"
+                )
             now = self._ready_for(size, told)
             state = self._state  # not before: an interrupted reset is finished first
             before, decisions = StateDiff(state), []
@@ -248,15 +250,19 @@ class Deciding(Readings):
         if contexts is None and offers is None:
             return make_batch(arms, mask, self._state.policy.dim)
         if arms is not None or mask is not None:
-            raise InvalidInput("select_many takes arms, or contexts and offers, not both")
+            raise InvalidInputError("select_many takes arms, or contexts and offers, not both")
         each = offers if isinstance(offers, Sequence) else None
         if contexts is None and each is not None:
             contexts = [None] * len(each)
         if not isinstance(contexts, Sequence) or not contexts:
-            raise InvalidInput(f"contexts must be a list, one per decision, got {contexts!r:.80}")
+            raise InvalidInputError(
+                f"contexts must be a list, one per decision, got {contexts!r:.80}"
+            )
         shown = [offers] * len(contexts) if each is None else each
         if len(shown) != len(contexts):
-            raise InvalidInput(f"offers must be {len(contexts)}, one per context, got {len(shown)}")
+            raise InvalidInputError(
+                f"offers must be {len(contexts)}, one per context, got {len(shown)}"
+            )
         encoder, pairs = self._state.encoder, list(zip(contexts, shown, strict=True))
         known = offer_names(encoder, offers) if each is None else None
         read = [encode(encoder, *pair, known) for pair in pairs]
@@ -267,12 +273,12 @@ class Deciding(Readings):
         """Make room for so many decisions at once, if they can be made; the time it is."""
         state = self._state
         if state.policy.plays != 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"this policy plays an arm {state.policy.plays} times before it decides anew: "
                 "select one decision at a time"
             )
         if size > state.limits.max_pending:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
             )
         self._give_up()  # those past their time, whatever comes

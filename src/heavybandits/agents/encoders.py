@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Floats
 from ..features.values import is_missing
@@ -22,12 +22,12 @@ LOST = (
 def check_encoder(encoder: Any, policy: Any) -> None:
     """Refuse an encoder whose features the policy cannot take."""
     if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
-        raise InvalidInput(
+        raise InvalidInputError(
             "encoder must have dim, names, encode and encode_rows, as an Encoder has, "
             f"got {type(encoder).__name__}"
         )
     if encoder.dim != policy.dim:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"encoder makes {encoder.dim} features, but the policy has dim {policy.dim}"
         )
 
@@ -35,9 +35,11 @@ def check_encoder(encoder: Any, policy: Any) -> None:
 def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:
     """The names of what is on offer, for an agent with an encoder."""
     if encoder is None:
-        raise InvalidInput("context and offers need an agent with an encoder: Agent(encoder=...)")
+        raise InvalidInputError(
+            "context and offers need an agent with an encoder: Agent(encoder=...)"
+        )
     if not isinstance(offers, Mapping) or not offers:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"offers must be features by name, such as {{'tea': {{...}}}}, got {offers!r:.100}"
         )
     try:
@@ -47,7 +49,7 @@ def offer_names(encoder: Any, offers: Any) -> tuple[str, ...]:
             return names
     except (TypeError, UnicodeEncodeError):
         pass
-    raise InvalidInput(f"offers must have plain text for names, got {tuple(offers)!r:.100}")
+    raise InvalidInputError(f"offers must have plain text for names, got {tuple(offers)!r:.100}")
 
 
 def encode(
@@ -58,7 +60,9 @@ def encode(
     names = offer_names(encoder, offers) if known is None else known
     rows = encoder.encode(context, offers)
     if len(rows) != len(names):
-        raise InvalidInput(f"encoder must make one row per offer, got {len(rows)} of {len(names)}")
+        raise InvalidInputError(
+            f"encoder must make one row per offer, got {len(rows)} of {len(names)}"
+        )
     return rows, names
 
 
@@ -74,7 +78,7 @@ def to_json(value: Any) -> str:
     try:
         return json.dumps(value, default=_plain, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a value cannot be kept in the ledger: {error}. Agent(keep_raw=False) keeps the "
             "features alone"
         ) from error
@@ -99,7 +103,7 @@ def _plain(value: Any) -> Any:
 def encode_rows_again(encoder: Any, raw: Any) -> Floats:
     """The same for rows that were learned without a decision."""
     if raw is None:
-        raise InvalidInput(LOST)
+        raise InvalidInputError(LOST)
     rows = encoder.encode_rows(json.loads(raw))
     return bounded_array("what the encoder makes", rows, (None, encoder.dim))
 
@@ -107,7 +111,7 @@ def encode_rows_again(encoder: Any, raw: Any) -> Floats:
 def encode_again(encoder: Any, raw: Any) -> Floats:
     """The features that another encoder makes of what a ledger has kept of one decision."""
     if raw is None:
-        raise InvalidInput(LOST)
+        raise InvalidInputError(LOST)
     told = json.loads(raw)
     rows = encoder.encode(told["context"], {told["name"]: told["offer"]})
     return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]

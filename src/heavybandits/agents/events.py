@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, positive, whole
 from ..core.arrays import Floats
 from .tickets import Choices, Decision
@@ -281,9 +281,11 @@ class Book:
         """Count a ticket that is not pending, and say why it is not taken."""
         self.check_issued(number)
         self.counts["duplicate"] += 1
-        raise InvalidInput(f"ticket {number} must be pending, but has been settled already")
+        raise InvalidInputError(f"ticket {number} must be pending, but has been settled already")
 
     def check_issued(self, number: int) -> None:
         if not 0 <= number < self.issued:
             self.counts["unknown"] += 1
-            raise InvalidInput(f"ticket {number} must be one of the {self.issued} issued so far")
+            raise InvalidInputError(
+                f"ticket {number} must be one of the {self.issued} issued so far"
+            )

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
 from ..core.confidence_region import UPDATES
 from ..core.linalg import bounded
@@ -24,8 +24,9 @@ class Explanation(NamedTuple):
     that were seen together hedge each other.
 
     Of a policy that draws its arms these are the numbers of the policy inside, before chance:
-    `Mixed` plays the largest score but for its share, `Thompson` draws around the contributions
-    with a part of the width, `InverseGap` looks at the means alone.
+    `EpsilonGreedy` plays the largest score except with probability epsilon, `Thompson` draws around
+    the contributions
+    with a part of the width, `SquareCB` looks at the means alone.
 
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
@@ -83,7 +84,7 @@ def explain_rows(
     policy, learned = innermost(policy, learned)
     region = getattr(getattr(learned, "estimate", None), "region", None)
     if region is None or not hasattr(policy, "radius"):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"explain needs a policy with a confidence region, {type(policy).__name__} has none"
         )
     radius = bounded(policy.radius.radius(learned.estimate, region.counts[UPDATES]))

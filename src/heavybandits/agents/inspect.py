@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
 from ..core.confidence_region import Region
@@ -16,7 +16,7 @@ from ..core.part import fallbacks_of, walk
 from ..features import Features
 from ..ledger.store import Ledger
 from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
-from ..parts.filters.drift import Drift, Watch, WatchMemory
+from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .compiled_policy import Kernels
 from .encoders import encode
 from .events import Tally
@@ -125,7 +125,7 @@ class Readings:
                 ticket_number(arms, state.owners)
                 rows, labels = arms.features[None], [arms.offer or f"arm {arms.arm}"]
             elif isinstance(arms, int | str):
-                raise InvalidInput(
+                raise InvalidInputError(
                     "arms must be a ticket or (K, d) features; the id or key of a ticket has none, "
                     f"got {arms!r:.80}"
                 )
@@ -184,7 +184,7 @@ class Readings:
         """The plays in the ledger: when, which arm, what was expected, what became of it."""
         with self._lock:
             if self._ledger is None:
-                raise InvalidInput("history needs an agent with a ledger, this one has none")
+                raise InvalidInputError("history needs an agent with a ledger, this one has none")
             self.state  # noqa: B018 - what an interrupt left half done is done first
             return self._ledger.history()
 
@@ -197,7 +197,7 @@ class Readings:
         """
         with self._lock:
             if self._ledger is None:
-                raise InvalidInput("feedback needs an agent with a ledger, this one has none")
+                raise InvalidInputError("feedback needs an agent with a ledger, this one has none")
             self.state  # noqa: B018 - what an interrupt left half done is done first
             return self._ledger.feedback()
 
@@ -211,19 +211,19 @@ class Readings:
         return sum(int(estimate.counts[RESTARTS]) for estimate in found)
 
     @property
-    def drift(self) -> Drift:
+    def drift(self) -> DriftReport:
         """How often a change of level, unit or effect was noticed, and how many rewards ago.
 
-        For an `auto`, and for every policy whose filter is held by `filters.Watch`.
+        For an `auto`, and for every policy whose filter is held by `filters.DriftMonitor`.
         """
         with self._lock:
             policy, learned = self.state.policy, self.state.learned
             for part in walk(policy):
-                if isinstance(part, Watch):
-                    found = (memory for memory in walk(learned) if isinstance(memory, WatchMemory))
+                if isinstance(part, DriftMonitor):
+                    found = (memory for memory in walk(learned) if isinstance(memory, DriftMemory))
                     return part.drift(next(found))
             name = type(policy).__name__
-            raise AttributeError(f"{name} watches nothing: hold its filter by filters.Watch")
+            raise AttributeError(f"{name} watches nothing: hold its filter by filters.DriftMonitor")
 
     @property
     def pending(self) -> list[int]:

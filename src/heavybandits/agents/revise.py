@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..core.confidence_region import measure
 from ..core.linalg import bounded, clamp, dot
 from ..core.part import walk
-from ..parts.policies.time_discounted import Fading
+from ..parts.policies.time_discounted import TimeDiscounted
 from .events import Revision
 from .explain import innermost
 from .state import kept
@@ -20,12 +20,12 @@ def check_revisable(policy: Any, learned: Any) -> None:
     """Refuse a policy that cannot put another reward in the place of one it has learned."""
     inside, _ = innermost(policy, learned)
     estimator = getattr(inside, "estimator", None)
-    fades = any(isinstance(part, Fading) for part in walk(policy))
+    fades = any(isinstance(part, TimeDiscounted) for part in walk(policy))
     if policy.plays != 1 or fades or not hasattr(estimator, "revise"):
         name = type(inside).__name__ if estimator is None else type(estimator).__name__
-        name = Fading.__name__ if fades else name
+        name = TimeDiscounted.__name__ if fades else name
         why = "learns from several plays at once" if policy.plays != 1 else "cannot revise a reward"
-        raise InvalidInput(
+        raise InvalidInputError(
             f"revise needs a policy of single plays and an estimator such as Ridge; {name} {why}. "
             "rebuild(ledger, corrections=...) makes an agent that has known better from the start"
         )

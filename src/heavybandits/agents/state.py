@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput, StateError
+from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
 from ..core.confidence_region import GROWTH, LOGDET, Region
@@ -207,7 +207,7 @@ def own_generator(rng: Any) -> np.random.Generator | None:
     try:
         generator = np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"rng must be None, an int, a SeedSequence or a Generator, got {rng!r}"
         ) from error
     if type(generator.bit_generator) is np.random.PCG64:

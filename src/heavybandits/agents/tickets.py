@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import ForeignTicket, InvalidInput
+from .._utils.errors import ForeignTicketError, InvalidInputError
 from .._utils.validation import finite_number, positive
 from ..core.arrays import Floats
 
@@ -108,7 +108,7 @@ class Ticket(NamedTuple):
     `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
     `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
     plays of this arm the decision still asks for, this one included. `propensity` is how likely
-    the choice was: 1 unless the policy draws its arms, as `policies.Mixed` does, and None for one
+    the choice was: 1 unless the policy draws its arms, as `EpsilonGreedy` does, and None for one
     of a list. `offer` is the name of what was chosen, if the offers had names; `agent` is the
     agent that issued the ticket, which takes it back and nobody else.
     """
@@ -179,7 +179,7 @@ def owner_of(owners: Owners, number: int) -> str:
 
 
 def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
-    """The number of a ticket, of its key or of its id; a ForeignTicket if another agent issued it.
+    """Return the number of a ticket, key or id; raise ForeignTicketError for another agent's.
 
     >>> ticket_number("6b1f:7", (Owner("6b1f", 0),)), ticket_number(7, (Owner("6b1f", 0),))
     (7, 7)
@@ -191,16 +191,16 @@ def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
     elif isinstance(ticket, str):
         agent, _, digits = ticket.partition(":")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-            raise InvalidInput(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
+            raise InvalidInputError(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
         number = int(digits)
     else:
         number, agent = ticket, None
     if type(number) is not int and (
         not isinstance(number, np.integer) or isinstance(number, np.timedelta64)
     ):
-        raise InvalidInput(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
+        raise InvalidInputError(f"ticket must be a Ticket, its key or its id, got {ticket!r}")
     if agent is not None and agent != owner_of(owners, int(number)):
-        raise ForeignTicket(
+        raise ForeignTicketError(
             f"ticket {number} belongs to agent {agent or 'unknown'}, but this is agent "
             f"{owners[-1].agent}: give it to the agent that issued it"
         )
@@ -232,7 +232,7 @@ def check_rewards(rewards: Any, owners: Owners, spreads: bool) -> list[tuple[int
     except (TypeError, ValueError):
         shaped = False
     if not shaped:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
         )
     return [(ticket_number(t, owners), check_given(spreads, *given)) for t, *given in rows]
@@ -248,5 +248,5 @@ def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
     if spread is None:
         return Given(number)
     if not spreads:
-        raise InvalidInput("spread must be left out: this policy knows one for all, or none")
+        raise InvalidInputError("spread must be left out: this policy knows one for all, or none")
     return Given(number, positive("spread", spread))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array, finite_array, finite_number
 from ..features.tables import is_frame, records
 from .decide import Deciding
@@ -40,12 +40,12 @@ class Teaching(Deciding):
         with self._lock:
             number, told = self._number(ticket), finite_number("reward", reward) + 0.0
             if self._ledger is None:
-                raise InvalidInput("revise needs an agent with a ledger, this one has none")
+                raise InvalidInputError("revise needs an agent with a ledger, this one has none")
             now, state = self._give_up(), self._state
             check_revisable(state.policy, state.learned)
             state.book.check_issued(number)
             if number in state.book.pending:
-                raise InvalidInput(f"ticket {number} still waits for its reward: update it")
+                raise InvalidInputError(f"ticket {number} still waits for its reward: update it")
             x, before = self._ledger.learned_from(number)
             if before == told:
                 state.book.counts["duplicate"] += 1

@@ -3,11 +3,11 @@
 from .._utils.validation import flag, positive, whole
 from ..core.part import cast, check_part
 from ..core.protocols import Estimator, Link
-from ..parts.estimators import Forgetting, ScaleFreeHuber
-from ..parts.filters import Raw, Watch
+from ..parts.estimators import Discounted, ScaleFreeHuber
+from ..parts.filters import DriftMonitor, NoFilter
 from ..parts.links import Identity
-from ..parts.policies import Fading, Optimism
-from ..parts.radii import ScaleFreeRegion
+from ..parts.policies import UCB, TimeDiscounted
+from ..parts.radii import ScaleFreeRadius
 
 
 def auto(
@@ -17,14 +17,14 @@ def auto(
     half_life: float | None = None,
     half_life_seconds: float | None = None,
     watch: bool = True,
-) -> Optimism | Fading:
+) -> UCB | TimeDiscounted:
     """The policy that needs no number from you: scale, level, width and penalty come from the data.
 
     Huber regression at a level that follows the noise (`ScaleFreeHuber`), with a radius made of
-    what it has learned (`ScaleFreeRegion`). With linear rewards it has no unit: rewards in cents
+    what it has learned (`ScaleFreeRadius`). With linear rewards it has no unit: rewards in cents
     or dollars, features in metres or miles, and the same arms are chosen. Heavy tails of any kind,
     rare sales, a first reward of 1e100, or two; O(K d^2) per round. `Agent.drift` says when the
-    world has changed (`filters.Watch`). No theorem covers it: what it does is measured, by
+    world has changed (`filters.DriftMonitor`). No theorem covers it: what it does is measured, by
     `heavybandits reproduce noconstants`.
 
     Parameters
@@ -33,20 +33,22 @@ def auto(
     link : of the mean reward, if it is not linear. Then the rewards have the unit of the link.
     half_life : rewards after which one counts half as much, for effects that move; None forgets
         nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
-    half_life_seconds : the same in seconds of the agent's clock (`policies.Fading`).
+    half_life_seconds : the same in seconds of the agent's clock (`policies.TimeDiscounted`).
     watch : False saves the little time that watching takes.
 
     >>> auto(dim=3).estimator.level
     0.35
     >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
-    'Fading'
+    'TimeDiscounted'
     >>> type(auto(dim=3, watch=False).filter).__name__
-    'Raw'
+    'NoFilter'
     """
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
-        estimator = Forgetting(estimator, positive("half_life", half_life))
-    policy = Optimism(estimator, Watch() if flag("watch", watch) else Raw(), ScaleFreeRegion())
+        estimator = Discounted(estimator, positive("half_life", half_life))
+    policy = UCB(
+        estimator, DriftMonitor() if flag("watch", watch) else NoFilter(), ScaleFreeRadius()
+    )
     if half_life_seconds is None:
         return cast(policy)
-    return cast(Fading(policy, positive("half_life_seconds", half_life_seconds)))
+    return cast(TimeDiscounted(policy, positive("half_life_seconds", half_life_seconds)))

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..core.protocols import Policy
 from ..parts.policies import Uniform
 from .auto import auto
@@ -24,7 +24,7 @@ _BOUNDS = {
     CENTRAL: "E|noise|^{1+eps} <= v",
     SPREAD: "E|noise|^{1+eps} <= nu^{1+eps}",
 }
-_TUNED = ("gamma_scale", "radius_scale", "radius")
+_TUNED = ("radius_scale", "radius_scale", "radius")
 
 
 class Algorithm(NamedTuple):
@@ -32,7 +32,7 @@ class Algorithm(NamedTuple):
 
     Rates leave out constants and logarithms; K arms of dimension d, T plays, of which t are made.
 
-    >>> CATALOGUE["TOFU"].space, CATALOGUE["TOFU"].tuning
+    >>> ALGORITHMS["TOFU"].space, ALGORITHMS["TOFU"].tuning
     ('T d', 'radius_scale')
     """
 
@@ -49,7 +49,7 @@ class Algorithm(NamedTuple):
     def assumes(self) -> str:
         """All that is assumed of the noise.
 
-        >>> CATALOGUE["CRMM"].assumes
+        >>> ALGORITHMS["CRMM"].assumes
         'symmetric, E|noise|^{1+eps} <= v'
         """
         bound = _BOUNDS[self.moment] if self.moment else ""
@@ -69,7 +69,7 @@ class Algorithm(NamedTuple):
         That is `tuning`, or any other `argument` of the function. Of `raw_moment` and
         `central_moment` it gets the one that its theorem is about, or the root of the latter.
 
-        >>> CATALOGUE["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
+        >>> ALGORITHMS["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
         317
         """
         told = dict(known)
@@ -80,7 +80,7 @@ class Algorithm(NamedTuple):
         takes = inspect.signature(self.make).parameters
         if argument is not None and argument not in takes:
             names = ", ".join(takes)
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"argument of {self.make.__name__} must be one of {names}, got {argument!r}"
             )
         tuned = argument or self.tuning
@@ -108,7 +108,7 @@ HUANG = "Huang, Zhong, Wang, Yang (2023)"
 YU = "Yu, Baek, Li, Sun (2025)"
 
 # By the name that the paper gives it; in lower case that is the function.
-CATALOGUE: dict[str, Algorithm] = {
+ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", "none proved", NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
@@ -123,7 +123,7 @@ CATALOGUE: dict[str, Algorithm] = {
         gloc_mom, ZHONG, GLM, None, "symmetric, any tail", ROOT, NEWTON, "d^2 + r"
     ),
     "LinUCB": Algorithm(
-        linucb, ABBASI, LINEAR, None, "sub-Gaussian (with `Raw`)", ROOT, NEWTON, SMALL
+        linucb, ABBASI, LINEAR, None, "sub-Gaussian (with `NoFilter`)", ROOT, NEWTON, SMALL
     ),
     "CRT": Algorithm(crt, MEDINA, LINEAR, RAW, "", "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL),
     "MoM": Algorithm(
@@ -156,7 +156,7 @@ def example(name: str) -> Policy:
     >>> example("CRMM").plays
     244
     """
-    return CATALOGUE[name].build(**SIZES, raw_moment=3.0, central_moment=3.0)
+    return ALGORITHMS[name].build(**SIZES, raw_moment=3.0, central_moment=3.0)
 
 
 def arm_sets(policy: Policy) -> str:

@@ -7,8 +7,8 @@ from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import fraction, positive, whole
 from ..core.part import cast
 from ..parts.estimators import MedianRegression, TruncatedRegression
-from ..parts.policies import BaseUCB, Elimination
-from ..parts.radii import Powered
+from ..parts.policies import PerArmUCB, StagedElimination
+from ..parts.radii import PowerRadius
 from .glm import round_up, tell
 from .theory.truncation import excess
 
@@ -19,18 +19,20 @@ def _union(horizon: int, arms: int, delta: float) -> float:
     return math.log(2.0 * horizon * whole("arms", arms) * rounds / fraction("delta", delta))
 
 
-def _arm_radius(alpha: float, epsilon: float, norm: float, radius_scale: float | None) -> Powered:
+def _arm_radius(
+    alpha: float, epsilon: float, norm: float, radius_scale: float | None
+) -> PowerRadius:
     """(S + alpha n^q) ||x||_{A^-1} by the theorem; c alpha n^q ||x||_{A^-1} tuned."""
     bias = positive("norm", norm)
     if radius_scale is not None:
         alpha, bias = alpha * positive("radius_scale", radius_scale), 0.0
-    return Powered(alpha, excess(epsilon) / 2.0, bias, alpha + bias)
+    return PowerRadius(alpha, excess(epsilon) / 2.0, bias, alpha + bias)
 
 
-def _master(base: Any, horizon: int) -> Elimination:
+def _master(base: Any, horizon: int) -> StagedElimination:
     """The master of ln T stages over a base routine."""
     stages = max(1, math.floor(math.log(horizon)))
-    return cast(Elimination(base._replace(stages=stages), 1.0 / math.sqrt(horizon)))
+    return cast(StagedElimination(base._replace(stages=stages), 1.0 / math.sqrt(horizon)))
 
 
 def btc(
@@ -43,7 +45,7 @@ def btc(
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-) -> BaseUCB:
+) -> PerArmUCB:
     """BTC played greedily on the whole history: the base routine of SupBTC without its master.
 
     Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
@@ -66,7 +68,7 @@ def btc(
     alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * moment) + moment
     region = _arm_radius(alpha, eps, norm, radius_scale)
     base = TruncatedRegression(whole("dim", dim), horizon, arms, 1.0 + eps, region)
-    return cast(BaseUCB(base))
+    return cast(PerArmUCB(base))
 
 
 def bmm(
@@ -80,7 +82,7 @@ def bmm(
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
-) -> BaseUCB:
+) -> PerArmUCB:
     """BMM played greedily on the whole history: the base routine of SupBMM without its master.
 
     Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
@@ -101,7 +103,7 @@ def bmm(
     plays = whole("plays", round_up(8.0 * union) if plays is None else plays)
     alpha = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
     region = _arm_radius(alpha, eps, norm, radius_scale)
-    return cast(BaseUCB(MedianRegression(whole("dim", dim), plays, region)))
+    return cast(PerArmUCB(MedianRegression(whole("dim", dim), plays, region)))
 
 
 def supbtc(
@@ -114,11 +116,11 @@ def supbtc(
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-) -> Elimination:
+) -> StagedElimination:
     """SupBTC: truncation per arm under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
 
-    Base routine, assumptions and `radius_scale` as in `btc`, the master as in `Elimination`. Of the
-    arms that are too uncertain the widest is played, which the paper leaves open. O(K d n) per
+    Base routine, assumptions and `radius_scale` are as in `btc`, the master is `StagedElimination`.
+    Of the arms that are too uncertain the widest is played, which the paper leaves open. O(K d n) per
     stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With the theorem's widths
     the first stage explores for very long.
 
@@ -139,11 +141,11 @@ def supbmm(
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
-) -> Elimination:
+) -> StagedElimination:
     """SupBMM: medians of regressions under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
 
     Base routine, assumptions, `radius_scale` and `plays` as in `bmm`, the master as in
-    `Elimination`; T counts plays in the target 1/sqrt(T). Regret O~(sqrt(d) T^{1/(1+eps)})
+    `StagedElimination`; T counts plays in the target 1/sqrt(T). Regret O~(sqrt(d) T^{1/(1+eps)})
     for K arms.
 
     >>> supbmm(dim=10, horizon=10**6, arms=20, moment=3.0).base.stages

@@ -5,16 +5,22 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import flag, fraction, one_of, positive, whole
 from ..core.part import cast, check_part, is_part
 from ..core.protocols import Filter, Link, Projection, Radius
-from ..parts.estimators import BallProjection, LocalNewton, NoProjection, OnlineNewton, Rescaling
-from ..parts.filters import Median, Raw, Truncate
+from ..parts.estimators import (
+    BallProjection,
+    EuclideanProjection,
+    LocalNewton,
+    NoProjection,
+    OnlineNewton,
+)
+from ..parts.filters import Median, NoFilter, Truncate
 from ..parts.links import Logistic, check_link
-from ..parts.policies import Optimism
-from ..parts.radii import Constant, Growing
+from ..parts.policies import UCB
+from ..parts.radii import Constant, LogRadius
 from . import theory
 from .theory.truncation import excess
 
@@ -39,7 +45,7 @@ def make_projection(name: str, norm: float) -> Projection:
     """
     if one_of("projection", name, ("exact", "euclidean", "none")) == "none":
         return NoProjection()
-    return BallProjection(norm) if name == "exact" else Rescaling(norm)
+    return BallProjection(norm) if name == "exact" else EuclideanProjection(norm)
 
 
 def round_up(number: float) -> int:
@@ -64,7 +70,9 @@ def make_newton(
     if isinstance(curvature, str):
         if curvature not in weights:
             names = ", ".join([*weights, "local"])
-            raise InvalidInput(f"curvature must be one of {names} or a number, got {curvature!r}")
+            raise InvalidInputError(
+                f"curvature must be one of {names} or a number, got {curvature!r}"
+            )
         return OnlineNewton(size, link, weights[curvature], penalty, part)
     return OnlineNewton(size, link, positive("curvature", curvature), penalty, part)
 
@@ -78,12 +86,12 @@ def crtm(
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     truncation: float | Filter | None = None,
     curvature: str | float = "half",
     projection: str = "exact",
     corrected: bool = False,
-) -> Optimism:
+) -> UCB:
     """CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
 
     Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the rest feed an online Newton step, and
@@ -95,7 +103,7 @@ def crtm(
 
     Parameters
     ----------
-    gamma_scale : None for Theorem 1's gamma (safe and enormous); a number c for the one the paper
+    radius_scale : None for Theorem 1's gamma (safe and enormous); a number c for the one the paper
         tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
         T^{(1-eps)/(1+eps)}.
     truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
@@ -115,14 +123,14 @@ def crtm(
     kappa = check_link(link, positive("norm", norm))
     moment = positive("moment", moment)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
-    keep: Filter = Raw()
+    keep: Filter = NoFilter()
     if truncation is None:
         keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
     elif is_part(truncation):
         keep = check_part("truncation", truncation, Filter)
     elif not (isinstance(truncation, float) and truncation == math.inf):
         keep = Truncate(positive("truncation", truncation))
-    if gamma_scale is None:
+    if radius_scale is None:
         squared = theory.truncation_region(
             **common,
             moment=moment,
@@ -133,9 +141,9 @@ def crtm(
         )
     else:
         tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
-        squared = positive("gamma_scale", gamma_scale) * tuned
+        squared = positive("radius_scale", radius_scale) * tuned
     newton = make_newton(dim, link, norm, curvature, projection)
-    return cast(Optimism(newton, keep, Constant(squared)))
+    return cast(UCB(newton, keep, Constant(squared)))
 
 
 def crmm(
@@ -147,12 +155,12 @@ def crmm(
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     plays: int | None = None,
     curvature: str | float = "half",
     projection: str = "exact",
     corrected: bool = False,
-) -> Optimism:
+) -> UCB:
     """CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
 
     Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
@@ -165,7 +173,7 @@ def crmm(
 
     Parameters
     ----------
-    gamma_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
+    radius_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
         c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, t counting updates.
     plays : None for Algorithm 2's r.
     curvature, projection, corrected : as in `crtm`.
@@ -180,7 +188,7 @@ def crmm(
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
     newton = make_newton(dim, link, norm, curvature, projection)
     power = excess(check_epsilon(epsilon))
-    if gamma_scale is None:
+    if radius_scale is None:
         radius: Radius = theory.median_radius(
             dim=dim,
             horizon=horizon,
@@ -194,5 +202,7 @@ def crmm(
             corrected=flag("corrected", corrected),
         )
     else:
-        radius = Growing(positive("gamma_scale", gamma_scale) * dim, dim * newton.penalty, power)
-    return cast(Optimism(newton, Median(whole("plays", plays)), radius))
+        radius = LogRadius(
+            positive("radius_scale", radius_scale) * dim, dim * newton.penalty, power
+        )
+    return cast(UCB(newton, Median(whole("plays", plays)), radius))

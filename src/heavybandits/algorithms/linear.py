@@ -6,16 +6,16 @@ from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import fraction, one_of, positive, whole
 from ..core.part import cast, check_part
 from ..core.protocols import Filter, Radius
-from ..parts.estimators import ManyRidges, Ridge, TruncatedHistory
-from ..parts.filters import MedianOfMeans, Raw, TruncateByTime
-from ..parts.policies import Optimism
+from ..parts.estimators import Ridge, RidgeEnsemble, TruncatedHistory
+from ..parts.filters import MedianOfMeans, NoFilter, TruncateByTime
+from ..parts.policies import UCB
 from ..parts.radii import (
     Constant,
-    MiniBatchRegion,
-    Powered,
+    MiniBatchRadius,
+    PowerRadius,
     Scaled,
     SelfNormalised,
-    TruncatedRegion,
+    TruncatedRadius,
 )
 from .glm import round_up
 from .theory.truncation import excess
@@ -29,11 +29,11 @@ def linucb(
     norm: float = 1.0,
     penalty: float = 1.0,
     radius: float | None = None,
-    filter: Filter = Raw(),
-) -> Optimism:
+    filter: Filter = NoFilter(),
+) -> UCB:
     """LinUCB: ridge regression with OFUL's radius (Abbasi-Yadkori et al. 2011), with any filter.
 
-    Linear rewards. With `Raw` it assumes noise that is sub-Gaussian at `noise_scale`; with
+    Linear rewards. With `NoFilter` it assumes noise that is sub-Gaussian at `noise_scale`; with
     `Truncate` or `Clip` it is the simplest robust bandit there is.
 
     Parameters
@@ -52,7 +52,7 @@ def linucb(
     region: Radius = SelfNormalised(scale, norm, ridge.penalty, delta)
     if radius is not None:
         region = Constant(positive("radius", radius) ** 2)
-    return cast(Optimism(ridge, check_part("filter", filter, Filter), region))
+    return cast(UCB(ridge, check_part("filter", filter, Filter), region))
 
 
 def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
@@ -71,7 +71,7 @@ def crt(
     norm: float = 1.0,
     radius_scale: float | None = None,
     reading: str = "theorem",
-) -> Optimism:
+) -> UCB:
     """CRT, Confidence Region with Truncation (Medina and Yang 2016), linear rewards.
 
     The t-th reward counts as zero if |y| > t^{1/(2(1+eps))}, once and for good; ridge regression on
@@ -90,11 +90,11 @@ def crt(
     eps, norm = check_epsilon(epsilon), positive("norm", norm)
     corollary = one_of("reading", reading, ("theorem", "corollary")) == "corollary"
     power = 1.0 / (1.0 + eps)
-    region = TruncatedRegion(
+    region = TruncatedRadius(
         positive("moment", moment), power, norm, fraction("delta", delta), corollary
     )
     ridge = Ridge(whole("dim", dim), 1.0)
-    return cast(Optimism(ridge, TruncateByTime(power / 2.0), _scaled(region, radius_scale)))
+    return cast(UCB(ridge, TruncateByTime(power / 2.0), _scaled(region, radius_scale)))
 
 
 def mom(
@@ -108,7 +108,7 @@ def mom(
     radius_scale: float | None = None,
     plays: int | None = None,
     reading: str = "union",
-) -> Optimism:
+) -> UCB:
     """MoM, mini-batches with Median of Means (Medina and Yang 2016), linear rewards.
 
     m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the means of
@@ -139,9 +139,9 @@ def mom(
     rate = 8.0 * math.log(2.0 * epochs / delta) / plays
     error = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
     error *= math.pow(rate, eps / (1.0 + eps))
-    region = MiniBatchRegion(error, epochs, norm, delta)
+    region = MiniBatchRadius(error, epochs, norm, delta)
     median = MedianOfMeans(plays, min(blocks, plays))
-    return cast(Optimism(Ridge(whole("dim", dim), 1.0), median, _scaled(region, radius_scale)))
+    return cast(UCB(Ridge(whole("dim", dim), 1.0), median, _scaled(region, radius_scale)))
 
 
 def tofu(
@@ -155,8 +155,8 @@ def tofu(
     penalty: float = 1.0,
     radius_scale: float | None = None,
     reading: str = "consistent",
-) -> Optimism:
-    """TOFU, Truncation under Optimism (Shao, Yu, King, Lyu 2018), linear rewards.
+) -> UCB:
+    """TOFU, Truncation under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
 
     Every round truncates the whole history anew in every coordinate of V^-1/2 x y, at
     b_t = (b / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))} (see `TruncatedHistory`). Radius
@@ -183,9 +183,9 @@ def tofu(
     scale = 4.0 * math.sqrt(dim) * math.pow(moment, 1.0 / (1.0 + eps))
     scale *= math.pow(union, eps / (1.0 + eps))
     bias = math.sqrt(penalty) * positive("norm", norm)
-    region = Powered(scale, excess(eps) / 2.0, bias, bias)
+    region = PowerRadius(scale, excess(eps) / 2.0, bias, bias)
     history = TruncatedHistory(dim, horizon, penalty, level, excess(eps) / 2.0)
-    return cast(Optimism(history, Raw(), _scaled(region, radius_scale)))
+    return cast(UCB(history, NoFilter(), _scaled(region, radius_scale)))
 
 
 def menu(
@@ -200,11 +200,11 @@ def menu(
     radius_scale: float | None = None,
     plays: int | None = None,
     include_self: bool = False,
-) -> Optimism:
-    """MENU, Median of Means under Optimism (Shao, Yu, King, Lyu 2018), linear rewards.
+) -> UCB:
+    """MENU, Median of Means under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
 
     Every arm is played k = ceil(24 ln(eT/delta)) times, play j feeds ridge regression j, and the
-    regression in the midst of the k is the centre (see `ManyRidges`). Radius after n decisions
+    regression in the midst of the k is the centre (see `RidgeEnsemble`). Radius after n decisions
     3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes E|noise|^{1+eps} <= c =
     `moment` and arms that stand still for k plays. Space O(d^2 + dk + k^2); regret
     O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
@@ -227,6 +227,6 @@ def menu(
     plays = whole("plays", plays)
     bias = math.sqrt(penalty) * positive("norm", norm)
     scale = 3.0 * math.pow(9.0 * dim * positive("moment", moment), 1.0 / (1.0 + eps))
-    region = Powered(scale, excess(eps) / 2.0, 3.0 * bias, bias)
-    ridges = ManyRidges(dim, plays, penalty, include_self)
-    return cast(Optimism(ridges, Raw(plays), _scaled(region, radius_scale)))
+    region = PowerRadius(scale, excess(eps) / 2.0, 3.0 * bias, bias)
+    ridges = RidgeEnsemble(dim, plays, penalty, include_self)
+    return cast(UCB(ridges, NoFilter(plays), _scaled(region, radius_scale)))

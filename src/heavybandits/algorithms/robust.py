@@ -5,11 +5,11 @@ import math
 from .._utils.validation import positive
 from ..core.part import cast
 from ..core.protocols import Link, Radius
-from ..parts.estimators import BallProjection, HuberNewton, NewtonColumns
-from ..parts.filters import Raw
+from ..parts.estimators import BallProjection, HuberNewton, NewtonEnsemble
+from ..parts.filters import NoFilter
 from ..parts.links import Logistic, check_link
-from ..parts.policies import Optimism
-from ..parts.radii import Growing
+from ..parts.policies import UCB
+from ..parts.radii import LogRadius
 from . import theory
 from .glm import make_projection
 
@@ -26,10 +26,10 @@ def crhl(
     norm: float = 1.0,
     horizon: int | None = None,
     penalty: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     level: float | None = None,
     corruption: float = 0.0,
-) -> Optimism:
+) -> UCB:
     """CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
 
     An online Newton step on the residual, clipped at sigma tau: hard for arms that are little
@@ -43,7 +43,7 @@ def crhl(
     Parameters
     ----------
     horizon : None for a region that holds at all times; a number for a slightly narrower one.
-    gamma_scale : None for Theorem 1's beta_t and sigma (safe, enormous, and next to nothing is
+    radius_scale : None for Theorem 1's beta_t and sigma (safe, enormous, and next to nothing is
         clipped); a number c for beta_t^2 = c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)} and
         sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the learner's own error at
         the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1.
@@ -53,7 +53,7 @@ def crhl(
     >>> policy = crhl(dim=10, spread=3**0.5, horizon=1_000_000)
     >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.level, 4)
     (748.241, 2.1218)
-    >>> crhl(dim=10, spread=1.0, gamma_scale=0.01).estimator.level
+    >>> crhl(dim=10, spread=1.0, radius_scale=0.01).estimator.level
     0.5
     """
     kappa = check_link(link, positive("norm", norm))
@@ -67,7 +67,7 @@ def crhl(
         delta=delta,
         horizon=horizon,
         penalty=penalty,
-        level=level if gamma_scale is None else None,
+        level=level if radius_scale is None else None,
         corruption=corruption,
     )
     step = HuberNewton(
@@ -86,21 +86,19 @@ def crhl(
         doubt=promise.doubt,
         corruption=promise.corruption * math.sqrt(kappa),
     )
-    if gamma_scale is None:
-        return cast(Optimism(step, Raw(), step.radius))
-    return tuned_form(step, gamma_scale, level, promise.lipschitz * promise.norm)
+    if radius_scale is None:
+        return cast(UCB(step, NoFilter(), step.radius))
+    return tuned_form(step, radius_scale, level, promise.lipschitz * promise.norm)
 
 
-def tuned_form(
-    step: HuberNewton, gamma_scale: float, level: float | None, reach: float
-) -> Optimism:
+def tuned_form(step: HuberNewton, radius_scale: float, level: float | None, reach: float) -> UCB:
     """A Huber step in the form that experiments tune; `reach` is L S, the largest error."""
     tau = TUNED_LEVEL if level is None else positive("level", level)
-    scale, time_scale = positive("gamma_scale", gamma_scale) * step.dim, step.dim * step.penalty
-    region = Growing(scale, time_scale, 2.0 * step.power)
+    scale, time_scale = positive("radius_scale", radius_scale) * step.dim, step.dim * step.penalty
+    region = LogRadius(scale, time_scale, 2.0 * step.power)
     steady = math.sqrt(2.0 * reach * math.sqrt(step.curvature * step.penalty) / tau)
     step = step._replace(level=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
-    return cast(Optimism(step, Raw(), region))
+    return cast(UCB(step, NoFilter(), region))
 
 
 def crcm(
@@ -112,14 +110,14 @@ def crcm(
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     plays: int | None = None,
     projection: str = "exact",
-) -> Optimism:
+) -> UCB:
     """CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
 
     CRMM without symmetry. Every chosen arm is played k = ceil(4.04 ln(T/delta)) times, play j feeds
-    the j-th of k Newton estimates, and the one in their midst is the centre (see `NewtonColumns`).
+    the j-th of k Newton estimates, and the one in their midst is the centre (see `NewtonEnsemble`).
     At T = 10^4 that is k = 56, where CRMM needs 244.
 
     Assumes E|noise|^{1+epsilon} <= `moment` (the central moment v), ||x|| <= 1, ||theta*|| <=
@@ -128,7 +126,7 @@ def crcm(
 
     Parameters
     ----------
-    gamma_scale : None for the theorem's beta_n; a number c for beta_n^2 = c d ln(1 + n/(d lambda))
+    radius_scale : None for the theorem's beta_n; a number c for beta_n^2 = c d ln(1 + n/(d lambda))
         n^{(1-eps)/(1+eps)}, n counting decisions, which no theorem covers.
     plays : None for the theorem's k.
     projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
@@ -150,10 +148,10 @@ def crcm(
         plays=plays,
     )
     part = make_projection(projection, norm)
-    columns = NewtonColumns(dim, promise.plays, link, kappa, promise.penalty, part, norm)
+    columns = NewtonEnsemble(dim, promise.plays, link, kappa, promise.penalty, part, norm)
     theirs = promise.region()
     radius: Radius = theirs
-    if gamma_scale is not None:
-        scale = positive("gamma_scale", gamma_scale) * dim
-        radius = Growing(scale, dim * promise.penalty, 2.0 * theirs.power)
-    return cast(Optimism(columns, Raw(promise.plays), radius))
+    if radius_scale is not None:
+        scale = positive("radius_scale", radius_scale) * dim
+        radius = LogRadius(scale, dim * promise.penalty, 2.0 * theirs.power)
+    return cast(UCB(columns, NoFilter(promise.plays), radius))

@@ -7,10 +7,10 @@ from .._utils.validation import epsilon as check_epsilon
 from ..core.part import cast
 from ..core.protocols import Link, Radius
 from ..parts.estimators import BallProjection, BatchHuber, HuberNewton
-from ..parts.filters import Raw
+from ..parts.filters import NoFilter
 from ..parts.links import Identity, Logistic, check_link
-from ..parts.policies import Optimism
-from ..parts.radii import Constant, Growing, Powered, PseudoHuberRegion
+from ..parts.policies import UCB
+from ..parts.radii import Constant, LogRadius, PowerRadius, PseudoHuberRadius
 from .robust import tuned_form
 from .theory.truncation import excess
 
@@ -23,9 +23,9 @@ def hvt_ucb(
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     level: float | None = None,
-) -> Optimism:
+) -> UCB:
     """Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
 
     CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the third
@@ -37,7 +37,7 @@ def hvt_ucb(
 
     Parameters
     ----------
-    gamma_scale, level : as in `crhl`.
+    radius_scale, level : as in `crhl`.
 
     >>> policy = hvt_ucb(dim=2, horizon=1000, spread=1.0)
     >>> round(policy.estimator.level, 4), round(policy.radius.radius(None, 0), 4)
@@ -47,10 +47,10 @@ def hvt_ucb(
     norm, confidence = positive("norm", norm), _union_over_rounds(horizon, delta)
     volume = dim * math.log1p(horizon * horizon / (4.0 * dim * dim))
     tau = _balanced_level(volume, horizon, confidence, eps)
-    if level is not None and gamma_scale is None:
+    if level is not None and radius_scale is None:
         tau = positive("level", level)
     start = math.sqrt(dim * (2.0 + 4.0 * norm * norm))
-    region = Powered(107.0 * confidence * tau, excess(eps) / 2.0, start, start)
+    region = PowerRadius(107.0 * confidence * tau, excess(eps) / 2.0, start, start)
     step = HuberNewton(
         dim=dim,
         link=Identity(),
@@ -65,9 +65,9 @@ def hvt_ucb(
         least=1.0 / math.sqrt(horizon),
         doubt=1.0 / tau,
     )
-    if gamma_scale is None:
-        return cast(Optimism(step, Raw(), region))
-    return tuned_form(step, gamma_scale, level, norm)
+    if radius_scale is None:
+        return cast(UCB(step, NoFilter(), region))
+    return tuned_form(step, radius_scale, level, norm)
 
 
 def heavy_oful(
@@ -78,9 +78,9 @@ def heavy_oful(
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     level: float | None = None,
-) -> Optimism:
+) -> UCB:
     """Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), Huber regression on the whole history, linear.
 
     Assumes E|noise|^{1+epsilon} <= `spread`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
@@ -90,7 +90,7 @@ def heavy_oful(
 
     Parameters
     ----------
-    gamma_scale : None for that radius; a number c for beta_t^2 = c d ln(1 + t/d) t^{2q} and
+    radius_scale : None for that radius; a number c for beta_t^2 = c d ln(1 + t/d) t^{2q} and
         sigma = max{nu, p}. With the theorem's sigma the first 10^3 rewards hardly count.
     level : tau0. None for the theorem's, or 1 in the tuned form.
 
@@ -120,7 +120,7 @@ def heavy_oful(
         steady=math.sqrt(23.0 * confidence),
         root=math.sqrt(norm) * math.pow(2.0 * small * volume, -0.25),
     )
-    return _fitted(batch, Powered(growth, power, 3.0 * start, start), gamma_scale, level)
+    return _fitted(batch, PowerRadius(growth, power, 3.0 * start, start), radius_scale, level)
 
 
 def gada_oful(
@@ -131,10 +131,10 @@ def gada_oful(
     link: Link = Logistic(),
     delta: float = 0.01,
     norm: float = 1.0,
-    gamma_scale: float | None = None,
+    radius_scale: float | None = None,
     level: float | None = None,
     corruption: float = 0.0,
-) -> Optimism:
+) -> UCB:
     """GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
 
     Assumes a variance, E noise^2 <= `spread`^2, and rewards falsified by at most `corruption` in
@@ -146,7 +146,7 @@ def gada_oful(
 
     Parameters
     ----------
-    gamma_scale, level : as in `heavy_oful`.
+    radius_scale, level : as in `heavy_oful`.
 
     >>> policy = gada_oful(dim=2, horizon=1000, spread=1.0, link=Identity())
     >>> round(policy.estimator.root, 6), round(policy.radius.radius(None, 4), 4)
@@ -157,7 +157,7 @@ def gada_oful(
     penalty, lies = dim / (norm * norm), bounded_number("corruption", corruption, Interval(0.0))
     volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
-    if level is not None and gamma_scale is None:
+    if level is not None and radius_scale is None:
         tau = positive("level", level)
     flat = math.sqrt(norm * link.lipschitz(norm)) * math.pow(42.0 * confidence / dim, 0.25)
     start = math.sqrt(penalty) * norm
@@ -176,23 +176,23 @@ def gada_oful(
         root=max(flat, math.sqrt(lies) * math.pow(volume, -0.25)),
         smooth=True,
     )
-    region = PseudoHuberRegion(32.0 / kappa, volume, tau, delta, bias, start)
-    return _fitted(batch, region, gamma_scale, level)
+    region = PseudoHuberRadius(32.0 / kappa, volume, tau, delta, bias, start)
+    return _fitted(batch, region, radius_scale, level)
 
 
 def _fitted(
-    batch: BatchHuber, region: Radius, gamma_scale: float | None, level: float | None
-) -> Optimism:
+    batch: BatchHuber, region: Radius, radius_scale: float | None, level: float | None
+) -> UCB:
     """The policy of a batch estimator: as its theorem has it, or in the form to be tuned."""
-    if gamma_scale is not None:
+    if radius_scale is not None:
         tau = 1.0 if level is None else positive("level", level)
-        region = Growing(
-            positive("gamma_scale", gamma_scale) * batch.dim, batch.dim, 2.0 * batch.power
+        region = LogRadius(
+            positive("radius_scale", radius_scale) * batch.dim, batch.dim, 2.0 * batch.power
         )
         batch = batch._replace(level=tau, least=0.0, steady=1.0, root=0.0)
     elif level is not None:
         batch = batch._replace(level=positive("level", level))
-    return cast(Optimism(batch, Raw(), region))
+    return cast(UCB(batch, NoFilter(), region))
 
 
 def _union_over_rounds(horizon: int, delta: float) -> float:

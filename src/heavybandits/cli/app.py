@@ -8,7 +8,7 @@ from .. import __version__
 from .._utils.errors import (
     DataError,
     DeviceError,
-    InvalidInput,
+    InvalidInputError,
     LedgerError,
     PartError,
     SweepError,
@@ -33,7 +33,7 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (InvalidInput, DataError) as error:
+        except (InvalidInputError, DataError) as error:
             raise click.UsageError(str(error)) from error
         except (PartError, SweepError, LedgerError, DeviceError) as error:
             raise click.ClickException(str(error)) from error

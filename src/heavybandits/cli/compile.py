@@ -10,9 +10,9 @@ import click
 import numpy as np
 from numba import typeof
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..agents.agent import Agent
-from ..algorithms.catalogue import CATALOGUE, LINEAR
+from ..algorithms.catalogue import ALGORITHMS, LINEAR
 from ..core.cache import folders, share
 from ..core.compile import count_kernels
 from ..core.part import check_part
@@ -27,7 +27,10 @@ from .parameters import NamedPart, OneOf
 from .shared import LINK
 
 DIM, ROWS = 3, 4
-CHANGES = {False: (arms.Fixed, arms.Fresh), True: (arms.Fixed, arms.Frozen)}  # several plays?
+CHANGES = {
+    False: (arms.Fixed, arms.PerRound),
+    True: (arms.Fixed, arms.PerDecision),
+}  # several plays?
 
 
 class Compiled(OneOf):
@@ -44,7 +47,7 @@ def own_policy(name: str) -> Policy:
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"{name!r} must be a policy as 'module:name' ({error})") from error
+        raise InvalidInputError(f"{name!r} must be a policy as 'module:name' ({error})") from error
     return check_part(name, found() if callable(found) else found, Policy)
 
 
@@ -70,7 +73,7 @@ def warm(policy: Any, problem: Problem) -> None:
 
 
 @click.command("compile", short_help="Compile ahead of time, for images and clusters.")
-@click.argument("names", nargs=-1, type=Compiled(CATALOGUE), metavar="[NAMES]...")
+@click.argument("names", nargs=-1, type=Compiled(ALGORITHMS), metavar="[NAMES]...")
 @click.option("--link", type=LINK, help="Of the problems; that of each algorithm's paper without.")
 @click.option("--noise", type=NamedPart("noise", noises.REGISTRY), default="t:3", show_default=True)
 @click.option("--readable", is_flag=True, help="Let every user of this machine read the cache.")
@@ -85,10 +88,10 @@ def compile_command(names: tuple[str, ...], link: Any, noise: Any, readable: boo
     heavybandits compile LinUCB CRTM
     heavybandits compile mine:policy --readable
     """
-    for name in dict.fromkeys(names or CATALOGUE):
-        before, linear = count_kernels(), name in CATALOGUE and CATALOGUE[name].model == LINEAR
+    for name in dict.fromkeys(names or ALGORITHMS):
+        before, linear = count_kernels(), name in ALGORITHMS and ALGORITHMS[name].model == LINEAR
         law = link if link is not None else Identity() if linear else Logistic()
-        made = versions(name, law) if name in CATALOGUE else iter([own_policy(name)])
+        made = versions(name, law) if name in ALGORITHMS else iter([own_policy(name)])
         for policy in {typeof(policy): policy for policy in made}.values():
             warm(policy, Problem(None, law, noise))  # type: ignore[arg-type]
         new, found = (after - last for after, last in zip(count_kernels(), before, strict=True))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.tables import to_text
 from ..algorithms import auto, linucb
 from ..experiments.data import LOADERS, load_data
@@ -29,7 +29,7 @@ def read_features(columns: list[str], encoder: str | None) -> Any:
     if encoder is None:
         return columns
     if columns:
-        raise InvalidInput("one of --features and --encoder must say what the features are")
+        raise InvalidInputError("one of --features and --encoder must say what the features are")
     return Encoder.load(encoder)
 
 
@@ -70,7 +70,7 @@ def diagnose_command(
     given = read_features(read_names(features), encoder)
     source, columns, named = _source(file, given, reward)
     if named is None:
-        raise InvalidInput("--reward must name a column of the file")
+        raise InvalidInputError("--reward must name a column of the file")
     found = diagnose(source, columns or None, reward=named, **options)
     if plot is not None:
         save_figure(found.plot(), plot)

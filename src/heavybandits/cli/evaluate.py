@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..offline.evaluate.evaluate import ESTIMATORS, evaluate
 from ..offline.evaluate.means import METHODS
 from .data import ENCODER, PLOT, read_features, read_names, save_figure
@@ -58,9 +58,9 @@ def evaluate_command(
     heavybandits evaluate log.csv --choices new_rule --encoder encoder.json --action offer
     """
     if (shares is None) == (choices is None):
-        raise InvalidInput("one of --shares and --choices must say what the policy does")
+        raise InvalidInputError("one of --shares and --choices must say what the policy does")
     if options["epsilon"] is not None and options["moment"] is None:
-        raise InvalidInput("--epsilon is the order of --moment, which is not given")
+        raise InvalidInputError("--epsilon is the order of --moment, which is not given")
     options["epsilon"] = 1.0 if options["epsilon"] is None else options["epsilon"]
     policy: Any = choices if shares is None else _read_shares(shares)
     found = evaluate(file, policy, read_features(read_names(features), encoder), **options)
@@ -77,5 +77,5 @@ def _read_shares(text: str) -> dict[str, float]:
         try:
             made[name.strip()] = float(share)
         except ValueError:
-            raise InvalidInput(f"--shares must be like a=0.7,b=0.3, got {text!r}") from None
+            raise InvalidInputError(f"--shares must be like a=0.7,b=0.3, got {text!r}") from None
     return made

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.registry import Entry, make_named
 
 TABLES, PICTURES = (".parquet", ".pq"), (".png", ".svg", ".pdf")
@@ -68,7 +68,7 @@ class NamedPart(OneOf):
             return value
         try:
             return make_named(self.name, value, self.registry)
-        except InvalidInput as error:
+        except InvalidInputError as error:
             self.fail(str(error), param, ctx)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.files import jsonable
 from ..core.protocols import KnownNoise
 from ..parts import arms, links, noises
@@ -26,7 +26,7 @@ def finite_moment(noise: KnownNoise) -> float:
     """
     index = float(noise.tail_index())
     if index <= 1.0:
-        raise InvalidInput(f"noise must have a mean, got one of tail index {index:g}")
+        raise InvalidInputError(f"noise must have a mean, got one of tail index {index:g}")
     return 1.0 if index > 2.0 else 0.8 * (index - 1.0)
 
 
@@ -67,7 +67,7 @@ def make_problem(given: Mapping[str, Any]) -> Problem:
     """The problem that the options describe."""
     size, dim = given["arms"], given["dim"]
     if dim * max(dim, size) > LARGEST:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"dim x dim and dim x arms must be at most {LARGEST:.0e}, got dim {dim}, {size} arms"
         )
     features = arms.REGISTRY[given["changes"]].make(size, dim, given["low"])

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.tables import to_text
-from ..algorithms.catalogue import CATALOGUE
+from ..algorithms.catalogue import ALGORITHMS
 from ..experiments.roster import RANDOM, Setting, make_policy, setting
 from ..simulation.problem import Problem
 from ..simulation.result import Result
@@ -28,11 +28,11 @@ class Playing(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Algorithms"):
-            formatter.write_text(", ".join(CATALOGUE))
+            formatter.write_text(", ".join(ALGORITHMS))
 
 
-ALGORITHMS = click.argument(
-    "algorithms", nargs=-1, required=True, type=OneOf(CATALOGUE), metavar="ALGORITHMS..."
+NAMES = click.argument(
+    "algorithms", nargs=-1, required=True, type=OneOf(ALGORITHMS), metavar="ALGORITHMS..."
 )
 
 
@@ -72,7 +72,7 @@ def remark(result: Result, constant: float | None) -> None:
     if not result.final(RANDOM).any():  # there is nothing to do better
         return
     worse = [name for name in result.policies if name != RANDOM and no_better(result, name)]
-    tunable = [name for name in worse if CATALOGUE[name].tuning is not None]
+    tunable = [name for name in worse if ALGORITHMS[name].tuning is not None]
     rest = [name for name in worse if name not in tunable]
     if tunable:
         why = " with the radius of its theorem" if constant is None else ""
@@ -87,7 +87,7 @@ def remark(result: Result, constant: float | None) -> None:
 
 
 @click.command(cls=Playing, short_help="Let ALGORITHMS play one problem.")
-@ALGORITHMS
+@NAMES
 @problem_options
 @run_options
 @click.option(
@@ -109,9 +109,11 @@ def simulate(
     heavybandits simulate CRTM OL2M --low -1 --constant 0.001
     heavybandits simulate TOFU LinUCB --link identity --low -1 --constant 0.01 --plot regret.png
     """
-    if constant is not None and all(CATALOGUE[name].tuning is None for name in algorithms):
+    if constant is not None and all(ALGORITHMS[name].tuning is None for name in algorithms):
         named = ", ".join(algorithms)
-        raise InvalidInput(f"--constant is for algorithms that have one, which {named} have not")
+        raise InvalidInputError(
+            f"--constant is for algorithms that have one, which {named} have not"
+        )
     result = run((*algorithms, RANDOM), constant, options)
     if out is not None:
         result.to_parquet(out)
@@ -123,7 +125,7 @@ def simulate(
 
 
 @click.command(cls=Playing, short_help="Search the constant c of ALGORITHMS.")
-@ALGORITHMS
+@NAMES
 @problem_options
 @run_options
 @click.option(
@@ -190,7 +192,7 @@ def run_tune(names: tuple[str, ...], argument: str | None, options: dict[str, An
     known = known_of(problem, options)
 
     def maker(name: str) -> Any:
-        if argument is None and CATALOGUE[name].tuning is None:
+        if argument is None and ALGORITHMS[name].tuning is None:
             return make_policy(name, known, None)
         return lambda constant: make_policy(name, known, constant, argument=argument)
 

@@ -25,9 +25,9 @@ def first_plays(policy: Any, arms: Any) -> int:
     """How many plays are rehearsed: some decisions, few where arms are many or long.
 
     >>> from heavybandits import arms, linucb
-    >>> first_plays(linucb(dim=10, radius=1.0), arms.Fresh(20, 10))
+    >>> first_plays(linucb(dim=10, radius=1.0), arms.PerRound(20, 10))
     32
-    >>> first_plays(linucb(dim=100, radius=1.0), arms.Fresh(1000, 100))
+    >>> first_plays(linucb(dim=100, radius=1.0), arms.PerRound(1000, 100))
     2
     """
     room = getattr(policy, "capacity", None) or DECISIONS

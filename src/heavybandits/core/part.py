@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
-from .._utils.errors import InvalidInput, StateError
+from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import Array, bounded_array, bounded_number, bounded_whole
 from .arrays import Key
 from .confidence_region import FALLBACKS, Region
@@ -102,13 +102,13 @@ def fallbacks_of(state: Any) -> int:
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:
-    """The part, cast, if it is of this kind; else InvalidInput, before anything is compiled.
+    """The part, cast, if it is of this kind; else InvalidInputError, before anything is compiled.
 
     >>> from heavybandits.authoring import Filter
     >>> from heavybandits.links import Probit
     >>> check_part("filter", Probit(), Filter)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: filter must be a filter: Probit has no attribute plays
+    heavybandits.InvalidInputError: filter must be a filter: Probit has no attribute plays
     """
     kind: type = type(value)
     wanted: Any = contract
@@ -118,7 +118,7 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
     else:
         wrong = fault(kind, wanted)
     if wrong:
-        raise InvalidInput(f"{name} must be {kind_name(wanted)}: {wrong}")
+        raise InvalidInputError(f"{name} must be {kind_name(wanted)}: {wrong}")
     part: T = cast(value)
     for attribute, hint in attributes(wanted).items():
         _cast_field(f"{kind.__name__}.{attribute}", hint, getattr(part, attribute))
@@ -156,7 +156,7 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
     >>> from heavybandits.radii import GradientSum
     >>> check_reads(GradientSum(1.0), Ridge(2, 1.0))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: GradientSum reads OnlineToConfidenceEstimate,
+    heavybandits.InvalidInputError: GradientSum reads OnlineToConfidenceEstimate,
     but Ridge keeps RegionEstimate
     """
     keeper = getattr(estimator, "inner", estimator)  # one estimator may hold another
@@ -164,7 +164,7 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
     for part in walk(radius):
         read = inspect.get_annotations(getattr(part, "radius", check_reads)).get("estimate", Any)
         if not _holds(held, read):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{type(part).__name__} reads {read.__name__}, "
                 f"but {type(estimator).__name__} keeps {held.__name__}"
             )
@@ -203,7 +203,7 @@ def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     plain = value.item() if isinstance(value, np.bool_) else value
     if type(plain) is not type(allowed[0]) or plain not in allowed:
         names = ", ".join(map(str, allowed))
-        raise InvalidInput(f"{label} must be one of {names}, got {reprlib.repr(value)}")
+        raise InvalidInputError(f"{label} must be one of {names}, got {reprlib.repr(value)}")
     return plain
 
 
@@ -242,9 +242,9 @@ def known_parts(*groups: Iterable[type]) -> dict[str, type]:
     known: dict[str, type] = {}
     for part in (part for group in groups for part in group):
         if not (isinstance(part, type) and issubclass(part, tuple) and hasattr(part, "_fields")):
-            raise InvalidInput(f"parts must be classes of parts (NamedTuples), got {part!r}")
+            raise InvalidInputError(f"parts must be classes of parts (NamedTuples), got {part!r}")
         if known.setdefault(identity(part), part) is not part:
-            raise InvalidInput(f"parts must differ in name, got two called {identity(part)!r}")
+            raise InvalidInputError(f"parts must differ in name, got two called {identity(part)!r}")
     return known
 
 

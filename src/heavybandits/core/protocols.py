@@ -279,7 +279,7 @@ class Extras(Protocol):
         """The logarithm of the density of a noise at each of x: its moments by quadrature."""
 
     def check(self) -> None:
-        """Raise InvalidInput if the fields, each allowed by itself, do not fit together."""
+        """Raise InvalidInputError if the fields, each allowed by itself, do not fit together."""
 
 
 CONTRACTS: dict[str, type] = {

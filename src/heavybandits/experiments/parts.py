@@ -101,7 +101,7 @@ class Told(NamedTuple):
     """`HuberNewton` under `Alternating` noise, told before every second reward that it is louder.
 
     >>> from heavybandits import crhl
-    >>> Told(crhl(dim=3, spread=1.0, gamma_scale=0.01).estimator, 1.0, 10.0).dim
+    >>> Told(crhl(dim=3, spread=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
     3
     """
 
@@ -143,7 +143,7 @@ def set_intercept(view: View, weight: float) -> None:
 class Offers(NamedTuple):
     """Unit vectors of any sign, new at every decision; with an intercept, their last component.
 
-    Without one (0) these are the sets of `Frozen(size, dim, -1.0)`.
+    Without one (0) these are the sets of `PerDecision(size, dim, -1.0)`.
 
     >>> Offers(20, 10, intercept=0.7).changes
     'frozen'

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..algorithms.catalogue import CATALOGUE
+from ..algorithms.catalogue import ALGORITHMS
 from ..core.protocols import KnownNoise, Link, Policy
 from ..parts.links import Logistic
 from ..parts.noises import reward_moment
@@ -73,4 +73,4 @@ def make_policy(
     """
     algorithm, own = VARIANTS.get(name, (name, projection))
     given_all = given._asdict() | {"projection": own} | more
-    return CATALOGUE[algorithm].build(constant, argument, **given_all)
+    return ALGORITHMS[algorithm].build(constant, argument, **given_all)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.tables import Row
 from ..sweeps import Cell, read_cell, run_cells
 from ..sweeps.gpu_cells import Twins
@@ -38,7 +38,7 @@ def load_experiment(name: str) -> Any:
     1000000
     """
     if name not in NAMES:
-        raise InvalidInput(f"experiment must be one of {', '.join(NAMES)}, got {name!r}")
+        raise InvalidInputError(f"experiment must be one of {', '.join(NAMES)}, got {name!r}")
     return importlib.import_module(f"{__package__}.{name}")
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import EncodingError, InvalidInput
+from .._utils.errors import EncodingError, InvalidInputError
 from .._utils.validation import finite_number, flag, positive
 from ..core.arrays import Floats
 from .values import is_missing, read_number, read_text
@@ -24,7 +24,9 @@ MISSING, OTHER = "(missing)", "(other)"
 def check_name(what: str, name: Any) -> str:
     """Text that is not empty and not endless."""
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidInput(f"{what} must be text of 1 to {LONGEST_NAME} letters, got {name!r:.80}")
+        raise InvalidInputError(
+            f"{what} must be text of 1 to {LONGEST_NAME} letters, got {name!r:.80}"
+        )
     return name
 
 
@@ -189,16 +191,18 @@ class Category(Column):
         check_name("name", self.name)
         settle(self, "missing", flag)
         if isinstance(self.values, str) or not isinstance(self.values, Sequence):
-            raise InvalidInput(f"values of {self.name!r} must be a list, got {self.values!r:.80}")
+            raise InvalidInputError(
+                f"values of {self.name!r} must be a list, got {self.values!r:.80}"
+            )
         if len(self.values) > MOST_VALUES:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"values of {self.name!r} must be at most {MOST_VALUES}, got {len(self.values)}"
             )
         words = tuple(read_text(value) for value in self.values)
         for word in words:
             check_name(f"a value of {self.name!r}", word)
         if len(set(words)) != len(words):
-            raise InvalidInput(f"values of {self.name!r} must differ, got {words!r:.200}")
+            raise InvalidInputError(f"values of {self.name!r} must differ, got {words!r:.200}")
         object.__setattr__(self, "values", words)
 
     def labels(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, flag, one_of, positive
 from .columns import LIMIT, Column, Values, check_name, settle
 from .values import EPOCH, read_moment
@@ -48,12 +48,14 @@ class Date(Column):
         for field, check in CHECKS.items():
             settle(self, field, check)
         if isinstance(self.cycles, str) or not isinstance(self.cycles, Sequence):
-            raise InvalidInput(f"cycles of {self.name!r} must be a list, got {self.cycles!r:.80}")
+            raise InvalidInputError(
+                f"cycles of {self.name!r} must be a list, got {self.cycles!r:.80}"
+            )
         object.__setattr__(self, "cycles", tuple(self.cycles))
         for cycle in self.cycles:
             one_of(f"a cycle of {self.name!r}", cycle, PERIODS)
         if len(set(self.cycles)) != len(self.cycles) or not (self.cycles or self.trend):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"cycles of {self.name!r} must differ, and be some without a trend, "
                 f"got {self.cycles}"
             )

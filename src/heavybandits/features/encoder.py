@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import EncodingError, InvalidInput
+from .._utils.errors import EncodingError, InvalidInputError
 from .._utils.files import replace_atomically
 from .._utils.tables import to_text
 from .._utils.validation import flag, one_of
@@ -92,7 +92,7 @@ class Encoder:
         self._named = self.action in {column.name for column in self.offer}
         self._factor = 1.0 / self.bound
         if self.dim > LARGEST:  # found before the names are made
-            raise InvalidInput(f"the features must be at most {LARGEST}, got {self.dim}")
+            raise InvalidInputError(f"the features must be at most {LARGEST}, got {self.dim}")
 
     @classmethod
     def fit(
@@ -203,12 +203,16 @@ class Encoder:
         """The features of every offer in this context, (len(offers), d), rows in their order."""
         given: Row = {} if context is None else context
         if not offers or not (type(offers) is dict or isinstance(offers, Mapping)):
-            raise InvalidInput(f"offers must be a dictionary of some by name, got {offers!r:.80}")
+            raise InvalidInputError(
+                f"offers must be a dictionary of some by name, got {offers!r:.80}"
+            )
         left = self._fill([1.0], given, self._read_context, "in the context")
         right: list[float] = []
         for name, row in offers.items():
             if not (type(row) is dict or isinstance(row, Mapping)):
-                raise InvalidInput(f"offers[{name!r}] must be columns by name, got {row!r:.80}")
+                raise InvalidInputError(
+                    f"offers[{name!r}] must be columns by name, got {row!r:.80}"
+                )
             used = {**row, str(self.action): name} if self._named else row
             right += self._fill([1.0], used, self._read_offer, "in offer", name)
         wide = np.array(right).reshape(len(offers), -1)
@@ -291,7 +295,9 @@ class Encoder:
         try:
             value = json.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise InvalidInput(f"{str(path)!r} cannot be read as an encoder: {error}") from None
+            raise InvalidInputError(
+                f"{str(path)!r} cannot be read as an encoder: {error}"
+            ) from None
         return cls.from_dict(value)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._utils.errors import InvalidInput, optional
+from .._utils.errors import InvalidInputError, optional
 from .values import MISSING
 
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
@@ -18,16 +18,16 @@ def read_file(path: Path) -> Any:
 
     >>> read_file(Path("orders.xlsx"))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: frame must be a .csv or .parquet file, compressed or
+    heavybandits.InvalidInputError: frame must be a .csv or .parquet file, compressed or
     not, got 'orders.xlsx'
     """
     kinds = {suffix.lower() for suffix in path.suffixes}
     if not kinds & {*TEXT, *PARQUET}:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"frame must be a .csv or .parquet file, compressed or not, got {path.name!r}"
         )
     if not path.is_file():
-        raise InvalidInput(f"frame must be a file that exists, got {str(path)!r}")
+        raise InvalidInputError(f"frame must be a file that exists, got {str(path)!r}")
     arrow, text = optional("pyarrow", "lab"), kinds & set(TEXT)
     try:
         with arrow.input_stream(str(path), compression="detect") as stream:
@@ -35,7 +35,7 @@ def read_file(path: Path) -> Any:
         return _read_text(data) if text else _read_parquet(data)
     except (OSError, ValueError, EOFError) as error:  # pyarrow's own errors are among these
         form = "text" if text else "Parquet"
-        raise InvalidInput(f"{path.name!r} cannot be read as {form}: {error}") from None
+        raise InvalidInputError(f"{path.name!r} cannot be read as {form}: {error}") from None
 
 
 def _read_parquet(data: bytes) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import LARGEST, SMALLEST, one_of, whole
 from ..core.arrays import Floats
 from . import tables as frames
@@ -40,7 +40,7 @@ def fit_columns(
         kind = kinds.get(name) or infer_kind(there)
         gaps = len(there) < len(values) or name in missing
         if len(there) == 0:
-            raise InvalidInput(f"column {name!r} must have a value in some row, got none")
+            raise InvalidInputError(f"column {name!r} must have a value in some row, got none")
         made.append(_fit(kind, name, there, gaps, most_values))
     return made
 
@@ -92,7 +92,7 @@ def fit_number(name: str, values: Sequence[Any], gaps: bool = False) -> Number:
         numbers = np.array([read_number(value, name) for value in values])
     there = numbers[~np.isnan(numbers)]
     if there.size == 0:
-        raise InvalidInput(f"column {name!r} must have a number in some row, got none")
+        raise InvalidInputError(f"column {name!r} must have a number in some row, got none")
     return Number(name, *centre_and_scale(there), missing=gaps or there.size < numbers.size)
 
 
@@ -148,5 +148,7 @@ def distinct(values: Iterable[Any], name: str) -> list[str]:
     """The different words of a column that must have no gaps."""
     for row, value in enumerate(values):
         if is_missing(value):
-            raise InvalidInput(f"column {name!r} must not be missing, got {value!r} in row {row}")
+            raise InvalidInputError(
+                f"column {name!r} must not be missing, got {value!r} in row {row}"
+            )
     return sorted({read_text(value) for value in values})

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
 from . import tables as frames
 from .encoder import Encoder
@@ -29,13 +29,15 @@ def encode_offers(
     named = {action, getattr(features, "action", None) or action}  # columns that hold the name
     known = _find_offers(frame, features, names, action, named) if actions is None else actions
     if not isinstance(known, Mapping):
-        raise InvalidInput(f"actions must be a dictionary by name of offer, got {known!r:.80}")
+        raise InvalidInputError(f"actions must be a dictionary by name of offer, got {known!r:.80}")
     table = {read_text(name): own for name, own in known.items()}
     count = frames.length(frame)
     out = np.empty((count, len(names), features.dim))
     for place, name in enumerate(names):
         if read_text(name) not in table:
-            raise InvalidInput(f"actions must have all offers of the log, got none for {name!r}")
+            raise InvalidInputError(
+                f"actions must have all offers of the log, got none for {name!r}"
+            )
         own = {**table[read_text(name)], **dict.fromkeys(named, name)}
         rows = {
             column: [own[column]] * count if column in own else frames.values(frame, column)
@@ -50,7 +52,7 @@ def _find_offers(
 ) -> dict[str, dict[str, Any]]:
     """The columns of each offer, which must be the same wherever it was taken."""
     if not isinstance(features, Encoder):
-        raise InvalidInput(
+        raise InvalidInputError(
             "actions must say what belongs to each offer, {name: {column: value}}: a transformer "
             "does not know which of its columns do"
         )
@@ -62,7 +64,7 @@ def _find_offers(
                 continue
             first = found[name].setdefault(column, value)
             if first != value and not (is_missing(first) and is_missing(value)):
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"actions must say what {column!r} is for every offer: in the log it is "
                     f"{plain(first)!r} and {plain(value)!r} for {name!r}"
                 )

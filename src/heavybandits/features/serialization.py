@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.version import __version__
 from .columns import Category, Column, Number
 from .dates import Date
@@ -47,11 +47,11 @@ def describe_side(side: str, columns: Iterable[Column]) -> list[dict[str, Any]]:
 def read_description(value: Any) -> dict[str, Any]:
     """The arguments of an encoder, if that is what was described."""
     if not isinstance(value, Mapping) or value.get("kind") != KIND:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"an encoder must be described by a dictionary of its kind, got {value!r:.80}"
         )
     if value.get("format") != FORMAT:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the encoder has format {value.get('format')!r:.80}; heavybandits {__version__} reads "
             f"up to format {FORMAT}"
         )
@@ -69,14 +69,14 @@ def read_column(value: Any) -> Column:
     """A column from its dictionary; its constructor checks the values."""
     kind = KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
     if kind is None:
-        raise InvalidInput(f"a column must be a {', '.join(KINDS)}, got {value!r:.80}")
+        raise InvalidInputError(f"a column must be a {', '.join(KINDS)}, got {value!r:.80}")
     check_keys("a column", value, {"kind", *(field.name for field in fields(kind))})  # type: ignore[arg-type]
     return kind(**{name: each for name, each in value.items() if name != "kind"})
 
 
 def listed(what: str, value: Any) -> list[Any]:
     if not isinstance(value, list) or len(value) > MOST_COLUMNS:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{what} of an encoder must be a list of at most {MOST_COLUMNS}, got {value!r:.80}"
         )
     return value
@@ -86,4 +86,6 @@ def check_keys(what: str, value: Mapping[str, Any], wanted: Iterable[str]) -> No
     expected, found = set(wanted), set(value)
     if expected != found:
         odd = sorted(map(str, expected ^ found))
-        raise InvalidInput(f"{what} must have {', '.join(sorted(expected))}; it differs in {odd}")
+        raise InvalidInputError(
+            f"{what} must have {', '.join(sorted(expected))}; it differs in {odd}"
+        )

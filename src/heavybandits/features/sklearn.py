@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput, optional
+from .._utils.errors import InvalidInputError, optional
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
 from . import tables as frames
@@ -44,7 +44,7 @@ class Wrapped:
         own = {} if self.action is None else {self.action: None}
         rows = [{**shared, **offer, **dict.fromkeys(own, name)} for name, offer in offers.items()]
         if not rows:
-            raise InvalidInput("offers must not be empty")
+            raise InvalidInputError("offers must not be empty")
         return self.encode_rows(rows)
 
     def encode_rows(self, rows: Any) -> Floats:
@@ -52,7 +52,7 @@ class Wrapped:
         source = frames.read_frame(rows)
         extra = [name for name in frames.column_names(source) if name not in self.columns]
         if extra:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {extra[0]!r} is not one that the transformer knows, "
                 f"{', '.join(self.columns)}"
             )
@@ -94,14 +94,16 @@ def wrap(
     [[40.0, 6.0], [40.0, 2.0]]
     """
     if not callable(getattr(transformer, "transform", None)):
-        raise InvalidInput(f"transformer must have a `transform`, got {transformer!r:.80}")
+        raise InvalidInputError(f"transformer must have a `transform`, got {transformer!r:.80}")
     known = getattr(transformer, "feature_names_in_", None)
     used = [str(name) for name in (() if known is None else known)] if columns is None else columns
     if not used:
-        raise InvalidInput("columns must be given: the transformer was not fitted on a frame")
+        raise InvalidInputError("columns must be given: the transformer was not fitted on a frame")
     made = names
     if made is None:
         if not hasattr(transformer, "get_feature_names_out"):
-            raise InvalidInput("names must be given: the transformer has no get_feature_names_out")
+            raise InvalidInputError(
+                "names must be given: the transformer has no get_feature_names_out"
+            )
         made = [str(name) for name in transformer.get_feature_names_out()]
     return Wrapped(transformer, used, made, action, known is not None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import EncodingError, InvalidInput, optional
+from .._utils.errors import EncodingError, InvalidInputError, optional
 from .._utils.validation import is_number
 from ..core.arrays import Floats
 from .files import read_file
@@ -54,13 +54,13 @@ def read_frame(source: Any) -> Any:
     if _is_records(source):
         return _turn(source)
     if not _is_native(source):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"frame must have named columns or be a file, got {type(source).__name__}"
         )
     try:
         return optional("narwhals", "lab").from_native(source, eager_only=True)
     except (TypeError, ValueError) as error:  # a lazy frame, or a name twice
-        raise InvalidInput(f"frame must be a table in memory: {error}") from None
+        raise InvalidInputError(f"frame must be a table in memory: {error}") from None
 
 
 def _turn(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -69,7 +69,7 @@ def _turn(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for row, record in enumerate(records):
         odd = names ^ set(record) if isinstance(record, Mapping) else {"everything"}
         if odd:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"row {row} must have the columns of row 0, differs in {sorted(odd)}"
             )
     return {str(name): [record[name] for record in records] for name in records[0]}
@@ -99,7 +99,9 @@ def length(frame: Any) -> int:
         return len(frame)
     lengths = {name: len(values(frame, name)) for name in column_names(frame)}
     if len(set(lengths.values())) > 1:
-        raise InvalidInput(f"columns must have as many rows as each other, got {lengths!r:.200}")
+        raise InvalidInputError(
+            f"columns must have as many rows as each other, got {lengths!r:.200}"
+        )
     return next(iter(lengths.values()), 0)
 
 
@@ -112,7 +114,7 @@ def values(frame: Any, name: str, label: str = "column") -> Any:
     keys = _keys(frame)
     if name not in keys:
         shown = ", ".join(list(keys)[:20]) + (", ..." if len(keys) > 20 else "")
-        raise InvalidInput(f"{label} must be one of the columns {shown}; got {name!r}")
+        raise InvalidInputError(f"{label} must be one of the columns {shown}; got {name!r}")
     if isinstance(frame, Mapping):
         found = frame[keys[name]]
         return found if isinstance(found, list | np.ndarray) else _as_list(found, name)
@@ -136,7 +138,7 @@ def records(source: Any) -> list[dict[str, Any]]:
 
 def _as_list(found: Any, name: str) -> Any:
     if isinstance(found, str | bytes | Mapping) or not hasattr(found, "__len__"):
-        raise InvalidInput(f"column {name!r} must hold a value per row, got {found!r:.80}")
+        raise InvalidInputError(f"column {name!r} must hold a value per row, got {found!r:.80}")
     array = np.asarray(found)
     return array if array.dtype.kind in "biuf" else list(found)
 
@@ -162,7 +164,9 @@ def column(frame: Any, name: str, label: str = "column") -> NDArray[Any]:
         return cells
     array = np.asarray(found)
     if array.ndim != 1:
-        raise InvalidInput(f"{label} {name!r} must have a value per row, got shape {array.shape}")
+        raise InvalidInputError(
+            f"{label} {name!r} must have a value per row, got shape {array.shape}"
+        )
     return array
 
 
@@ -207,13 +211,15 @@ def table(
     }
     sizes = {name: len(column) for name, column in (columns | gaps).items()}
     if len(set(sizes.values())) > 1:
-        raise InvalidInput(f"columns must have as many rows as each other, got {sizes!r:.200}")
+        raise InvalidInputError(f"columns must have as many rows as each other, got {sizes!r:.200}")
     for name, column in [*columns.items(), *gaps.items()]:
         _check(column, name, drop_missing)
     found = np.column_stack([columns[name] for name in names])
     kept = ~np.isnan(np.column_stack([found, *gaps.values()])).any(axis=1)
     if not kept.any():
-        raise InvalidInput(f"columns {', '.join(names)} must have a row without missing values")
+        raise InvalidInputError(
+            f"columns {', '.join(names)} must have a row without missing values"
+        )
     return np.ascontiguousarray(found[kept]), kept
 
 
@@ -232,10 +238,12 @@ def missing(frame: Any, name: str, label: str = "column") -> NDArray[np.bool_]:
 def _check(found: Floats, name: str, drop_missing: bool) -> None:
     bad = np.flatnonzero(np.isinf(found))
     if bad.size:
-        raise InvalidInput(f"column {name!r} must be finite, got {found[bad[0]]} in row {bad[0]}")
+        raise InvalidInputError(
+            f"column {name!r} must be finite, got {found[bad[0]]} in row {bad[0]}"
+        )
     missing = np.flatnonzero(np.isnan(found))
     if missing.size and not drop_missing:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"column {name!r} must have no missing values, got {missing.size}, the first in row "
             f"{missing[0]}; drop_missing=True (--drop-missing) leaves such rows out"
         )

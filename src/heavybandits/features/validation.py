@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._utils.errors import EncodingError, InvalidInput
+from .._utils.errors import EncodingError, InvalidInputError
 from .columns import Column, check_name
 
 Ignored = bool | tuple[str, ...]
@@ -14,10 +14,10 @@ def read_names(what: str, names: Any) -> tuple[str, ...]:
 
     >>> read_names("context", "age")
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: context must be a list of columns, got 'age'
+    heavybandits.InvalidInputError: context must be a list of columns, got 'age'
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInput(f"{what} must be a list of columns, got {names!r:.80}")
+        raise InvalidInputError(f"{what} must be a list of columns, got {names!r:.80}")
     return tuple(check_name(f"a name in {what}", name) for name in names)
 
 
@@ -26,19 +26,21 @@ def check_known(columns: Sequence[str], **told: Iterable[str]) -> None:
 
     >>> check_known(["age"], kinds={"aeg": "number"})
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: kinds must name columns of context or offer, got 'aeg'
+    heavybandits.InvalidInputError: kinds must name columns of context or offer, got 'aeg'
     """
     for what, names in told.items():
         for name in names:
             if name not in columns:
-                raise InvalidInput(f"{what} must name columns of context or offer, got {name!r}")
+                raise InvalidInputError(
+                    f"{what} must name columns of context or offer, got {name!r}"
+                )
 
 
 def check_row(row: Any, columns: Any, ignore: Ignored, place: str, name: Any) -> None:
     """Whether this is a dictionary with these columns and no others."""
     where = place if name is None else f"{place} {name!r}"
     if not isinstance(row, Mapping):
-        raise InvalidInput(f"what is given {where} must be a dictionary, got {row!r:.80}")
+        raise InvalidInputError(f"what is given {where} must be a dictionary, got {row!r:.80}")
     check_columns(list(row), [column for column, _ in columns], ignore, where)
 
 
@@ -47,7 +49,7 @@ def check_columns(given: Sequence[Any], wanted: Sequence[str], ignore: Ignored, 
 
     >>> check_columns(["age", "reward"], ["age"], False, "in the frame")
     Traceback (most recent call last):
-    heavybandits._utils.errors.EncodingError: column 'reward' in the frame is not known to the
+    heavybandits.EncodingError: column 'reward' in the frame is not known to the
     encoder, which has age; with ignore=True it leaves such columns aside
     """
     lacking = [name for name in wanted if name not in set(given)]
@@ -70,11 +72,13 @@ def check_sides(context: Sequence[Any], offer: Sequence[Any]) -> None:
     names: set[str] = set()
     for column in (*context, *offer):
         if not isinstance(column, Column):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"context and offer must hold Number, Category or Date, got {column!r:.80}"
             )
         if column.name in names:
-            raise InvalidInput(f"columns must have names of their own, got {column.name!r} twice")
+            raise InvalidInputError(
+                f"columns must have names of their own, got {column.name!r} twice"
+            )
         names.add(column.name)
 
 
@@ -82,13 +86,13 @@ def check_meeting(meet: str, columns: bool, offers: Sequence[str], action: str |
     """Whether something sets one offer apart from another."""
     if meet == "per-offer":
         if not offers or action is None or len(set(offers)) < len(offers):
-            raise InvalidInput(
+            raise InvalidInputError(
                 "offers must be the names of those with a block, and action their column, where "
                 f"they meet per-offer; got {list(offers)!r:.80} and {action!r}"
             )
     elif offers:
-        raise InvalidInput(f"offers are for meet='per-offer', got {list(offers)!r:.80}")
+        raise InvalidInputError(f"offers are for meet='per-offer', got {list(offers)!r:.80}")
     elif not columns:
-        raise InvalidInput(
+        raise InvalidInputError(
             "offer must have a column, or all offers are alike; meet='per-offer' needs none"
         )

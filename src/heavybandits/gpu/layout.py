@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..core.arm_buffer import View
 from ..core.loop import make_episode
-from ..parts.estimators import NewtonColumns
+from ..parts.estimators import NewtonEnsemble
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
-from ..parts.policies import Optimism
+from ..parts.policies import UCB
 
 # Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
 # after a decision; in device memory.
@@ -162,7 +162,7 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
     size = room(found, noises)
     teams = largest_block(lanes, size, arms.dim, -(-runs // PROCESSORS))
     if teams == 0:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"device='cuda': a run with d = {arms.dim} and K = {arms.size} takes {8 * size} bytes "
             f"of a multiprocessor, which has {CORE}; play it on the CPU"
         )
@@ -195,7 +195,7 @@ def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bo
 
 def is_for_teams(policy: Any) -> bool:
     """Whether a team has a form for a policy, if there is room; if not, a lane plays it alone."""
-    if not isinstance(policy, Optimism) or isinstance(policy.estimator, NewtonColumns):
+    if not isinstance(policy, UCB) or isinstance(policy.estimator, NewtonEnsemble):
         return False
     return policy.plays <= ALONE or isinstance(policy.filter, MEDIANS)
 

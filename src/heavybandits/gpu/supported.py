@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import DeviceError, InvalidInput
+from .._utils.errors import DeviceError, InvalidInputError
 from ..core.part import classes_of, is_part
-from ..parts.arms import Fixed, Fresh, Frozen, Given
-from ..parts.estimators import Forgetting, ManyRidges, NewtonColumns, ScaleFreeHuber
-from ..parts.policies import Optimism, Uniform
+from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
+from ..parts.estimators import Discounted, NewtonEnsemble, RidgeEnsemble, ScaleFreeHuber
+from ..parts.policies import UCB, Uniform
 from .batches import Job
 from .layout import ALONE, Layout
 
-_ARMS = (Fixed, Frozen, Fresh, Given)
+_ARMS = (Fixed, PerDecision, PerRound, FromArray)
 
 
 def play_policies(
@@ -55,28 +55,30 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
     if type(arms) not in _ARMS and not getattr(arms, "arm_by_arm", False):
         names = ", ".join(kind.__name__ for kind in _ARMS)
         why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
-        raise InvalidInput(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
+        raise InvalidInputError(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
     for name, policy in policies.items():
         refusal = _refusal(policy)
         if refusal:
-            raise InvalidInput(f"policies[{name!r}] cannot be played on device='cuda': {refusal}")
+            raise InvalidInputError(
+                f"policies[{name!r}] cannot be played on device='cuda': {refusal}"
+            )
 
 
 def _refusal(policy: Any) -> str | None:
     kind = type(policy).__name__
     if isinstance(policy, Uniform):
         return None
-    if not isinstance(policy, Optimism):
-        return f"{kind} has no cooperative form; policies of the family Optimism have one"
+    if not isinstance(policy, UCB):
+        return f"{kind} has no cooperative form; policies of the family UCB have one"
     estimator = policy.estimator
     if policy.capacity is not None:
         return f"{type(estimator).__name__} keeps its history, which a device has no room for"
-    alone = isinstance(estimator, NewtonColumns) and policy.plays > ALONE
-    if isinstance(estimator, ManyRidges | NewtonColumns) and not alone:
+    alone = isinstance(estimator, NewtonEnsemble) and policy.plays > ALONE
+    if isinstance(estimator, RidgeEnsemble | NewtonEnsemble) and not alone:
         return (
             f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
         )
-    if classes_of(policy) & {Forgetting, ScaleFreeHuber}:
+    if classes_of(policy) & {Discounted, ScaleFreeHuber}:
         return f"{type(estimator).__name__} writes to its region itself: it has no cooperative form"
     kinds = {str(array.dtype) for array in flatten(policy.init())}
     if not kinds <= {"float64", "int64"}:
@@ -102,7 +104,7 @@ def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
     reason = "".join(line for line in str(error).splitlines() if "shared(" in line)[:200]
     if not names:
         return error
-    return InvalidInput(
+    return InvalidInputError(
         f"device='cuda': {' or '.join(names)} has no cooperative form: what the lanes of a team "
         f"share may be read by a part, and written by functions of heavybandits.authoring alone"
         f"{f' ({reason.strip()})' if reason else ''}"

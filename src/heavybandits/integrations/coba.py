@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array, positive, whole
 from ..agents.agent import Agent
 from ..agents.state_file import pack, unpack
@@ -34,7 +34,7 @@ def products(context: Any, actions: Sequence[Any]) -> Floats:
     try:
         rows = np.array([np.ravel(action) for action in actions], np.float64)
     except ValueError as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"actions must be numbers or rows of them, got {actions!r:.80}: give `features`"
         ) from error
     if context is None:
@@ -139,7 +139,9 @@ class EnvironmentRounds:
         most = None if limit is None else whole("limit", limit, least=2)
         read = [_read(each, features) for each in islice(environment.read(), most)]
         if len(read) < 2:
-            raise InvalidInput(f"environment must give two interactions or more, got {len(read)}")
+            raise InvalidInputError(
+                f"environment must give two interactions or more, got {len(read)}"
+            )
         self.seed, sizes = whole("seed", seed, least=0), [len(paid) for _, paid in read]
         self.size = max(sizes)
         rows = finite_array("features", np.concatenate([arms for arms, _ in read]), (None, None))
@@ -164,13 +166,13 @@ def _read(interaction: Any, features: Features) -> tuple[Floats, Floats]:
     try:
         actions, rewards = interaction["actions"], interaction["rewards"]
     except KeyError as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"environment must give the rewards of all actions, got an interaction without {error}"
         ) from error
     paid = [rewards(action) for action in actions] if callable(rewards) else list(rewards)
     arms = np.asarray(features(interaction.get("context"), actions), np.float64)
     if len(paid) != len(arms):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"environment must give a reward per action, got {len(paid)} for {len(arms)} actions"
         )
     return arms, np.array(paid, np.float64)

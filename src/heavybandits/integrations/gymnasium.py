@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput, optional
+from .._utils.errors import InvalidInputError, optional
 from .._utils.validation import whole
 from ..core.arm_buffer import View
 from ..core.arrays import Floats, Key
@@ -13,7 +13,7 @@ from ..core.compile import Function, compiled
 from ..core.dispatch import draw, mean, refresh
 from ..core.protocols import ArmSet, Link, Noise
 from ..core.rng import ARMS, NOISE, stream_key
-from ..parts.arms import Fresh
+from ..parts.arms import PerRound
 from ..parts.links import Logistic
 from ..parts.noises import StudentT
 from ..simulation.problem import Problem, check_problem
@@ -67,10 +67,10 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
 
     def __init__(self, problem: Problem | None = None, horizon: int = 1000) -> None:
         if problem is None:
-            problem = Problem(Fresh(20, 10), Logistic(), StudentT(3.0))
+            problem = Problem(PerRound(20, 10), Logistic(), StudentT(3.0))
         self.problem, self.horizon = check_problem(problem), whole("horizon", horizon)
         if self.problem.arms.size == 0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"problem.arms must be a finite set, got {type(problem.arms).__name__}"
             )
         self._view = self.problem.arms.view()
@@ -105,10 +105,10 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Play an arm: the arms of the next step, the reward, and what it should have been."""
         if not hasattr(self, "_arms"):
-            raise InvalidInput("reset must be called before step: there are no arms yet")
+            raise InvalidInputError("reset must be called before step: there are no arms yet")
         if not self.action_space.contains(action):
             last = self._size - 1
-            raise InvalidInput(f"action must be a whole number in 0..{last}, got {action!r}")
+            raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
         means = self._arms @ self.problem.theta
         _, link, law, _ = self.problem
         with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around

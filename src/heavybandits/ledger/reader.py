@@ -1,6 +1,6 @@
 """What can be read in a ledger: the plays, one by one, by offer, and for an evaluation.
 
-A `Monitor` reads a ledger that belongs to somebody else, while its agent works on it.
+A `LedgerReader` reads a ledger that belongs to somebody else, while its agent works on it.
 """
 
 import json
@@ -100,7 +100,7 @@ class ReadOnly:
         self._connection.close()
 
 
-class Monitor(Reports):
+class LedgerReader(Reports):
     """A ledger to be read, here or in another process, also while its agent works on it.
 
     It sees what the agent has acknowledged when it asks, takes no lock that an agent would wait
@@ -110,7 +110,7 @@ class Monitor(Reports):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
     ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
-    ...         with Monitor(f"{folder}/agent.db") as monitor:
+    ...         with LedgerReader(f"{folder}/agent.db") as monitor:
     ...             print(monitor.events, monitor.history()[0]["reward"])
     2 0.5
     """
@@ -151,7 +151,7 @@ class Monitor(Reports):
         """Let the file go."""
         self.database.close()
 
-    def __enter__(self) -> "Monitor":
+    def __enter__(self) -> "LedgerReader":
         return self
 
     def __exit__(self, *_: object) -> None:

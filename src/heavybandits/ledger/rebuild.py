@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput, LedgerError, StateError
+from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical, sync_folder
 from .._utils.validation import finite_number
 from ..agents.agent import Agent, check_clock, renamed
@@ -146,7 +146,7 @@ def _begin(past: Start, policy: Any, encoder: Any, parts: Iterable[type]) -> Age
     before: Any = build(past.policy, known_parts(library_parts().values(), parts))
     chosen: Any = check_policies(before if policy is None else policy)["policy"]
     if chosen.plays != before.plays:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policy must play an arm {before.plays} times per decision, as that of the ledger "
             f"did, got {chosen.plays}"
         )
@@ -235,7 +235,7 @@ def _encoded_again(row: Row, state: AgentState) -> Row:
         rewards = told.reshape(len(rows), -1)[:, -plays:]
         x = np.hstack([rows, rewards]).tobytes()
     elif kind == Kind.REVISE:
-        raise InvalidInput(
+        raise InvalidInputError(
             "the ledger holds revisions, which a new encoder cannot repeat: give corrections={} to "
             "have every reward right from the start"
         )
@@ -254,13 +254,13 @@ def _true_rewards(
     settled = {row[TICKET] for row in rows if row[KIND] in COUNTED and row[REWARDED] is not None}
     true = {row[TICKET]: float(row[REWARDED]) for row in rows if row[KIND] == Kind.REVISE}
     if not isinstance(corrections, Mapping):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"corrections must be rewards by ticket, {{7: 1.5}}, got {corrections!r:.100}"
         )
     for ticket, reward in corrections.items():
         number = ticket_number(ticket, owners)
         if number not in settled:
-            raise InvalidInput(f"ticket {number} has no reward that could be corrected")
+            raise InvalidInputError(f"ticket {number} has no reward that could be corrected")
         true[number] = finite_number("reward", reward) + 0.0
     return true
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import replace_atomically, sync_folder
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Kind
@@ -130,10 +130,10 @@ def new_ledger(output: str | Path) -> Path:
     """Where a new ledger is to be; refused if there is one, or what one has left there."""
     path = Path(output).absolute()
     if not path.parent.is_dir():
-        raise InvalidInput(f"output must be in a folder that exists, got {output}")
+        raise InvalidInputError(f"output must be in a folder that exists, got {output}")
     for taken in (path, Path(f"{path}-wal"), Path(f"{path}-head")):
         if os.path.lexists(taken):
-            raise InvalidInput(f"output must be a new file, and {taken} is there already")
+            raise InvalidInputError(f"output must be a new file, and {taken} is there already")
     return path
 
 
@@ -221,7 +221,7 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
     """A copy of a ledger, and what its head says; a LedgerError if that is not possible."""
     if not path.is_file():
-        raise InvalidInput(f"{path} is not a file")
+        raise InvalidInputError(f"{path} is not a file")
     check_file(path)
     Head.check_free(path)
     with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from .._utils.errors import InvalidInput, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError
 
 try:
     import fcntl
@@ -260,7 +260,9 @@ def spare_ledger(path: str | Path) -> None:
     """
     target = os.path.realpath(path)
     if os.path.isfile(target) and os.path.exists(f"{target}-head"):
-        raise InvalidInput(f"{path} is a ledger, and nothing else is written there: choose another")
+        raise InvalidInputError(
+            f"{path} is a ledger, and nothing else is written there: choose another"
+        )
 
 
 def room(folder: Path) -> str:

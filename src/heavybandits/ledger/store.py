@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput, LedgerError, StateError
+from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical, sync_folder
 from ..agents.events import Event, Kind
 from ..agents.state import AgentState, Teacher, carry_out, check_state, install, plan
@@ -249,10 +249,12 @@ class Ledger(Reports):
             ticket,
         )
         if not end or end[0][1] is None:
-            raise InvalidInput(f"ticket {ticket} has no reward that could be revised")
+            raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
         reset = self.database.one("SELECT max(event) FROM events WHERE kind = 'reset'")
         if reset is not None and reset > end[0][0]:
-            raise InvalidInput(f"ticket {ticket} had its reward before a reset: it is forgotten")
+            raise InvalidInputError(
+                f"ticket {ticket} had its reward before a reset: it is forgotten"
+            )
         last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
         revised = self.database.one(f"{last} LIMIT 1", ticket)
         row = f"SELECT features FROM events WHERE event = {self._asked(ticket)}"

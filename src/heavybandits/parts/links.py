@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.registry import Entry
 from .._utils.validation import positive
 from ..core.arrays import Floats
@@ -142,7 +142,7 @@ def check_link(link: Link, norm: float) -> float:
     for z in np.linspace(-norm, norm, 65):
         slope = link.slope(float(z))
         if not slope > 0.0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"link must have a positive slope on [-{norm}, {norm}]; "
                 f"{type(link).__name__}.slope({z:.4g}) is {slope}"
             )

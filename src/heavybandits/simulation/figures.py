@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.drawing import Panel, Series, View, draw_panel, draw_view
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import one_of
 
 
@@ -19,7 +19,9 @@ def plot_regret(
     if axes is None:
         return draw_view(View("", panels), {})
     if len(panels) > 1:
-        raise InvalidInput(f"axes are for one problem, got {len(panels)} of them: leave axes out")
+        raise InvalidInputError(
+            f"axes are for one problem, got {len(panels)} of them: leave axes out"
+        )
     draw_panel(axes, panels[0], {})
     where: dict[str, Any] = {}
     if axes.figure.get_layout_engine() is not None:  # which makes room; else there is none below

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.part import cast, check_part
 from ..core.protocols import ArmSet, Link, Noise
@@ -15,7 +15,7 @@ class Problem(NamedTuple):
     """y = mu(x.theta*) + noise, x from the arm set. `theta` is ones / sqrt(d) unless given.
 
     >>> import heavybandits as hb
-    >>> hb.Problem(hb.arms.Fresh(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0)).arms.dim
+    >>> hb.Problem(hb.arms.PerRound(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0)).arms.dim
     10
     """
 
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 def check_problem(problem: Any) -> Problem:
     """The problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
+        raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}")
     arms = check_part("arms", problem.arms, ArmSet)
     dim = arms.dim
     given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.drawing import check_picture, write_picture
-from .._utils.errors import InvalidInput, optional
+from .._utils.errors import InvalidInputError, optional
 from .._utils.records import Records
 from .._utils.statistics import difference
 from .._utils.tables import to_latex
@@ -101,7 +101,7 @@ class Result(Records):
         order = self._rows(policy, problem)
         plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
         if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
-            raise InvalidInput(f"every repetition of {policy!r} must have a row at every play")
+            raise InvalidInputError(f"every repetition of {policy!r} must have a row at every play")
         return plays, self.data["regret"][order].reshape(-1, plays.size)
 
     def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
@@ -134,7 +134,7 @@ class Result(Records):
                 for name in (one, other)
             )
             if not np.array_equal(mine, theirs):
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"policies that are compared need the same repetitions: {one!r} has "
                     f"{mine.size} and {other!r} {theirs.size}, and they are not the same"
                 )
@@ -208,7 +208,7 @@ class Result(Records):
         target = None if path is None else check_picture(path)
         low, high = finite_array("band", band, (2,))
         if not 0.0 <= low < high <= 1.0:
-            raise InvalidInput(f"band must be two quantiles, the lower first, got {band!r}")
+            raise InvalidInputError(f"band must be two quantiles, the lower first, got {band!r}")
         canvas = plot_regret(self, self._places(), axes, (low, high), scale)
         if target is not None:
             write_picture(canvas, target)
@@ -237,7 +237,7 @@ def _heading(problem: str | None) -> str:
 
 def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str, Any]:
     if mine.size != other.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policies that are compared need as many repetitions, got {mine.size} and {other.size}"
         )
     found = difference(mine, other)

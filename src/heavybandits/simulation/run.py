@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInput, PartError
+from .._utils.errors import InvalidInputError, PartError
 from .._utils.progress import Progress
 from .._utils.threads import run_all
 from .._utils.validation import whole
@@ -60,7 +60,7 @@ def simulate(
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, gamma_scale=1e-3)
+    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
     >>> result = hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, checkpoints=4)
     >>> len(result), result.columns[:4]
     (8, ('policy', 'repetition', 'play', 'regret'))
@@ -98,10 +98,10 @@ def check_device(device: str) -> None:
 
     >>> check_device("tpu")
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: device must be 'cpu' or 'cuda', got 'tpu'
+    heavybandits.InvalidInputError: device must be 'cpu' or 'cuda', got 'tpu'
     """
     if device not in DEVICES:
-        raise InvalidInput(f"device must be 'cpu' or 'cuda', got {device!r}")
+        raise InvalidInputError(f"device must be 'cpu' or 'cuda', got {device!r}")
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
@@ -179,7 +179,9 @@ def make_checkpoints(
     if isinstance(checkpoints, Iterable):
         given = sorted({whole("checkpoints", play) for play in checkpoints})
         if not given or given[-1] > horizon:
-            raise InvalidInput(f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}")
+            raise InvalidInputError(
+                f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}"
+            )
         return np.array(given, np.int64)
     size = min(whole("checkpoints", checkpoints), horizon)
     if spacing == "even":
@@ -187,5 +189,5 @@ def make_checkpoints(
     elif spacing == "log":
         points = np.geomspace(horizon, 1, size)
     else:
-        raise InvalidInput(f"spacing must be 'even' or 'log', got {spacing!r}")
+        raise InvalidInputError(f"spacing must be 'even' or 'log', got {spacing!r}")
     return np.unique(np.round(points).astype(np.int64))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from .._utils.errors import InvalidInput, optional
+from .._utils.errors import InvalidInputError, optional
 from .._utils.validation import whole
 from .worker import attach
 
@@ -182,8 +182,8 @@ BACKENDS: dict[str, Callable[[int | None, str | None], Backend]] = {
 def check_backend(backend: str, jobs: int | None, address: str | None) -> None:
     """Refuse what makes no sense, before anything is started."""
     if backend not in BACKENDS:
-        raise InvalidInput(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise InvalidInputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if jobs is not None:
         whole("jobs", jobs)
     if address is not None and backend not in ("dask", "ray"):
-        raise InvalidInput(f"address is for dask and ray, got {address!r} with {backend!r}")
+        raise InvalidInputError(f"address is for dask and ray, got {address!r} with {backend!r}")

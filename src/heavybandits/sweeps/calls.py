@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..simulation.result import Result
 from .cell import Cell, name_of
 
@@ -18,13 +18,13 @@ def call_all(function: Any, settings: Any, compute: Compute) -> Result:
     given = [dict(one) for one in settings]
     cells = [Cell(name, one, label=f"{function.__name__} {one}") for one in given]
     if not cells:
-        raise InvalidInput("settings must hold at least one call, got none")
+        raise InvalidInputError("settings must hold at least one call, got none")
     pieces = [unfold_call(one, found) for one, found in zip(given, compute(cells), strict=True)]
     columns = list(dict.fromkeys(column for piece in pieces for column in piece))
     for piece, one in zip(pieces, given, strict=True):
         if set(piece) != set(columns):
             lost = ", ".join(set(columns) - set(piece))
-            raise InvalidInput(f"every call must have the same columns; {one} has no {lost}")
+            raise InvalidInputError(f"every call must have the same columns; {one} has no {lost}")
     return Result({name: np.concatenate([piece[name] for piece in pieces]) for name in columns})
 
 
@@ -36,12 +36,14 @@ def unfold_call(settings: dict[str, Any], found: dict[str, Any]) -> dict[str, An
     """
     twice = sorted(set(settings) & set(found))
     if twice:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a result must differ in name from the settings, got {twice[0]!r} twice"
         )
     sizes = {value.shape for value in found.values() if isinstance(value, np.ndarray)}
     if len(sizes) > 1 or any(len(shape) != 1 for shape in sizes):
-        raise InvalidInput(f"arrays of a result must have one axis and one length, got {sizes}")
+        raise InvalidInputError(
+            f"arrays of a result must have one axis and one length, got {sizes}"
+        )
     rows = next(iter(sizes), (1,))[0]
     plain = {n: v for n, v in settings.items() if not isinstance(v, dict | list | tuple)}
     return {

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.files import canonical
 from .._utils.validation import positive
 from ..core.cache import closure, digest, is_edited, source_file
@@ -65,9 +65,9 @@ class Cell:
     def __post_init__(self) -> None:
         for name in ("function", "code", "label"):
             if not isinstance(getattr(self, name), str):
-                raise InvalidInput(f"{name} must be a string, got {getattr(self, name)!r}")
+                raise InvalidInputError(f"{name} must be a string, got {getattr(self, name)!r}")
         if not isinstance(self.settings, dict):
-            raise InvalidInput(f"settings must be a dict, got {type(self.settings).__name__}")
+            raise InvalidInputError(f"settings must be a dict, got {type(self.settings).__name__}")
         check_json("settings", self.settings)
         positive("weight", self.weight)
         # A copy of its own: a later change of the caller's dict must not change what the key means.
@@ -103,21 +103,21 @@ def check_json(name: str, value: Any) -> None:
 
     >>> check_json("settings", {"horizon": [1, {2}]})
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: settings['horizon'][1] must be plain JSON, got {2}
+    heavybandits.InvalidInputError: settings['horizon'][1] must be plain JSON, got {2}
     """
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InvalidInput(f"{name} must have strings as keys, got {key!r}")
+                raise InvalidInputError(f"{name} must have strings as keys, got {key!r}")
             check_json(f"{name}[{key!r}]", item)
     elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         for index, item in enumerate(value):
             check_json(f"{name}[{index}]", item)
     elif isinstance(value, float):
         if value - value != 0.0:
-            raise InvalidInput(f"{name} must be finite, got {value}")
+            raise InvalidInputError(f"{name} must be finite, got {value}")
     elif value is not None and not isinstance(value, str | int):
-        raise InvalidInput(f"{name} must be plain JSON, got {value!r}")
+        raise InvalidInputError(f"{name} must be plain JSON, got {value!r}")
 
 
 def kind(cell: Cell) -> str:
@@ -164,11 +164,11 @@ def resolve(name: str, what: str = "function") -> Callable[..., Any]:
     try:
         function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{what} must be an importable 'module:{what}', got {name!r} ({error})"
         ) from error
     if not callable(function):
-        raise InvalidInput(f"{what} must name something callable, got {name!r}")
+        raise InvalidInputError(f"{what} must name something callable, got {name!r}")
     return function
 
 
@@ -262,12 +262,12 @@ def name_of(thing: Any, what: str) -> str:
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "")
     found = vars(sys.modules[module]).get(name) if module in sys.modules else None
     if found is None:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{what} must stand at the top of a module, where workers find it by its name, got "
             f"{name or thing!r}"
         )
     if found is not thing:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{what} must be the one its module calls {name!r}, got another {name!r}"
         )
     return f"{module}:{name}"
@@ -280,7 +280,7 @@ def own_parts(kinds: set[type]) -> list[str]:
     names = [name_of(kind, "a part of a sweep") for kind in found]
     for kind in found:
         if not is_cacheable(kind):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"a part of a sweep must be written in a .py file, whose text tells its versions "
                 f"apart; {kind.__qualname__} is not (hb.simulate takes it as it is)"
             )

@@ -8,7 +8,7 @@ GPU differ from the CPU's in the last place.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..gpu.batches import Job
 from ..gpu.supported import check_supported, play_on_device
 from .cell import ON_DEVICE, Cell, kind, resolve
@@ -55,12 +55,12 @@ class Twins:
         return self._found.setdefault(cell, twin)
 
     def require(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of all cells; InvalidInput, with the reason, if one has none."""
+        """Those of all cells; InvalidInputError, with the reason, if one has none."""
         found = []
         for cell in cells:
             made = self.find(cell)
             if made is None:
-                raise InvalidInput(f"{cell.name}: {self.refusals[cell.name]}")
+                raise InvalidInputError(f"{cell.name}: {self.refusals[cell.name]}")
             found.append(made)
         return found
 
@@ -69,12 +69,12 @@ def refusal(cell: Cell) -> str:
     """Why a device cannot play a cell; nothing if it can."""
     try:
         twin: Any = resolve(cell.function + ON_DEVICE)
-    except InvalidInput:
+    except InvalidInputError:
         return f"device='cuda' has no form of {cell.function.partition(':')[2]}"
     try:
         for job in twin.jobs(**cell.settings):
             check_supported({"policy": job.policy}, job.problem.arms)
-    except InvalidInput as error:
+    except InvalidInputError as error:
         return str(error)
     return ""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.statistics import Array
 from .._utils.validation import positive, whole
 
@@ -68,7 +68,7 @@ def choose(curve: Curve) -> Choice:
     constants = sorted(curve)
     means = [float(np.mean(curve[c])) for c in constants]
     if any(math.isnan(mean) for mean in means):
-        raise InvalidInput(f"losses must be numbers, got NaN among {means}")
+        raise InvalidInputError(f"losses must be numbers, got NaN among {means}")
     best = min(range(len(means)), key=means.__getitem__)
     level = [mean <= means[best] + LEVEL * abs(means[best]) for mean in means]
     return Choice(constants[best], _place(level), means[best])
@@ -188,13 +188,15 @@ def check_range(within: Any) -> tuple[float, float]:
 
     >>> check_range(5)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: within must be a pair (low, high), got 5
+    heavybandits.InvalidInputError: within must be a pair (low, high), got 5
     """
     if not isinstance(within, Sequence) or len(within) != 2:
-        raise InvalidInput(f"within must be a pair (low, high), got {within!r}")
+        raise InvalidInputError(f"within must be a pair (low, high), got {within!r}")
     low, high = (positive("within", end) for end in within)
     if not low < high:
-        raise InvalidInput(f"within must be a pair (low, high) with low < high, got {within!r}")
+        raise InvalidInputError(
+            f"within must be a pair (low, high) with low < high, got {within!r}"
+        )
     return low, high
 
 
@@ -205,7 +207,7 @@ def check_grid(constants: int | Iterable[float], within: tuple[float, float]) ->
 
     >>> check_grid([1.0, 10.0], within=(0.1, 5.0))
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: constants must lie within (0.1, 5), got 10
+    heavybandits.InvalidInputError: constants must lie within (0.1, 5), got 10
     """
     low, high = check_range(within)
     ends = (max(low, FIRST[0]), min(high, FIRST[1]))
@@ -215,8 +217,10 @@ def check_grid(constants: int | Iterable[float], within: tuple[float, float]) ->
         made = grid(size, *(ends if ends[0] < ends[1] else (low, high)))
     found = sorted({positive("constants", constant) for constant in made})
     if len(found) < 2:
-        raise InvalidInput(f"constants must be at least two, got {found}")
+        raise InvalidInputError(f"constants must be at least two, got {found}")
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
-            raise InvalidInput(f"constants must lie within ({low:g}, {high:g}), got {constant:g}")
+            raise InvalidInputError(
+                f"constants must lie within ({low:g}, {high:g}), got {constant:g}"
+            )
     return found

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import CellError, InvalidInput, SweepError
+from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.files import (
     ContainerError,
     Format,
@@ -138,15 +138,17 @@ def as_array(name: Any, value: Any) -> NDArray[Any]:
 
     >>> as_array("regret", {})
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: result 'regret' must be an array, a number or a
+    heavybandits.InvalidInputError: result 'regret' must be an array, a number or a
     string, got dict
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise InvalidInput(f"a result must have an identifier as its name, got {name!r}")
+        raise InvalidInputError(f"a result must have an identifier as its name, got {name!r}")
     array = np.asarray(value, order="C")
     if not isinstance(value, np.ndarray | np.generic | str | int | float) or array.dtype.hasobject:
         given = type(value).__name__
-        raise InvalidInput(f"result {name!r} must be an array, a number or a string, got {given}")
+        raise InvalidInputError(
+            f"result {name!r} must be an array, a number or a string, got {given}"
+        )
     return array
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInput, SweepError
+from .._utils.errors import InvalidInputError, SweepError
 from .._utils.validation import whole
 from ..core.part import is_part
 from ..core.protocols import Policy
@@ -77,7 +77,7 @@ def sweep(
     ...     name: hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(dof))
     ...     for name, dof in {"light": 9.0, "heavy": 1.5}.items()
     ... }
-    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, gamma_scale=1e-3)
+    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
     >>> result = hb.sweep({"CRTM": policy}, problems, horizon=1000, repetitions=2, checkpoints=4)
     >>> len(result), result.problems, result.policies
     (16, ['light', 'heavy'], ['CRTM'])
@@ -92,10 +92,12 @@ def sweep(
         given |= {"checkpoints": checkpoints, "device": None if device == "cpu" else device}
         for name, value in given.items():
             if value is not None:
-                raise InvalidInput(f"{name} is for policies: put it into the settings, got {value}")
+                raise InvalidInputError(
+                    f"{name} is for policies: put it into the settings, got {value}"
+                )
         return call_all(what, where, run)
     if horizon is None:
-        raise InvalidInput("horizon must be given: how many plays a policy has")
+        raise InvalidInputError("horizon must be given: how many plays a policy has")
     horizon = whole("horizon", horizon)
     seed = 0 if seed is None else seed
     size = Size(horizon, 10 if repetitions is None else repetitions, seed)
@@ -127,7 +129,7 @@ class Workplace:
     known: dict[str, dict[str, Any]] = field(default_factory=dict)  # what the device has played
 
     def place(self, cells: Sequence[Cell]) -> Sequence[Cell]:
-        """The cells that are computed in their place; InvalidInput if the device has none."""
+        """The cells that are computed in their place; InvalidInputError if the device has none."""
         return cells if self.device == "cpu" else Twins().require(cells)
 
     def __call__(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -176,7 +178,7 @@ def check_findable(cells: Sequence[Cell]) -> None:
         names = [cell.function, *cell.settings.get("parts", [])]
         lost = [str(name) for name in names if str(name).startswith(f"{MAIN}:")]
         if lost:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{lost[0].partition(':')[2]} stands in the script itself, where other processes "
                 "do not find it: move it to a module of its own, or use backend='threads'"
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from .._utils.statistics import Array
 from .._utils.validation import whole
 from ..core.part import is_part
@@ -66,8 +66,8 @@ def tune(
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    >>> def crtm(constant: float) -> hb.policies.Optimism:
-    ...     return hb.crtm(dim=10, horizon=1000, moment=3.5, gamma_scale=constant)
+    >>> def crtm(constant: float) -> hb.policies.UCB:
+    ...     return hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=constant)
     >>> found = hb.tune({"CRTM": crtm}, problem, horizon=1000, repetitions=2,
     ...                 tuning_repetitions=2, constants=[0.01, 1.0], within=(0.01, 1.0))
     >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies
@@ -108,7 +108,7 @@ def search_points(
     """The final regrets of all tuning runs, by problem and policy."""
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
     if not tuned:
-        raise InvalidInput(
+        raise InvalidInputError(
             "policies must hold at least one function of a constant, got "
             f"{', '.join(makers)}, which have none to tune"
         )
@@ -151,7 +151,9 @@ def make_point(
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
     """What the function makes of a constant, or of a constant and a problem."""
     if not callable(maker):
-        raise InvalidInput(f"policies[{name!r}] must be a function of a constant, got {maker!r}")
+        raise InvalidInputError(
+            f"policies[{name!r}] must be a function of a constant, got {maker!r}"
+        )
     named = inspect.signature(maker).parameters
     if "problem" in named and named["problem"].kind is inspect.Parameter.KEYWORD_ONLY:
         return maker(constant, problem=problem)

@@ -12,7 +12,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from .._utils.errors import InvalidInput, PartError
+from .._utils.errors import InvalidInputError, PartError
 from .._utils.files import refusal
 from .._utils.progress import tell_compiling
 from .cell import Cell, resolve, stamp
@@ -76,7 +76,7 @@ def other_sources(cell: Cell) -> str:
     """Why what this process would compute is not what the key of the cell says, if it is not."""
     try:
         here = stamp(cell.function, cell.settings)
-    except InvalidInput:
+    except InvalidInputError:
         return ""  # not to be found here: that the call itself will say
     if here.sources != cell.sources:
         return (

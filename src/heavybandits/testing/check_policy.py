@@ -7,7 +7,7 @@ Every policy of the library passes; run it on your own. The questions themselves
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._utils.errors import InvalidInput, PartError, PolicyError
+from .._utils.errors import InvalidInputError, PartError, PolicyError
 from ..core.part import cast, is_part
 from ..core.protocols import Policy
 
@@ -60,7 +60,7 @@ def check_policy(
     expected = dict(expected_failures or {})
     unknown = sorted(set(expected) - set(list_checks()))
     if unknown:
-        raise InvalidInput(f"expected_failures must name checks, got {', '.join(unknown)}")
+        raise InvalidInputError(f"expected_failures must name checks, got {', '.join(unknown)}")
     failures = {name: _run(name, policy) for name in CHECKS}
     lines = [f"{n}: {why}" for n, why in failures.items() if why is not None and n not in expected]
     lines += [f"{n}: passes, but was expected to fail" for n in expected if failures[n] is None]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import InvalidInput
+from .._utils.errors import InvalidInputError
 from ..agents.agent import Agent
 from ..agents.state import anonymous, flatten, kept
 from ..agents.state_file import pack
@@ -63,11 +63,11 @@ def bits(agent: Agent) -> bytes:
 
 
 def refuses(agent: Agent, call: Any, what: str) -> None:
-    """Whether the call is refused with InvalidInput, and nothing is different after it."""
+    """Whether the call is refused with InvalidInputError, and nothing is different after it."""
     before = bits(agent), agent.pending, agent.updates
     try:
         call()
-    except InvalidInput:
+    except InvalidInputError:
         pass
     else:
         raise AssertionError(f"{what} was accepted")

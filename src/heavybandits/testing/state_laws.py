@@ -11,7 +11,7 @@ from ..agents.state import kept, written_by_choice
 from ..core.arm_buffer import make_view
 from ..core.part import classes_of
 from ..ledger.rebuild import load
-from ..parts.arms import Fresh
+from ..parts.arms import PerRound
 from .check_policy import check, require
 from .input_laws import (
     ROWS,
@@ -198,7 +198,7 @@ def tallies(policy: Any) -> None:
 def uncompiled(policy: Any) -> None:
     """Its text gives the same bits whether it is compiled or not."""
     agent, state = still_agent(policy), policy.init()
-    offer, view = Fresh(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
+    offer, view = PerRound(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
         view.features[:, :ROWS], view.synced[0] = make_arms(policy, t).T, -1

@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 from ..._utils import validation as valid
-from ..._utils.errors import InvalidInput
-from ...parts.radii import ColumnRegion
+from ..._utils.errors import InvalidInputError
+from ...parts.radii import NewtonEnsembleRadius
 
 
 class ColumnTheorem(NamedTuple):
@@ -37,7 +37,7 @@ class ColumnTheorem(NamedTuple):
         """N = floor(T / k)"""
         return self.horizon // self.plays
 
-    def region(self) -> ColumnRegion:
+    def region(self) -> NewtonEnsembleRadius:
         """beta_n = 3 (2.84 G_n / sqrt(kappa) + sqrt(lambda) S) for all n, as a radius part;
 
         G_n = (16 v)^(1/(1+eps)) n^q sqrt(K_n),  K_n = 1.032 d ln(1 + kappa n / (lambda d)).
@@ -46,7 +46,9 @@ class ColumnTheorem(NamedTuple):
         scale = 3.0 * 2.84 * tail * math.sqrt(1.032 * self.dim / self.kappa)
         power = (1.0 - self.epsilon) / (2.0 * (1.0 + self.epsilon))
         time_scale = self.penalty * self.dim / self.kappa
-        return ColumnRegion(scale, power, time_scale, 3.0 * math.sqrt(self.penalty) * self.norm)
+        return NewtonEnsembleRadius(
+            scale, power, time_scale, 3.0 * math.sqrt(self.penalty) * self.norm
+        )
 
     def radius(self, n: int) -> float:
         """beta_n, not squared."""
@@ -61,7 +63,7 @@ class ColumnTheorem(NamedTuple):
         """
         least = least_plays(self.horizon, self.delta)
         if self.plays < least:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"plays must be at least {least} for the theorem to hold, got {self.plays}"
             )
         inner = 1.0 + self.kappa * self.decisions / (self.penalty * self.dim)
@@ -101,7 +103,7 @@ def column_theorem(
     if plays is None:
         plays = least_plays(horizon, delta)
     if kappa > lipschitz:
-        raise InvalidInput(f"kappa must be at most lipschitz, {lipschitz}, got {kappa}")
+        raise InvalidInputError(f"kappa must be at most lipschitz, {lipschitz}, got {kappa}")
     return ColumnTheorem(
         dim=valid.whole("dim", dim),
         horizon=horizon,

@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 from ..._utils import validation as valid
-from ..._utils.errors import InvalidInput
-from ...parts.radii import Constant, Growing, HuberRegion, Powered
+from ..._utils.errors import InvalidInputError
+from ...parts.radii import Constant, HuberRadius, LogRadius, PowerRadius
 
 LEAST_CONFIDENCE = 2.67  # l_t, below which the induction of Theorem 1 does not close
 ROUNDING = math.sqrt(17.0 / 16.0)  # rho: w <= rho u as long as w <= 1/4
@@ -35,7 +35,9 @@ def huber_factor(
     if not valid.flag("sharper", sharper):
         return 11.0 if corrupted else 8.0
     if confidence < LEAST_CONFIDENCE:
-        raise InvalidInput(f"confidence must be at least {LEAST_CONFIDENCE}, got {confidence!r}")
+        raise InvalidInputError(
+            f"confidence must be at least {LEAST_CONFIDENCE}, got {confidence!r}"
+        )
     held = math.pow(1.0 + epsilon, (1.0 - epsilon) / 2.0)
     lost = math.pow(epsilon, epsilon) / math.pow(1.0 + epsilon, 1.0 + epsilon)
     jump = 4.0 / 3.0 * (1.0 + lost * math.pow(2.0, -1.0 - epsilon) / 4.0)
@@ -113,7 +115,7 @@ class HuberTheorem(NamedTuple):
         """A number of rounds that the theorem speaks of."""
         rounds = valid.whole("t", t, least)
         if self.horizon is not None and rounds > self.horizon:
-            raise InvalidInput(f"t must be at most the horizon of {self.horizon}, got {t}")
+            raise InvalidInputError(f"t must be at most the horizon of {self.horizon}, got {t}")
         return rounds
 
     def radius(self, t: int) -> float:
@@ -121,19 +123,19 @@ class HuberTheorem(NamedTuple):
         t, start = self.check_time(t, 0), math.sqrt(self.penalty) * self.norm
         return start if t == 0 else self.factor * self.drive(t) / math.sqrt(self.kappa) + start
 
-    def region(self) -> Powered | HuberRegion:
+    def region(self) -> PowerRadius | HuberRadius:
         """beta_t for all t at once, as a radius part."""
         scale, start = self.factor / math.sqrt(self.kappa), math.sqrt(self.penalty) * self.norm
         if self.horizon is not None:
-            return Powered(scale * self.drive(1), self.power, start, start)
+            return PowerRadius(scale * self.drive(1), self.power, start, start)
         law = (self.level, self.epsilon, self.delta, self.dim, self.time_scale)
-        return HuberRegion(scale, self.power, *law, start)
+        return HuberRadius(scale, self.power, *law, start)
 
-    def volume_region(self) -> Constant | Growing:
+    def volume_region(self) -> Constant | LogRadius:
         """sqrt(K_t) for all t at once, as a radius part."""
         if self.horizon is not None:
             return Constant(self.volume(self.horizon))
-        return Growing(self.dim, self.time_scale)
+        return LogRadius(self.dim, self.time_scale)
 
     def regret(self, t: int) -> float:
         """Theorem 2, and 3 under corruption: with probability 1 - delta R(t) is at most
@@ -183,11 +185,11 @@ def huber_theorem(
     1499.743
     >>> huber_theorem(**setting, delta=0.5)
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: delta must be at most 0.34 without a horizon, got 0.5
+    heavybandits.InvalidInputError: delta must be at most 0.34 without a horizon, got 0.5
     """
     kappa, lipschitz = valid.positive("kappa", kappa), valid.positive("lipschitz", lipschitz)
     if kappa > lipschitz:
-        raise InvalidInput(f"kappa must be at most lipschitz = {lipschitz:g}, got {kappa:g}")
+        raise InvalidInputError(f"kappa must be at most lipschitz = {lipschitz:g}, got {kappa:g}")
     made = HuberTheorem(
         dim=valid.whole("dim", dim),
         spread=valid.positive("spread", spread),
@@ -215,7 +217,7 @@ def huber_theorem(
     if level is None:
         return made._replace(level=max(made.floor, _balanced(made)))
     if made.level < made.floor:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"level must be at least {made.floor:.6g}, the least that the theorem covers, "
             f"got {level!r}"
         )
@@ -234,6 +236,6 @@ def _check_confidence(made: HuberTheorem) -> None:
     if made.confidence(1) >= LEAST_CONFIDENCE:
         return
     if made.horizon is None:
-        raise InvalidInput(f"delta must be at most 0.34 without a horizon, got {made.delta!r}")
+        raise InvalidInputError(f"delta must be at most 0.34 without a horizon, got {made.delta!r}")
     ratio = made.horizon / made.delta
-    raise InvalidInput(f"horizon / delta must be at least 4.82, got {ratio:.3g}")
+    raise InvalidInputError(f"horizon / delta must be at least 4.82, got {ratio:.3g}")

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from ..._utils import validation as valid
-from ...parts.radii import Growing, MedianRegion
+from ...parts.radii import LogRadius, MedianRadius
 from .truncation import confidence_log, excess, growth_log, regularisation
 
 
@@ -108,7 +108,7 @@ def median_radius(
     delta: float = 0.01,
     plays: int | None = None,
     corrected: bool = False,
-) -> MedianRegion:
+) -> MedianRadius:
     """The region of Theorem 3 as a part, for all t at once: what `crmm` uses.
 
     >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
@@ -121,7 +121,7 @@ def median_radius(
         horizon=horizon, moment=moment, epsilon=epsilon, delta=delta, plays=plays
     )
     penalty = regularisation(kappa)
-    return MedianRegion(
+    return MedianRadius(
         bias=4.0 * bound * bound,
         tail=scale * rho,
         drift=2.0 * rho * rho / kappa,
@@ -141,7 +141,7 @@ def median_tuned(*, t: int, dim: int, penalty: float = 1.0, epsilon: float = 1.0
     57.5701
     """
     size, penalty = valid.whole("dim", dim), valid.positive("penalty", penalty)
-    growing = Growing(size, size * penalty, excess(valid.epsilon(epsilon)))
+    growing = LogRadius(size, size * penalty, excess(valid.epsilon(epsilon)))
     return growing.squared(valid.whole("t", t, least=0))
 
 

@@ -3,7 +3,7 @@
 import math
 
 from ..._utils import validation as valid
-from ...parts.radii import Growing
+from ...parts.radii import LogRadius
 
 
 def regularisation(kappa: float) -> float:
@@ -144,7 +144,7 @@ def truncation_tuned(
     """
     epsilon, size = valid.epsilon(epsilon), valid.whole("dim", dim)
     confidence = confidence_log(horizon=horizon, delta=delta)
-    growing = Growing(size, size * valid.positive("penalty", penalty), excess(epsilon))
+    growing = LogRadius(size, size * valid.positive("penalty", penalty), excess(epsilon))
     return math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon)) * growing.squared(horizon)
 
 

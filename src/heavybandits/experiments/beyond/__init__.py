@@ -77,7 +77,7 @@ def kind_of(algorithm: str) -> str | None:
     """What the constant of an algorithm is."""
     if algorithm == RANDOM:
         return None
-    return "radius" if algorithm.startswith("LinUCB") else "gamma_scale"
+    return "radius" if algorithm.startswith("LinUCB") else "radius_scale"
 
 
 def make_group(

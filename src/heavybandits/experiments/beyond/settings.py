@@ -60,7 +60,7 @@ ONE_PASS = [name for name in ROSTER if name not in (*BATCH, "CRTM, local")]
 
 # Where the grid of a kind of constant begins, and the range in which it grows.
 GRIDS: dict[str, tuple[list[float], tuple[float, float]]] = {
-    "gamma_scale": ([1e-3, 1e-2, 1e-1], (1e-6, 100.0)),
+    "radius_scale": ([1e-3, 1e-2, 1e-1], (1e-6, 100.0)),
     "radius": ([0.1, 0.3162, 1.0], (0.009, 32.0)),
 }
 

@@ -28,7 +28,7 @@ def load_data(name: str) -> Dataset:
 
     >>> load_data("films")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    heavybandits._utils.errors.DataError: name must be one of rand, cdnow, ...; got 'films'
+    heavybandits.DataError: name must be one of rand, cdnow, ...; got 'films'
     """
     if name not in LOADERS:
         raise DataError(f"name must be one of {', '.join(LOADERS)}; got {name!r}")

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from ..._utils.tables import Row
-from ...parts.arms import Fixed, Frozen
+from ...parts.arms import Fixed, PerDecision
 from ...simulation.problem import Problem
 from ...sweeps import Cell
 from ...sweeps.search import TUNING_SEEDS, grid
@@ -19,7 +19,7 @@ from .settings import PROFILES, TITLE
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
-ARM_SETS = {"fixed": Fixed, "frozen": Frozen}
+ARM_SETS = {"fixed": Fixed, "frozen": PerDecision}
 
 
 def make_problem(reading: str, noise: str) -> Problem:

@@ -10,8 +10,8 @@ from ..._utils.statistics import Array, Estimate, bootstrap, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...algorithms.glm import crtm
 from ...algorithms.linear import linucb
-from ...parts.arms import Fixed, Fresh
-from ...parts.filters import AdaptiveClip, Clip, Raw, Truncate
+from ...parts.arms import Fixed, PerRound
+from ...parts.filters import AdaptiveClip, Clip, NoFilter, Truncate
 from ...parts.links import Identity, Logistic
 from ...parts.noises import Gaussian, Pareto, StudentT
 from ...parts.radii import Constant
@@ -43,7 +43,7 @@ PROBLEMS = {
 }
 
 FIXED: dict[str, Any] = {
-    "none": Raw(),
+    "none": NoFilter(),
     **{f"truncate {level:g}": Truncate(level) for level in (0.3, 1.0, 3.0, 10.0, 30.0)},
     **{f"clip {level:g}": Clip(level) for level in (0.3, 1.0, 3.0, 10.0, 30.0)},
 }
@@ -95,7 +95,7 @@ def make_policy(problem: str, horizon: int, name: str) -> Any:
     filter = (FIXED | ADAPTIVE)[name]
     if problem == "linear":
         return linucb(dim=DIM, radius=RADIUS, filter=filter)
-    policy = crtm(dim=DIM, horizon=horizon, moment=1.0, gamma_scale=1.0, truncation=filter)
+    policy = crtm(dim=DIM, horizon=horizon, moment=1.0, radius_scale=1.0, truncation=filter)
     return policy._replace(radius=Constant(RADIUS**2))
 
 
@@ -103,7 +103,7 @@ def make_problem(problem: str, noise: str) -> Problem:
     """One of the two problems with one of the noises."""
     made = NOISES[noise][1]
     if problem == "linear":
-        return Problem(Fresh(ARMS, DIM, -1.0), Identity(), made)
+        return Problem(PerRound(ARMS, DIM, -1.0), Identity(), made)
     return Problem(Fixed(ARMS, DIM), Logistic(), made)
 
 

@@ -14,7 +14,7 @@ from ...core.rng import ARMS, NOISE, stream_key
 from ...features.tables import scale_features
 from ...offline.replay.protocols import RowRounds, judge_oracle, judge_random
 from ...offline.replay.replay import pass_once
-from ...parts.arms import Fixed, Fresh, Given
+from ...parts.arms import Fixed, FromArray, PerRound
 from ...parts.links import Identity
 from ...simulation.problem import Problem, check_problem
 from ...sweeps.simulation_cell import build_parts
@@ -28,9 +28,9 @@ INTERCEPT = 20.0  # effect of the constant feature, in those of the others
 def make_arms(spec: Spec) -> ArmSet:
     """The arms of a problem."""
     if spec.kind == "one-hot":
-        return Given(np.eye(spec.dim))
+        return FromArray(np.eye(spec.dim))
     if spec.kind in ("fresh", "fixed"):
-        return (Fresh if spec.kind == "fresh" else Fixed)(spec.size, spec.dim, -1.0)
+        return (PerRound if spec.kind == "fresh" else Fixed)(spec.size, spec.dim, -1.0)
     if spec.kind == "positive":
         return Fixed(spec.size, spec.dim)
     return Offers(spec.size, spec.dim, spec.kind == "context", spec.kind == "fixed intercept")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ...parts.filters import AdaptiveClip, Raw
+from ...parts.filters import AdaptiveClip, NoFilter
 from ...parts.noises import Contaminated, Gaussian, LogNormal, Pareto, StudentT
 
 TITLE = "A policy that needs no number"
@@ -75,7 +75,7 @@ RADII = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 FILTERS: dict[str, Any] = {
     "adaptive clip, 0.95": AdaptiveClip(0.95),
     "adaptive clip": AdaptiveClip(),
-    "none": Raw(),
+    "none": NoFilter(),
 }
 JUDGED = "adaptive clip, 0.95"  # the filter of the constant radii that bars are about
 AUTO, DEFAULT = "auto", "radius 1"

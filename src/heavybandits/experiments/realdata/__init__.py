@@ -6,14 +6,14 @@ from typing import Any
 
 from ..._utils.errors import DataError
 from ..._utils.tables import Row
-from ...algorithms.catalogue import CATALOGUE
+from ...algorithms.catalogue import ALGORITHMS
 from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
 from ...core.cache import digest
 from ...core.part import describe
 from ...core.protocols import Filter
 from ...offline.diagnose.diagnose import Diagnosis, diagnose
-from ...parts.filters import AdaptiveClip, Clip, Raw
+from ...parts.filters import AdaptiveClip, Clip, NoFilter
 from ...parts.links import Identity
 from ...sweeps import Cell
 from ...sweeps.search import TUNING_SEEDS
@@ -91,7 +91,7 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     found = examine(dataset)
     dim = int(found.dim or 0) + 1
     filters: dict[str, Filter] = {
-        "none": Raw(),
+        "none": NoFilter(),
         "clip": Clip(settings.CLIP),
         "adaptive": AdaptiveClip(),
     }
@@ -103,11 +103,11 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         "epsilon": found.epsilon.value,
         "link": Identity(),
         "norm": fitted_norm(dataset, protocol),
-        "gamma_scale": constant,
+        "radius_scale": constant,
     }
     if policy in settings.RIVALS:
         told |= {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
-        return CATALOGUE[kind].build(constant, **told)
+        return ALGORITHMS[kind].build(constant, **told)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
         return crmm(**told, moment=found.central_moment.high, plays=plays)

@@ -6,7 +6,7 @@ The command `choose`, the page of that name and the tail doctor all read the rul
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import one_of
 
 When = Mapping[str, tuple[str, ...]]  # question -> answers, any of which will do
@@ -100,7 +100,7 @@ RULES = (
     Rule(
         {"known": ("spreads",)},
         "crhl, told each spread",
-        f"{_CRHL}, gamma_scale=0.05)",
+        f"{_CRHL}, radius_scale=0.05)",
         "Told how noisy each reward is, `agent.update(ticket, reward, spread=...)`, it weighs them "
         "accordingly.",
         "maths/crhl.md",
@@ -139,7 +139,7 @@ RULES = (
         "crhl",
         f"{_CRHL}, epsilon=0.5, horizon=100_000)",
         "Its theorem needs a central moment and neither symmetry nor repeated plays. The theorem's "
-        "radius is safe and wide; a `gamma_scale` of 0.01 to 0.1 learns faster, without a theorem.",
+        "radius is safe and wide; `radius_scale` 0.01 to 0.1 learns faster, without a theorem.",
         "maths/crhl.md",
         "heavybandits reproduce beyond --full",
         "less regret than CRTM on 24 of 28 problems; without a variance LinUCB with AdaptiveClip, "
@@ -150,7 +150,7 @@ RULES = (
         "crtm",
         "hb.crtm(dim=10, horizon=100_000, moment=1.0, epsilon=0.5, link=hb.links.Identity())",
         "Its theorem needs a raw moment and no symmetry. The theorem's radius is safe and wide; a "
-        "`gamma_scale` from 0.0001 to 1, chosen by a replay, learns faster, without a theorem.",
+        "`radius_scale` from 0.0001 to 1, chosen by a replay, learns faster, without a theorem.",
         "choose_constants.md",
         "heavybandits reproduce outlier --full",
         "one reward of -10 000 costs it nothing that could be measured; if you can bound the noise "
@@ -237,7 +237,9 @@ def choose(answers: Mapping[str, str]) -> Recommendation:
     'hb.auto(dim=10)'
     """
     if set(answers) != set(QUESTIONS):
-        raise InvalidInput(f"answers must be to {', '.join(QUESTIONS)}, got {', '.join(answers)}")
+        raise InvalidInputError(
+            f"answers must be to {', '.join(QUESTIONS)}, got {', '.join(answers)}"
+        )
     for name, question in QUESTIONS.items():
         one_of(name, answers[name], question.answers)
     rule = next(rule for rule in RULES if fits(rule.when, answers))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
 from ..._utils.validation import finite_array, fraction, whole
 from ...core.arrays import Floats
@@ -122,7 +122,7 @@ def diagnose(
     """
     values, matrix = _read(rewards, features, reward, drop_missing)
     if values.size < LEAST_ROWS:
-        raise InvalidInput(f"at least {LEAST_ROWS} rewards are needed, got {values.size}")
+        raise InvalidInputError(f"at least {LEAST_ROWS} rewards are needed, got {values.size}")
     rng = np.random.default_rng(whole("seed", seed, least=0))
     resamples = whole("resamples", resamples, least=20)
     noise = _noise(values, matrix)
@@ -160,13 +160,15 @@ def _read(
     if isinstance(rewards, str) or hasattr(rewards, "__fspath__") or frames.is_frame(rewards):
         frame = frames.read_frame(rewards)
         if reward is None:
-            raise InvalidInput("reward must name a column of the frame, got None")
+            raise InvalidInputError("reward must name a column of the frame, got None")
         if isinstance(features, Features):
             known, kept = frames.table(frame, [reward], drop_missing=drop_missing)
             return known[:, 0], encode_log(frame, features)[kept]
         columns = [] if features is None else list(features)
         if not all(isinstance(name, str) for name in columns):
-            raise InvalidInput(f"features must name columns of the frame, got {features!r:.80}")
+            raise InvalidInputError(
+                f"features must name columns of the frame, got {features!r:.80}"
+            )
         values = frames.table(frame, [reward, *columns], drop_missing=drop_missing)[0]
         return values[:, 0].copy(), (values[:, 1:].copy() if columns else None)
     if drop_missing:
@@ -182,7 +184,9 @@ def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
     listed = list(rewards)
     rows = [[]] * len(listed) if features is None else [list(np.ravel(row)) for row in features]
     if len(rows) != len(listed):
-        raise InvalidInput(f"features must have {len(listed)} rows like rewards, got {len(rows)}")
+        raise InvalidInputError(
+            f"features must have {len(listed)} rows like rewards, got {len(rows)}"
+        )
     together = zip(listed, rows, strict=True)
     kept = [i for i, (y, x) in enumerate(together) if not any(map(is_missing, (y, *x)))]
     return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]

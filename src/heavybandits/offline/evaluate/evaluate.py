@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate
 from ..._utils.validation import epsilon as check_epsilon
 from ..._utils.validation import fraction, one_of, positive, whole
@@ -105,7 +105,7 @@ def evaluate(
     columns = (reward, action, propensity, offers, drop_missing, choices, actions)
     known = read_decisions(log, features, *columns)
     if known.taken.size < max(ROWS, folds):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"log must have at least {max(ROWS, folds)} rows, got {known.taken.size}"
         )
     shares = read_target(policy, known, folds, seed)
@@ -179,7 +179,7 @@ def normalise(terms: Terms, mean: str, delta: float) -> Terms:
     """
     average = float(terms.weights.mean())
     if average == 0.0:
-        raise InvalidInput("policy must do what the log did in some row, and does in none")
+        raise InvalidInputError("policy must do what the log did in some row, and does in none")
     weights, value = terms.weights / average, float(np.median(terms.rewards))
     for _ in range(STEPS):
         made = Terms(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import finite_array
 from ...core.arrays import Floats
 from ...features import Features
@@ -64,13 +64,13 @@ def read_decisions(
     source = frames.read_frame(_flat(frame))
     action = action or ("offer" if _has_names(frame) else "action")
     if isinstance(features, str):
-        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+        raise InvalidInputError(f"features must be a list of columns, got {features!r}")
     seen = list(features.columns if isinstance(features, Features) else features)
     seen = seen or _contexts(frame)
     wanted = [] if isinstance(features, Features) else seen
     numeric = [*wanted, reward] + ([] if propensity == UNIFORM else [propensity])
     if propensity != UNIFORM and propensity not in frames.column_names(source):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"propensity must be a column of the log, got {propensity!r}: without the probability "
             "of each action taken nothing can be said of another policy. If every offer was as "
             f"likely as the other, say so: propensity={UNIFORM!r}"
@@ -152,7 +152,9 @@ def read_offers(
     names = [_plain(value) for value in chosen.tolist()]
     for row, name in enumerate(names):
         if name is None or name == "" or name != name:
-            raise InvalidInput(f"action must have no missing values, got {name!r} in row {row}")
+            raise InvalidInputError(
+                f"action must have no missing values, got {name!r} in row {row}"
+            )
     written = {str(name): name for name in (*known, *names)}  # text may name a number
     shown = None if lists is None else [_names(c, row, written) for row, c in enumerate(lists)]
     every = set(names) | set(known) | {name for cell in shown or () for name in cell}
@@ -166,7 +168,7 @@ def read_offers(
             offered[row, [places[name] for name in cell]] = True
     away = np.flatnonzero(~offered[np.arange(taken.size), taken])
     if away.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"offers must hold the action taken, got {names[away[0]]!r} taken in row {away[0]}, "
             f"where only {shown[away[0]] if shown else ()} were on offer"
         )
@@ -180,7 +182,7 @@ def _names(cell: Any, row: int, written: Mapping[str, Any]) -> list[Any]:
         return [written.get(text, text) for text in texts]
     if isinstance(cell, Sequence | np.ndarray | set | frozenset):
         return [_plain(name) for name in cell]
-    raise InvalidInput(
+    raise InvalidInputError(
         f"offers must hold lists of names, or text such as 'a{SEPARATOR}b', "
         f"got {cell!r} in row {row}"
     )
@@ -196,7 +198,7 @@ def read_propensities(values: Floats, propensity: str, offered: NDArray[np.bool_
         return np.asarray(1.0 / offered.sum(axis=1))
     wrong = np.flatnonzero((values <= 0.0) | (values > 1.0))
     if wrong.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]}"
         )
     return values.copy()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, student_quantile
 from ..._utils.validation import finite_array, fraction, one_of
 from ...core.arrays import Floats
@@ -35,7 +35,7 @@ def robust_mean(values: Floats, method: str = "clipped", delta: float = 0.05) ->
     """
     numbers = finite_array("values", values, (None,))
     if numbers.size < ROWS:
-        raise InvalidInput(f"values must have at least {ROWS} rows, got {numbers.size}")
+        raise InvalidInputError(f"values must have at least {ROWS} rows, got {numbers.size}")
     chosen = METHODS[one_of("method", method, METHODS)]
     scaled, unit = in_units(numbers, plain=method in PLAIN)
     return Estimate(*(unit * number for number in chosen(scaled, fraction("delta", delta))))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ...algorithms.linear import linucb
 from ...core.arm_buffer import make_view
 from ...core.arrays import Floats
@@ -14,7 +14,7 @@ from ...core.compile import Function, compiled
 from ...core.kernels import predict_kernel, teach_kernel
 from ...core.part import check_part
 from ...core.protocols import Policy
-from ...parts.arms import Fresh
+from ...parts.arms import PerRound
 from ...parts.filters import AdaptiveClip
 from ...parts.policies.checks import check_room
 from .kernels import choose_encoded_kernel, choose_rows_kernel
@@ -47,7 +47,7 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
     usual = linucb(dim=width, radius=1.0, penalty=PENALTY, filter=AdaptiveClip())
     policy: Any = check_part("model", usual if model is None else model, Policy)
     if policy.dim != width or policy.plays != 1:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"model must have dim {width}, the features with their intercept, and plays 1, "
             f"got {policy.dim} and {policy.plays}"
         )
@@ -99,7 +99,7 @@ class Pupil:
     def choose(self, state: Any, rows: Floats, offered: Any) -> Rows:
         """The action chosen in every row, of a context (n, p) or of all features (n, A, d)."""
         size, chosen = offered.shape[1], np.zeros(len(rows), np.int64)
-        arms, view = Fresh(size, self.policy.dim, 0.0), make_view(self.policy.dim, size)
+        arms, view = PerRound(size, self.policy.dim, 0.0), make_view(self.policy.dim, size)
         kernel = choose_rows_kernel if rows.ndim == 2 else choose_encoded_kernel
         self._call(kernel, state, arms, view, rows, offered, chosen)
         return chosen
@@ -120,7 +120,7 @@ def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
             if log.rows is not None
             else (f"for each of {size} actions the features with their intercept")
         )
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policy must have dim {dim}, {made}, and plays 1, got {policy.dim} and {policy.plays}"
         )
     check_room("policy", policy, log.taken.size)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import finite_array, finite_number
 from ...core.arrays import Floats
 from ...core.part import check_part, is_part
@@ -38,14 +38,14 @@ def check_probabilities(policy: Any, log: DecisionLog) -> Floats:
     shares = finite_array("policy", given, log.offered.shape)
     wrong = np.flatnonzero((shares < 0.0).any(axis=1) | (abs(shares.sum(1) - 1.0) > ROUNDING))
     if wrong.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             "policy must give probabilities >= 0 that add up to one, "
             f"got {shares[wrong[0]].tolist()} in row {wrong[0]}"
         )
     absent = np.argwhere((shares > 0.0) & ~log.offered)
     if absent.size:
         row, action = absent[0]
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policy must choose what is on offer, got {log.actions[action]!r} in row {row}, "
             f"which has {log.row(row)['offers']}"
         )
@@ -58,12 +58,12 @@ def _fixed(policy: Mapping[Any, Any], log: DecisionLog) -> Floats:
     for name, value in policy.items():
         share[_place(name, log, "policy")] = finite_number(f"policy[{name!r}]", value)
     if abs(share.sum() - 1.0) > ROUNDING:
-        raise InvalidInput(f"policy must have shares that add up to one, got {share.sum():g}")
+        raise InvalidInputError(f"policy must have shares that add up to one, got {share.sum():g}")
     shares = np.where(log.offered, share, 0.0)
     total = shares.sum(axis=1, keepdims=True)
     empty = np.flatnonzero(total[:, 0] <= 0.0)
     if empty.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policy must have a share for something on offer, got none in row {empty[0]}, "
             f"which has {log.row(empty[0])['offers']}"
         )
@@ -87,6 +87,6 @@ def _place(name: Any, log: DecisionLog, asked: str) -> int:
     for words in (log.actions, tuple(map(str, log.actions))):
         if name in words:
             return words.index(name)
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{asked} must name actions of the log, {list(log.actions)[:20]}, got {name!r}"
     )

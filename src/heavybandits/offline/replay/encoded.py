@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ...core.arrays import Floats
 from ...features import Features
 from ...features import tables as frames
@@ -74,7 +74,9 @@ def read_encoded(
     places = {name: place for place, name in enumerate(known)}
     for name in taken:
         if name not in places:
-            raise InvalidInput(f"actions must have all offers of the log, got none for {name!r}")
+            raise InvalidInputError(
+                f"actions must have all offers of the log, got none for {name!r}"
+            )
     check_uniform(UNIFORM if propensity == UNIFORM else values[:, 1], len(values), len(known))
     rows = encode_offers(source, features, known, action, actions)
     places_taken = np.array([places[name] for name in taken], np.int64)

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.threads import run_all
 from ..._utils.validation import finite_array
 from ...core.arm_buffer import make_view
 from ...core.arrays import Floats
 from ...core.protocols import Tally
 from ...features import tables as frames
-from ...parts.arms import Fresh
+from ...parts.arms import PerRound
 from ...parts.policies.checks import check_room
 from .kernels import for_pass, log_kernel, run_timed
 from .protocols import choose_scale
@@ -81,7 +81,7 @@ def read_log(
 def find_propensity(propensity: str, names: Sequence[str]) -> str:
     """A log that does not say how likely its actions were is not taken for a uniform one."""
     if propensity not in names:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"propensity must be a column of the log, got {propensity!r}: if every action was as "
             f"likely as the other, say so: propensity={UNIFORM!r}"
         )
@@ -91,7 +91,9 @@ def find_propensity(propensity: str, names: Sequence[str]) -> str:
 def _read_feedback(feedback: Mapping[str, Any], actions: Any, propensity: str) -> Log:
     for name in ("action", "reward"):
         if name not in feedback:
-            raise InvalidInput(f"frame must have {name!r} beside 'context', got {list(feedback)}")
+            raise InvalidInputError(
+                f"frame must have {name!r} beside 'context', got {list(feedback)}"
+            )
     given = feedback.get("action_context") if actions is None else actions
     if given is None and feedback.get("n_actions") is not None:
         given = np.eye(int(feedback["n_actions"]))
@@ -112,17 +114,17 @@ def make_log(
 ) -> Log:
     """Checked, and scaled so that no features of an action are longer than 1."""
     if not len(contexts) == action.size == rewards.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"action and reward must have {len(contexts)} rows like context, "
             f"got {action.size} and {rewards.size}"
         )
     taken = action.astype(np.int64)
     if (taken != action).any() or taken.min() < 0:
-        raise InvalidInput("action must hold whole numbers from 0 on")
+        raise InvalidInputError("action must hold whole numbers from 0 on")
     given = np.eye(int(taken.max()) + 1) if actions is None else actions
     known = finite_array("actions", given, (None, None))
     if taken.max() >= len(known):
-        raise InvalidInput(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
+        raise InvalidInputError(f"action must lie in 0..{len(known) - 1}, got {taken.max()}")
     check_uniform(propensity, taken.size, len(known))
     longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
     wide = frames.scale_features(contexts) if contexts.shape[1] else np.ones((taken.size, 1))
@@ -136,7 +138,7 @@ def check_uniform(propensity: Any, rows: int, actions: int) -> None:
     scores = finite_array("propensity", np.ravel(propensity), (rows,))
     off = np.flatnonzero(np.abs(scores * actions - 1.0) > 1e-3)
     if off.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"propensity must be 1 / {actions}, the actions having been taken uniformly at random; "
             f"got {scores[off[0]]:.4g} in row {off[0]}. Use evaluate, which weighs the rows of any "
             "log with known propensities"
@@ -176,7 +178,7 @@ def replay_log(
     """Let policies play a log; only rows on which they agree with it count."""
     for name, policy in policies.items():
         if policy.plays > 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"policies[{name!r}] plays an arm {policy.plays} times per decision, but in a log "
                 "the context changes at every row"
             )
@@ -201,7 +203,7 @@ def _shuffle(log: Playable, seed: int, order: int) -> Playable:
 
 def _pass_log(name: str, policy: Any, log: Playable, order: int, scale: float) -> dict[str, Any]:
     state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
-    arms, view = Fresh(log.size, log.dim, 0.0), make_view(log.dim, log.size)
+    arms, view = PerRound(log.size, log.dim, 0.0), make_view(log.dim, log.size)
     seconds = log.play(policy, state, arms, view, log.rewards / scale, chosen)
     agreed = chosen == log.taken
     accepted, cut = int(agreed.sum()), int(Tally(*policy.tally(state)).truncated)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import positive, whole
 from ...core.arrays import Floats
 
@@ -63,7 +63,7 @@ class RowRounds:
         self.features, self.rewards, self.seed = features, rewards, seed
         self.size = whole("arms_per_round", size, least=2)
         if rewards.size < 2 * self.size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"arms_per_round must leave two rounds of {rewards.size} rows, got {size}"
             )
 
@@ -92,7 +92,7 @@ class DayRounds:
         counts = np.bincount(day)
         self.size = int(counts.max())
         if first.size < 2 or self.size < 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"group must make two rounds of two rows or more, got {first.size} groups "
                 f"of at most {self.size}"
             )
@@ -124,7 +124,7 @@ class GroupRounds:
         names, group = np.unique(groups, return_inverse=True)
         self.size = names.size
         if self.size < 2:
-            raise InvalidInput(f"group must make two arms or more, got {self.size}")
+            raise InvalidInputError(f"group must make two arms or more, got {self.size}")
         self._groups = [np.flatnonzero(group == k) for k in range(self.size)]
         self.features = np.array([features[rows].mean(axis=0) for rows in self._groups])
         self.horizon = rewards.size if horizon is None else whole("horizon", horizon, least=2)

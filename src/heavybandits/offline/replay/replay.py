@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.threads import run_all
 from ..._utils.validation import whole
 from ...algorithms.auto import auto
@@ -17,7 +17,7 @@ from ...core.protocols import Policy, Tally
 from ...features import Features
 from ...features import tables as frames
 from ...features.logs import encode_log
-from ...parts.arms import Fresh
+from ...parts.arms import PerRound
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
 from .encoded import read_any
@@ -112,9 +112,9 @@ def replay(
     (8, ['better', 'cpu_seconds', 'difference'])
     """
     if protocol not in PROTOCOLS:
-        raise InvalidInput(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+        raise InvalidInputError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
     if isinstance(features, str) or not isinstance(features, Iterable | Features):
-        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+        raise InvalidInputError(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
     given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
     if isinstance(frame, Rounds):
@@ -138,12 +138,12 @@ def check_used(protocol: str, given: Mapping[str, Any]) -> None:
 
     >>> check_used("rows", {"group": "day"})
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: group is for protocol 'days' or 'groups', not 'rows'
+    heavybandits.InvalidInputError: group is for protocol 'days' or 'groups', not 'rows'
     """
     for name, value in given.items():
         if value is not None and protocol not in USED[name]:
             users = " or ".join(map(repr, USED[name]))
-            raise InvalidInput(f"{name} is for protocol {users}, not {protocol!r}")
+            raise InvalidInputError(f"{name} is for protocol {users}, not {protocol!r}")
 
 
 def make_policies(policies: Any, dim: int) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def make_policies(policies: Any, dim: int) -> dict[str, Any]:
     named = check_policies(made)
     for name, policy in named.items():
         if policy.dim != dim:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"policies[{name!r}] has dim {policy.dim}, the features with their intercept {dim}"
             )
     return named
@@ -176,7 +176,7 @@ def make_rounds(
     """The rows of a frame, dealt by one of the protocols."""
     source = frames.read_frame(frame)
     if protocol != "rows" and group is None:
-        raise InvalidInput(f"group must name a column for protocol {protocol!r}, got None")
+        raise InvalidInputError(f"group must name a column for protocol {protocol!r}, got None")
     named = {} if group is None else {"group": group}
     scaled, rewards, kept = read_rows(source, features, reward, drop_missing, named)
     if group is None:
@@ -195,7 +195,7 @@ def read_rows(
         values, kept = frames.table(source, [reward], drop_missing=drop_missing, named=named)
         return encode_log(source, features)[kept], values[:, 0].copy(), kept
     if isinstance(features, str) or not features:
-        raise InvalidInput(f"features must be a list of columns, got {features!r}")
+        raise InvalidInputError(f"features must be a list of columns, got {features!r}")
     columns = [*features, reward]
     values, kept = frames.table(source, columns, drop_missing=drop_missing, named=named)
     return frames.scale_features(values[:, :-1]), values[:, -1].copy(), kept
@@ -212,7 +212,7 @@ def replay_rounds(
     size = len(rounds.deal(0).offers)
     for name, policy in policies.items():
         if policy.plays > 1 and not rounds.fixed:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"policies[{name!r}] plays an arm {policy.plays} times per decision, but the "
                 "arms change at every round: use protocol 'groups'"
             )
@@ -241,7 +241,7 @@ def pass_once(
         rounds_kernel,
         policy,
         state,
-        Fresh(rounds.size, dim, 0.0),
+        PerRound(rounds.size, dim, 0.0),
         make_view(dim, rounds.size),
         rounds.features,
         offer.offers,

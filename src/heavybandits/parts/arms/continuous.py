@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Point, finite_array
 from ...core.arm_buffer import View
 from ...core.arrays import Floats, Key
@@ -177,7 +177,7 @@ class Box(NamedTuple):
         finite_array("Box.high", self.high, self.low.shape)
         if (self.low > self.high).any():
             place = int((self.low > self.high).argmax())
-            raise InvalidInput(f"Box.low must not exceed Box.high, but does at {place}")
+            raise InvalidInputError(f"Box.low must not exceed Box.high, but does at {place}")
 
     @property
     def changes(self) -> Changes:

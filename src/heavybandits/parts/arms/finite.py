@@ -42,12 +42,12 @@ def draw_features(view: View, key: Key, start: int, low: float) -> None:
     view.synced[0] = -1
 
 
-class Fresh(NamedTuple):
+class PerRound(NamedTuple):
     """A new random set at every play: `size` unit vectors, uniform on [low, 1]^d before scaling.
 
     Policies that play an arm several times a decision refuse it.
 
-    >>> Fresh(20, 10).changes
+    >>> PerRound(20, 10).changes
     'fresh'
     """
 
@@ -74,12 +74,12 @@ class Fresh(NamedTuple):
         return pick(view, width)
 
 
-class Frozen(Fresh):
+class PerDecision(PerRound):
     """A new random set at every decision, kept while the policy plays its arm several times.
 
-    A policy with one play a decision meets the very sets of `Fresh`.
+    A policy with one play a decision meets the very sets of `PerRound`.
 
-    >>> Frozen(20, 10).changes
+    >>> PerDecision(20, 10).changes
     'frozen'
     """
 
@@ -90,7 +90,7 @@ class Frozen(Fresh):
         return "frozen"
 
 
-class Fixed(Fresh):
+class Fixed(PerRound):
     """One random set for ever, drawn at the first play.
 
     The widths of a fixed set are kept up to date in O(Kd) a round instead of O(Kd^2).
@@ -115,11 +115,11 @@ class Fixed(Fresh):
         return pick(view, width)
 
 
-class Given(NamedTuple):
+class FromArray(NamedTuple):
     """A fixed set that you name: the rows of `features`, shape (K, d).
 
     >>> import numpy as np
-    >>> Given(np.eye(3)).size, Given(np.eye(3)).changes
+    >>> FromArray(np.eye(3)).size, FromArray(np.eye(3)).changes
     (3, 'fixed')
     """
 

@@ -2,30 +2,30 @@
 
 from .auto import ScaleFreeHuber
 from .batch_huber import BatchHuber
-from .discounted import Forgetting
+from .discounted import Discounted
 from .huber import HuberNewton
-from .newton_ensemble import NewtonColumns
+from .newton_ensemble import NewtonEnsemble
 from .one_pass import LocalNewton, OnlineNewton, Ridge
 from .online_to_confidence import OnlineToConfidence
 from .per_arm import MedianRegression, TruncatedRegression
-from .projection import BallProjection, NoProjection, Rescaling
-from .ridge_ensemble import ManyRidges
+from .projection import BallProjection, EuclideanProjection, NoProjection
+from .ridge_ensemble import RidgeEnsemble
 from .truncated_history import TruncatedHistory
 
 __all__ = [
     "BallProjection",
     "BatchHuber",
-    "Forgetting",
+    "Discounted",
+    "EuclideanProjection",
     "HuberNewton",
     "LocalNewton",
-    "ManyRidges",
     "MedianRegression",
-    "NewtonColumns",
+    "NewtonEnsemble",
     "NoProjection",
     "OnlineNewton",
     "OnlineToConfidence",
-    "Rescaling",
     "Ridge",
+    "RidgeEnsemble",
     "ScaleFreeHuber",
     "TruncatedHistory",
     "TruncatedRegression",

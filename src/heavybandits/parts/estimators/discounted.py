@@ -1,9 +1,9 @@
-"""Forgetting, for effects that move: any one-pass estimator can be held by it."""
+"""Discounted, for effects that move: any one-pass estimator can be held by it."""
 
 import math
 from typing import Any, NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Positive
 from ...core.arrays import Floats
 from ...core.confidence_region import UPDATES, fade
@@ -11,7 +11,7 @@ from ...core.dispatch import predict, update
 from ...core.protocols import Estimator
 
 
-class Forgetting(NamedTuple):
+class Discounted(NamedTuple):
     """An estimator in which a reward counts half as much after `half_life` rewards more.
 
     V <- rho^m V + (1 - rho^m) lambda I every m = `every` rewards, rho = 2^(-1/half_life):
@@ -20,7 +20,7 @@ class Forgetting(NamedTuple):
     O(d^3) every m. No theorem for heavy tails is known to us.
 
     >>> from heavybandits.estimators import Ridge
-    >>> Forgetting(Ridge(3, 1.0), half_life=500.0).dim
+    >>> Discounted(Ridge(3, 1.0), half_life=500.0).dim
     3
     """
 
@@ -30,13 +30,13 @@ class Forgetting(NamedTuple):
 
     def check(self) -> None:
         if hasattr(self.inner, "capacity"):
-            raise InvalidInput(
-                f"Forgetting.inner must see each reward once, but {type(self.inner).__name__} "
+            raise InvalidInputError(
+                f"Discounted.inner must see each reward once, but {type(self.inner).__name__} "
                 "keeps them all"
             )
         if hasattr(self.inner, "plays"):
-            raise InvalidInput(
-                "Forgetting.inner must have one theta, whose V may fade, but "
+            raise InvalidInputError(
+                "Discounted.inner must have one theta, whose V may fade, but "
                 f"{type(self.inner).__name__} has one per play, and keeps their distances"
             )
 

@@ -6,13 +6,13 @@ from ...core.arrays import Floats
 from ...core.confidence_region import Region
 from ...core.jit import jitable, outlined
 
-OUTER, INNER, COUNTS, LENGTHS, KEPT, BUFFER = range(6)  # rows of ColumnsEstimate.rows
+OUTER, INNER, COUNTS, LENGTHS, KEPT, BUFFER = range(6)  # rows of NewtonEnsembleEstimate.rows
 LANES = 8  # numbers that one turn of a vectorised loop takes
 FAR = 1e300  # in `gaps` on and above the diagonal: added to, it stays, and it is never near
 
 
-class ColumnsEstimate(NamedTuple):
-    """State of `NewtonColumns`: column j of `thetas` learns from play j of every decision.
+class NewtonEnsembleEstimate(NamedTuple):
+    """State of `NewtonEnsemble`: column j of `thetas` learns from play j of every decision.
 
     `gaps`, below its diagonal, are squared distances; rows[KEPT, 0] is the square of the last least
     median distance. `images` and the other rows are scratch. The rows of both have room for a few
@@ -38,7 +38,7 @@ def padded(plays: int) -> int:
 
 
 @jitable
-def follow_gaps(estimate: ColumnsEstimate, limit: float) -> None:
+def follow_gaps(estimate: NewtonEnsembleEstimate, limit: float) -> None:
     """gaps_js = ||theta_j - theta_s||_V^2, s < j, after `step_columns`: no sum over d.
 
     And how many of each column's squares are at most `limit`: as they pass by, two rows at a time.
@@ -67,7 +67,7 @@ def follow_gaps(estimate: ColumnsEstimate, limit: float) -> None:
 
 
 @jitable
-def change_gaps(estimate: ColumnsEstimate, j: int, keep: float, limit: float) -> None:
+def change_gaps(estimate: NewtonEnsembleEstimate, j: int, keep: float, limit: float) -> None:
     """gaps = keep gaps + rows[OUTER], for this j and every other; with them the counts of all."""
     gaps, rows, plays = estimate.gaps, estimate.rows, estimate.gaps.shape[0]
     changes, counts = rows[OUTER, :plays], rows[COUNTS, :plays]
@@ -90,7 +90,7 @@ def change_some(gaps: Floats, changes: Floats, counts: Floats, keep: float, limi
 
 
 @jitable
-def map_columns(estimate: ColumnsEstimate) -> None:
+def map_columns(estimate: NewtonEnsembleEstimate) -> None:
     """images = V thetas"""
     region, thetas, images = estimate.region, estimate.thetas, estimate.images
     for i in range(thetas.shape[0]):
@@ -103,7 +103,7 @@ def map_columns(estimate: ColumnsEstimate) -> None:
 
 
 @jitable
-def measure_gaps(estimate: ColumnsEstimate, j: int) -> None:
+def measure_gaps(estimate: NewtonEnsembleEstimate, j: int) -> None:
     """rows[OUTER] = (theta_j - theta_s).V (theta_j - theta_s) for every s, from `images`."""
     thetas, images = estimate.thetas, estimate.images
     out = estimate.rows[OUTER, : thetas.shape[1]]
@@ -116,7 +116,7 @@ def measure_gaps(estimate: ColumnsEstimate, j: int) -> None:
 
 
 @outlined
-def renew_gaps(estimate: ColumnsEstimate) -> None:
+def renew_gaps(estimate: NewtonEnsembleEstimate) -> None:
     """All gaps from the columns: stops the drift of following them."""
     gaps, out = estimate.gaps, estimate.rows[OUTER]
     map_columns(estimate)

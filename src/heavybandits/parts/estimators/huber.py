@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, NonNegative, Share, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
@@ -55,7 +55,7 @@ def clip_error(error: float, square: float, limit: float) -> float:
 
 
 class HuberNewton(NamedTuple):
-    """One pass of Huber regression: clips and weighs for itself, so it goes with the filter `Raw`.
+    """One pass of Huber regression: it clips and weighs by itself; use it with `NoFilter`.
 
     With p = ||x||_{V^-1}, w^2 = curvature p^2 / sigma^2 and z = (y - mu(x.theta)) / sigma:
 
@@ -69,8 +69,8 @@ class HuberNewton(NamedTuple):
 
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
-    >>> from heavybandits.radii import Growing
-    >>> ball, beta = BallProjection(1.0), Growing(2.0, 2.0)
+    >>> from heavybandits.radii import LogRadius
+    >>> ball, beta = BallProjection(1.0), LogRadius(2.0, 2.0)
     >>> step = HuberNewton(2, Logistic(), 0.2, 1.0, ball, 1.0, 0.5, 0.0, beta, beta)
     >>> step.init().spread
     array([1.])
@@ -96,7 +96,7 @@ class HuberNewton(NamedTuple):
         check_reads(self.volume, self)
         smallest = self._replace(dim=1)  # whatever the dim, asking needs no room
         if self.corruption > 0.0 and not self.volume.radius(smallest.init(), 1) > 0.0:
-            raise InvalidInput("volume must be positive where corruption is, got 0")
+            raise InvalidInputError("volume must be positive where corruption is, got 0")
 
     def init(self) -> HuberEstimate:
         spread = zeros(1)

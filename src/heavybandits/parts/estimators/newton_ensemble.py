@@ -29,7 +29,7 @@ from .gaps import (
     KEPT,
     LENGTHS,
     OUTER,
-    ColumnsEstimate,
+    NewtonEnsembleEstimate,
     change_gaps,
     follow_gaps,
     map_columns,
@@ -44,7 +44,11 @@ WILD = 1e4  # in units of the squares at hand: a square that has fallen from the
 
 @jitable
 def step_columns(
-    part: "NewtonColumns", estimate: ColumnsEstimate, x: Floats, rewards: Floats, growth: float
+    part: "NewtonEnsemble",
+    estimate: NewtonEnsembleEstimate,
+    x: Floats,
+    rewards: Floats,
+    growth: float,
 ) -> None:
     """theta_j -= V^-1 x (mu(x.theta_j) - y_j) for every j; leaves what `follow_gaps` needs.
 
@@ -85,7 +89,9 @@ def move_columns(thetas: Floats, direction: Floats, steps: Floats, lengths: Floa
 
 
 @jitable
-def bring_back(part: "NewtonColumns", estimate: ColumnsEstimate, j: int, limit: float) -> None:
+def bring_back(
+    part: "NewtonEnsemble", estimate: NewtonEnsembleEstimate, j: int, limit: float
+) -> None:
     """Project theta_j, which has left the ball, and put its gaps and all counts right.
 
     If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
@@ -126,18 +132,18 @@ def apply_design(region: Region, x: Floats, out: Floats) -> None:
             out[i] += (region.design[m, i] + region.recent[m, i]) * x[m]
 
 
-class NewtonColumns(NamedTuple):
+class NewtonEnsemble(NamedTuple):
     """k Newton estimates with one matrix, the j-th on the j-th play; the centre is their medoid.
 
     V += curvature x x^T; every theta_j = the V-norm projection of theta_j - V^-1 x (mu(x.theta_j)
     - y_j); centre = theta_j with the least median_i ||theta_i - theta_j||_V, i = j included. All
-    rewards of a decision are used, so it goes with the filter `Raw`. O(d^2 + dk + k^2) per
+    rewards of a decision are used, so it goes with the filter `NoFilter`. O(d^2 + dk + k^2) per
     decision, and O(d^2 + dk) more per projected column. `norm` is S: columns inside it are not
     projected. See docs/maths/crcm.md.
 
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
-    >>> columns = NewtonColumns(3, 5, Logistic(), 0.2, 5.1, BallProjection(1.0), 1.0)
+    >>> columns = NewtonEnsemble(3, 5, Logistic(), 0.2, 5.1, BallProjection(1.0), 1.0)
     >>> columns.init().thetas.shape
     (3, 5)
     """
@@ -150,15 +156,17 @@ class NewtonColumns(NamedTuple):
     projection: Projection
     norm: Weight
 
-    def init(self) -> ColumnsEstimate:
+    def init(self) -> NewtonEnsembleEstimate:
         dim, plays, width = self.dim, self.plays, padded(self.plays)
         arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), (6, width))
-        return ColumnsEstimate(make_region(dim, self.penalty), *arrays)
+        return NewtonEnsembleEstimate(make_region(dim, self.penalty), *arrays)
 
-    def predict(self, estimate: ColumnsEstimate, z: float) -> float:
+    def predict(self, estimate: NewtonEnsembleEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: ColumnsEstimate, x: Floats, reward: float, rewards: Floats) -> None:
+    def update(
+        self, estimate: NewtonEnsembleEstimate, x: Floats, reward: float, rewards: Floats
+    ) -> None:
         region, rows, plays = estimate.region, estimate.rows, rewards.size
         if region.counts[UPDATES] % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
             renew_gaps(estimate)  # also of a file from before there was a FAR

@@ -1,7 +1,7 @@
 """Base routines: mean and width of every arm on offer, each arm by an estimate of its own.
 
 BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data lie in stages, which never mix: a master
-(`Elimination`) uses one stage after the other, `BaseUCB` the first alone.
+(`StagedElimination`) uses one stage after the other, `PerArmUCB` the first alone.
 """
 
 import math
@@ -111,8 +111,8 @@ class TruncatedRegression(NamedTuple):
     `order` is 1 + epsilon; `arms` is how many arms are weighed at once. O(K d n) for n plays in the
     stage, memory O(T(d + K)); `capacity` is T.
 
-    >>> from heavybandits.radii import Powered
-    >>> base = TruncatedRegression(2, 100, 4, 2.0, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> from heavybandits.radii import PowerRadius
+    >>> base = TruncatedRegression(2, 100, 4, 2.0, PowerRadius(1.0, 0.0, 0.0, 1.0))
     >>> memory = base.init()
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5]))
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([1e9]))
@@ -233,8 +233,8 @@ class MedianRegression(NamedTuple):
     mean = median_j x.A^-1 sum_tau y^j_tau x_tau, width = radius ||x||_{A^-1}. O(K d r) a decision,
     memory O(stages d (d + r)): the published form stores all rewards, their sums are enough.
 
-    >>> from heavybandits.radii import Powered
-    >>> base = MedianRegression(2, 3, Powered(1.0, 0.0, 0.0, 1.0))
+    >>> from heavybandits.radii import PowerRadius
+    >>> base = MedianRegression(2, 3, PowerRadius(1.0, 0.0, 0.0, 1.0))
     >>> memory = base.init()
     >>> base.remember(memory, 0, np.array([1.0, 0.0]), np.array([0.5, 1e9, 0.7]))
     >>> estimates, widths = np.zeros(1), np.zeros(1)

@@ -24,10 +24,10 @@ class BallProjection(NamedTuple):
         return True
 
 
-class Rescaling(NamedTuple):
+class EuclideanProjection(NamedTuple):
     """The centre scaled back to length S: cheap, and not the projection the proofs use.
 
-    >>> Rescaling(norm=2.0).norm
+    >>> EuclideanProjection(norm=2.0).norm
     2.0
     """
 

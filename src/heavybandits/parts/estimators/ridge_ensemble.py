@@ -11,8 +11,8 @@ from ...core.jit import jitable
 from ...core.order_statistics import SLACK, count_near, median_distance, medoid
 
 
-class ManyRidgesEstimate(NamedTuple):
-    """State of `ManyRidges`: column j of `thetas` is regression j; `gaps`, below its
+class RidgeEnsembleEstimate(NamedTuple):
+    """State of `RidgeEnsemble`: column j of `thetas` is regression j; `gaps`, below its
     diagonal, are squared distances."""
 
     region: Region
@@ -58,13 +58,13 @@ def spread_out(gaps: Floats, errors: Floats, rewards: Floats, growth: float) -> 
             gaps[j, s] += reward * reward - error * error / growth
 
 
-class ManyRidges(NamedTuple):
+class RidgeEnsemble(NamedTuple):
     """k ridge regressions, the j-th on the j-th play of every decision; the centre is the medoid.
 
     centre = theta_{k*}, k* = argmin_j median_{s != j} ||theta_j - theta_s||_V. All rewards of a
-    decision are used, so it goes with the filter `Raw`. O(dk + k^2) a decision, whatever d^2 is.
+    decision are used, so use it with `NoFilter`. O(dk + k^2) a decision, whatever d^2 is.
 
-    >>> ManyRidges(dim=3, plays=5, penalty=1.0).init().thetas.shape
+    >>> RidgeEnsemble(dim=3, plays=5, penalty=1.0).init().thetas.shape
     (3, 5)
     """
 
@@ -73,8 +73,8 @@ class ManyRidges(NamedTuple):
     penalty: Weight
     include_self: bool = False
 
-    def init(self) -> ManyRidgesEstimate:
-        return ManyRidgesEstimate(
+    def init(self) -> RidgeEnsembleEstimate:
+        return RidgeEnsembleEstimate(
             region=make_region(self.dim, self.penalty),
             thetas=zeros(self.dim, self.plays),
             gaps=zeros(self.plays, self.plays),
@@ -82,11 +82,11 @@ class ManyRidges(NamedTuple):
             buffer=zeros(self.plays),
         )
 
-    def predict(self, estimate: ManyRidgesEstimate, z: float) -> float:
+    def predict(self, estimate: RidgeEnsembleEstimate, z: float) -> float:
         return z
 
     def update(
-        self, estimate: ManyRidgesEstimate, x: Floats, reward: float, rewards: Floats
+        self, estimate: RidgeEnsembleEstimate, x: Floats, reward: float, rewards: Floats
     ) -> None:
         region, thetas, gaps, errors, buffer = estimate
         last = find_column(thetas, region.centre)

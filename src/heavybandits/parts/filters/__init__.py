@@ -4,24 +4,24 @@
 the plays seen and the rewards cut.
 """
 
-from .adaptive import AdaptiveClip, MeanClip
-from .drift import Watch
+from .adaptive import AdaptiveClip, MeanScaledClip
+from .drift import DriftMonitor
 from .leverage import LeverageClip, TailClip
 from .medians import MeanOfMedians, Median, MedianOfMeans, TrimmedMean
-from .truncation import Clip, Raw, Truncate, TruncateByTime
+from .truncation import Clip, NoFilter, Truncate, TruncateByTime
 
 __all__ = [
     "AdaptiveClip",
     "Clip",
+    "DriftMonitor",
     "LeverageClip",
-    "MeanClip",
     "MeanOfMedians",
+    "MeanScaledClip",
     "Median",
     "MedianOfMeans",
-    "Raw",
+    "NoFilter",
     "TailClip",
     "TrimmedMean",
     "Truncate",
     "TruncateByTime",
-    "Watch",
 ]

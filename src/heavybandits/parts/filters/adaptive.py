@@ -161,7 +161,7 @@ def follow_mean(memory: MeanMemory, size: float) -> float:
     return mean
 
 
-class MeanClip(NamedTuple):
+class MeanScaledClip(NamedTuple):
     """y clipped to |y| <= multiple times the mean |reward| so far, whatever the arm.
 
     That is what "at three times the mean reward" says. `Clip` says something else: its level is
@@ -169,7 +169,7 @@ class MeanClip(NamedTuple):
     rewards that are not zero tell the mean and count as zero. Where sales are rare, three times the
     mean is far below a sale.
 
-    >>> clip = MeanClip(multiple=3.0)
+    >>> clip = MeanScaledClip(multiple=3.0)
     >>> memory = clip.init()
     >>> rewards = [1e100] + [1.0] * 50 + [9.0]
     >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in rewards]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
@@ -12,11 +12,11 @@ from ...core.dispatch import clean
 from ...core.jit import jitable, outlined
 from ...core.order_statistics import select_rank
 from ...core.protocols import Filter
-from .truncation import CUT, SEEN, Raw
+from .truncation import CUT, SEEN, NoFilter
 
-WATCHED, TOLD, HELD, LAST, ALARMS = range(2, 7)  # places in WatchMemory.counts, after SEEN and CUT
+WATCHED, TOLD, HELD, LAST, ALARMS = range(2, 7)  # places in DriftMemory.counts, after SEEN and CUT
 LEVEL, UNIT, EFFECT = range(3)  # the signs that are watched; their alarms follow at ALARMS
-SIZE, PREDICTED = 3, 4  # places in WatchMemory.usual, after the means of the signs
+SIZE, PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
 BLOCK = 8  # rewards that are weighed together: one by one, it takes nine times as long
 FIRST = 32  # rewards whose median starts the usual size
 SETTLED = 128  # rewards that tell what is usual before anything can be unusual
@@ -24,11 +24,11 @@ MEMORY = 1000.0  # rewards over which the usual is remembered
 KNOWN_ARM = 0.5  # ||x||_{V^-1} beyond which an error tells of learning
 
 
-class Drift(NamedTuple):
+class DriftReport(NamedTuple):
     """What `Agent.drift` says: how often a change of each kind was noticed, and the rewards that
     have come since the last time (None: never).
 
-    >>> Drift(0, 1, 0, 12).noticed
+    >>> DriftReport(0, 1, 0, 12).noticed
     True
     """
 
@@ -43,8 +43,8 @@ class Drift(NamedTuple):
         return self.level + self.unit + self.effect > 0
 
 
-class WatchMemory(NamedTuple):
-    """State of `Watch`.
+class DriftMemory(NamedTuple):
+    """State of `DriftMonitor`.
 
     counts: rewards seen and cut, those weighed since the last alarm and how many were not zero,
     those that wait to be weighed, SEEN at the last alarm, and the alarms of each kind; waiting:
@@ -67,7 +67,7 @@ def sign(number: float) -> float:
 
 
 @outlined
-def begin_watch(memory: WatchMemory) -> None:
+def begin_watch(memory: DriftMemory) -> None:
     """Nothing is usual yet."""
     memory.counts[WATCHED], memory.counts[TOLD] = 0, 0
     for i in range(memory.usual.size):
@@ -77,12 +77,12 @@ def begin_watch(memory: WatchMemory) -> None:
 
 
 @jitable
-def largest_sum(memory: WatchMemory, kind: int) -> float:
+def largest_sum(memory: DriftMemory, kind: int) -> float:
     return max(memory.sums[2 * kind], memory.sums[2 * kind + 1])
 
 
 @jitable
-def ring(memory: WatchMemory, threshold: float) -> None:
+def ring(memory: DriftMemory, threshold: float) -> None:
     """If a sum has passed the threshold: an alarm of each kind that has come half as far, for a new
     level moves sizes too; and nothing is usual any more."""
     top = max(largest_sum(memory, LEVEL), largest_sum(memory, UNIT), largest_sum(memory, EFFECT))
@@ -96,7 +96,7 @@ def ring(memory: WatchMemory, threshold: float) -> None:
 
 @jitable
 def weigh_sign(
-    memory: WatchMemory, kind: int, total: float, count: float, n: int, allowance: float
+    memory: DriftMemory, kind: int, total: float, count: float, n: int, allowance: float
 ) -> None:
     """The sum of `count` signs, the n-th being the last, into Page's two and what is usual."""
     excess = total - count * memory.usual[kind]
@@ -108,7 +108,7 @@ def weigh_sign(
 
 
 @jitable
-def start_size(memory: WatchMemory) -> None:
+def start_size(memory: DriftMemory) -> None:
     """The median of the first 32 sizes, before any of them is compared with it."""
     for i in range(BLOCK):
         told, reward = memory.counts[TOLD], memory.waiting[0, i]
@@ -120,7 +120,7 @@ def start_size(memory: WatchMemory) -> None:
 
 
 @outlined
-def weigh_block(memory: WatchMemory, allowance: float, threshold: float) -> None:
+def weigh_block(memory: DriftMemory, allowance: float, threshold: float) -> None:
     """Compare the rewards that wait with what is usual, and ring if that is due."""
     counts, usual = memory.counts, memory.usual
     level, unit, effect, told, total = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -147,7 +147,7 @@ def weigh_block(memory: WatchMemory, allowance: float, threshold: float) -> None
     ring(memory, threshold)
 
 
-class Watch(NamedTuple):
+class DriftMonitor(NamedTuple):
     """Any filter, unchanged, with an eye on the world: `Agent.drift` says what it has seen.
 
     Three signs of a reward y of which m was predicted are watched, so that no tail can disturb:
@@ -163,38 +163,38 @@ class Watch(NamedTuple):
     what is usual; after an alarm that begins anew. How soon it rings and how often for nothing:
     `python benchmarks/drift.py`.
 
-    >>> part = Watch()
+    >>> part = DriftMonitor()
     >>> memory = part.init()
     >>> errors = [0.1, -0.3, 0.2, -0.1] * 100 + [9.0, -9.5] * 30
     >>> seen = [part.clean(memory, np.array([1.0 + e]), 0.1, 1.0) for e in errors]
     >>> part.drift(memory)
-    Drift(level=0, unit=1, effect=0, rewards_since=20)
+    DriftReport(level=0, unit=1, effect=0, rewards_since=20)
     """
 
-    filter: Filter = Raw()
+    filter: Filter = NoFilter()
     allowance: Positive = 0.25
     threshold: Positive = 25.0
 
     def check(self) -> None:
-        if isinstance(self.filter, Watch):
-            raise InvalidInput("Watch.filter must not be a Watch itself")
+        if isinstance(self.filter, DriftMonitor):
+            raise InvalidInputError("DriftMonitor.filter must not be a DriftMonitor itself")
 
     @property
     def plays(self) -> int:
         return self.filter.plays
 
-    def init(self) -> WatchMemory:
+    def init(self) -> DriftMemory:
         counts = zeros(ALARMS + 3, dtype=np.int64)
         arrays = zeros(2, BLOCK), zeros(5), zeros(6), zeros(FIRST)
-        return WatchMemory(counts, *arrays, self.filter.init())
+        return DriftMemory(counts, *arrays, self.filter.init())
 
-    def sound(self, memory: WatchMemory) -> bool:
+    def sound(self, memory: DriftMemory) -> bool:
         sound = getattr(self.filter, "sound", None)
         if not 0 <= memory.counts[HELD] < BLOCK:
             return False
         return sound is None or bool(sound(memory.inner))
 
-    def clean(self, memory: WatchMemory, rewards: Floats, norm: float, predicted: float) -> float:
+    def clean(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
         reward = clean(self.filter, memory.inner, rewards, norm, predicted)
         memory.counts[SEEN], memory.counts[CUT] = (
             memory.inner.counts[SEEN],
@@ -209,9 +209,9 @@ class Watch(NamedTuple):
                     weigh_block(memory, self.allowance, self.threshold)
         return reward
 
-    def drift(self, memory: WatchMemory) -> Drift:
+    def drift(self, memory: DriftMemory) -> DriftReport:
         """What has been noticed so far."""
         level, unit, effect = (int(count) for count in memory.counts[ALARMS:])
         ever = level + unit + effect > 0
         since = int(memory.counts[SEEN] - memory.counts[LAST]) if ever else None
-        return Drift(level, unit, effect, since)
+        return DriftReport(level, unit, effect, since)

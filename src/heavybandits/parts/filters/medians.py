@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Interval
 from ...core.arrays import Floats
 from ...core.order_statistics import median, select_rank
@@ -49,7 +49,7 @@ class MeanOfMedians(NamedTuple):
 
     def check(self) -> None:
         if self.group > self.plays:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"MeanOfMedians.group must be at most plays = {self.plays}, got {self.group}"
             )
 
@@ -83,7 +83,7 @@ class MedianOfMeans(NamedTuple):
 
     def check(self) -> None:
         if self.blocks > self.plays:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"MedianOfMeans.blocks must be at most plays = {self.plays}, got {self.blocks}"
             )
 

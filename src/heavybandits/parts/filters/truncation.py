@@ -24,11 +24,11 @@ def make_memory(plays: int) -> Memory:
     return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
 
 
-class Raw(NamedTuple):
+class NoFilter(NamedTuple):
     """No filter: the mean of the plays.
 
     >>> import numpy as np
-    >>> raw = Raw()
+    >>> raw = NoFilter()
     >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
     3.0
     """

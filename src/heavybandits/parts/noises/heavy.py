@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Interval, Positive
 from ...core.arrays import Key
 from ...core.rng import uniform
@@ -76,7 +76,7 @@ class Pareto(NamedTuple):
 
     def check(self) -> None:
         if self.centred and self.shape <= 1.0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Pareto.shape must be above 1 when centred, for else there is no mean, "
                 f"got {self.shape}"
             )
@@ -164,7 +164,7 @@ class AlphaStable(NamedTuple):
 
     def check(self) -> None:
         if self.alpha == 1.0 and self.skew != 0.0:
-            raise InvalidInput(f"AlphaStable.skew must be 0 when alpha = 1, got {self.skew}")
+            raise InvalidInputError(f"AlphaStable.skew must be 0 when alpha = 1, got {self.skew}")
 
     def draw(self, key: Key, play: int) -> float:
         v = math.pi * (uniform(key, 4 * play) - 0.5)

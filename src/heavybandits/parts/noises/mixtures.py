@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Index, Share
 from ...core.arrays import Key
 from ...core.dispatch import draw
@@ -27,7 +27,7 @@ class Contaminated(NamedTuple):
     def check(self) -> None:
         for name, part in (("base", self.base), ("outlier", self.outlier)):
             if any(isinstance(inner, Contaminated) for inner in walk(part)):
-                raise InvalidInput(  # both would use uniform 3
+                raise InvalidInputError(  # both would use uniform 3
                     f"Contaminated.{name} must be a noise that is not itself Contaminated, "
                     f"got {part!r}"
                 )

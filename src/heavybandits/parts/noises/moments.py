@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import epsilon as check_epsilon
 from ..._utils.validation import finite_number
 from ...core.arrays import Floats
@@ -216,4 +216,4 @@ class Quadrature(NamedTuple):
         mass = self._power(np.zeros_like, 0.0, 0.0)
         if not abs(mass - 1.0) < 0.01:
             name = type(self.noise).__name__
-            raise InvalidInput(f"{name}.log_density must integrate to 1, got {mass:.4g}")
+            raise InvalidInputError(f"{name}.log_density must integrate to 1, got {mass:.4g}")

@@ -1,19 +1,19 @@
 """Policies: how the parts play together."""
 
-from .elimination import BaseUCB, Elimination
-from .randomised import InverseGap, Mixed
+from .elimination import PerArmUCB, StagedElimination
+from .randomised import EpsilonGreedy, SquareCB
 from .thompson import Thompson
-from .time_discounted import Fading
-from .ucb import Optimism
+from .time_discounted import TimeDiscounted
+from .ucb import UCB
 from .uniform import Uniform
 
 __all__ = [
-    "BaseUCB",
-    "Elimination",
-    "Fading",
-    "InverseGap",
-    "Mixed",
-    "Optimism",
+    "UCB",
+    "EpsilonGreedy",
+    "PerArmUCB",
+    "SquareCB",
+    "StagedElimination",
     "Thompson",
+    "TimeDiscounted",
     "Uniform",
 ]

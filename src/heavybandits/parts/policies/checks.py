@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ...core.part import check_part
 from ...core.protocols import ArmSet, Policy
 
@@ -13,16 +13,16 @@ def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
 
     >>> check_names("policies", {1: "a", "1": "b"}, "policy")
     Traceback (most recent call last):
-    heavybandits._utils.errors.InvalidInput: policies must differ in name, got two called '1'
+    heavybandits.InvalidInputError: policies must differ in name, got two called '1'
     """
     if not isinstance(given, Mapping):
         return {alone: given}
     if not given:
-        raise InvalidInput(f"{what} must hold at least one {alone}, got none")
+        raise InvalidInputError(f"{what} must hold at least one {alone}, got none")
     named: dict[str, Any] = {}
     for name, value in given.items():
         if str(name) in named:
-            raise InvalidInput(f"{what} must differ in name, got two called {str(name)!r}")
+            raise InvalidInputError(f"{what} must differ in name, got two called {str(name)!r}")
         named[str(name)] = value
     return named
 
@@ -38,11 +38,13 @@ def check_policies(policies: Policy | Mapping[str, Policy]) -> dict[str, Policy]
 def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
     """Whether this policy can play these arms at all."""
     if policy.dim != arms.dim:
-        raise InvalidInput(f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}")
+        raise InvalidInputError(
+            f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}"
+        )
     if policy.plays > 1 and arms.changes == "fresh":
-        raise InvalidInput(
+        raise InvalidInputError(
             f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
-            f"{type(arms).__name__} changes with every play: use Fixed, or Frozen, "
+            f"{type(arms).__name__} changes with every play: use Fixed, or PerDecision, "
             "which stand still for a decision"
         )
     check_finite(f"policies[{name!r}]", policy, arms)
@@ -51,7 +53,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
 def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
     """Refuse a continuous arm set to a policy that looks at every arm apart."""
     if getattr(policy, "finite_only", False) and arms.size == 0:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} judges every arm on offer by itself, so it needs a finite set: "
             f"{type(arms).__name__} has infinitely many arms. Offer rows of features, or use a "
             "policy with a confidence region, such as crtm"
@@ -62,7 +64,7 @@ def check_room(name: str, policy: Policy, decisions: int) -> None:
     """Refuse more decisions than a policy that keeps its history has room for."""
     capacity = getattr(policy, "capacity", None)
     if capacity is not None and decisions > capacity:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} keeps its history and has room for {capacity} decisions, "
             f"but {decisions} are asked for: build it with a larger horizon"
         )

@@ -17,7 +17,7 @@ HAIR = 1.0 - 1e-12  # an arm chosen for its width is stored, whatever the roundi
 
 
 class StagesState(NamedTuple):
-    """State of `BaseUCB` and `Elimination`: the base routine's, and the decisions learned from."""
+    """State of `PerArmUCB` and `StagedElimination`: the base state and the decision count."""
 
     memory: Any
     learned: Integers
@@ -86,12 +86,12 @@ def eliminate(view: View, alive: Floats, margin: float) -> None:
             alive[k] = 0.0
 
 
-class BaseUCB(NamedTuple):
+class PerArmUCB(NamedTuple):
     """The base routine on the whole history: play argmax mean + width.
 
     >>> from heavybandits import btc
     >>> type(btc(dim=2, horizon=100, arms=4, moment=1.0)).__name__
-    'BaseUCB'
+    'PerArmUCB'
     """
 
     base: PerArmEstimator
@@ -142,7 +142,7 @@ class BaseUCB(NamedTuple):
         return Tally(state.learned[0], 0, tally(self.base, state.memory).truncated)
 
 
-class Elimination(NamedTuple):
+class StagedElimination(NamedTuple):
     """The master of SupBTC and SupBMM (Xue et al. 2020; SupLinUCB of Chu et al. 2011).
 
     From stage s = 1 on, with mean and width from the data of stage s alone: if all widths are at

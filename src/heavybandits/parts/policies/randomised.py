@@ -17,7 +17,7 @@ DRAWS, LEARNED = 0, 1  # places in RandomisedState.counts
 
 
 class RandomisedState(NamedTuple):
-    """State of `Mixed` and `InverseGap`: that of the policy inside, the draws made and decisions
+    """State of `EpsilonGreedy` and `SquareCB`: that of the policy inside, draws made and decisions
     learned from, and the probability of the last choice."""
 
     inner: Any
@@ -68,7 +68,7 @@ def offered_at(view: View, place: int) -> int:
     return arm
 
 
-class Mixed(NamedTuple):
+class EpsilonGreedy(NamedTuple):
     """A policy that gives a share of its decisions to chance, all arms being as likely.
 
         p(a) = share / K + (1 - share) 1{a is the choice of the policy},    K arms on offer
@@ -77,7 +77,7 @@ class Mixed(NamedTuple):
     log can be evaluated afterwards. Decision n takes number n of the stream of the seed.
 
     >>> from heavybandits import linucb
-    >>> mixed = Mixed(linucb(dim=2, radius=1.0), share=0.1)
+    >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), share=0.1)
     >>> mixed.dim, mixed.plays, mixed.propensity(mixed.init())
     (2, 1, 1.0)
     """
@@ -144,10 +144,10 @@ class Mixed(NamedTuple):
         return float(state.propensity[0])
 
 
-class InverseGap(NamedTuple):
+class SquareCB(NamedTuple):
     """SquareCB (Foster and Rakhlin 2020): the further an arm falls behind, the rarer it is drawn.
 
-        p(a) = 1 / (K + gamma (m_best - m_a)),    gamma = gamma_scale sqrt(K t / (d ln(1 + t)))
+        p(a) = 1 / (K + gamma (m_best - m_a)),    gamma = radius_scale sqrt(K t / (d ln(1 + t)))
 
     for all but the best of the K arms on offer, which has the rest; m is the mean reward that the
     policy inside predicts, and t the decisions it has learned from. With a robust policy inside
@@ -156,12 +156,12 @@ class InverseGap(NamedTuple):
 
     >>> from heavybandits import filters, linucb
     >>> robust = linucb(dim=2, radius=1.0, filter=filters.AdaptiveClip())
-    >>> InverseGap(robust, gamma_scale=2.0).plays
+    >>> SquareCB(robust, radius_scale=2.0).plays
     1
     """
 
     policy: Policy
-    gamma_scale: Positive = 1.0
+    radius_scale: Positive = 1.0
     seed: Index = 0
 
     @property
@@ -210,7 +210,7 @@ class InverseGap(NamedTuple):
         arm, rest, chance = best, 1.0, 0.0
         for k in range(view.penalty.size):
             if view.penalty[k] == 0.0 and k != best:
-                part = 1.0 / (offered + self.gamma_scale * growth * (top - view.scores[k]))
+                part = 1.0 / (offered + self.radius_scale * growth * (top - view.scores[k]))
                 if number < rest and number >= rest - part:
                     arm, chance = k, part
                 rest -= part

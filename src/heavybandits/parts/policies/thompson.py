@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Index, Interval, Positive, Share
 from ...core.allocation import zeros
 from ...core.arm_buffer import View, take
@@ -170,12 +170,14 @@ class Thompson(NamedTuple):
 
     def check(self) -> None:
         if not (hasattr(self.policy, "estimator") and hasattr(self.policy, "radius")):
-            raise InvalidInput(
+            raise InvalidInputError(
                 "Thompson.policy must have a confidence region, that is an estimator and a "
                 f"radius, as linucb and auto have, got {type(self.policy).__name__}"
             )
         if self.draws > MOST_DRAWS:
-            raise InvalidInput(f"Thompson.draws must be at most {MOST_DRAWS}, got {self.draws}")
+            raise InvalidInputError(
+                f"Thompson.draws must be at most {MOST_DRAWS}, got {self.draws}"
+            )
 
     @property
     def dim(self) -> int:

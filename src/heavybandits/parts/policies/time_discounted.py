@@ -1,9 +1,9 @@
-"""Forgetting by the clock: what was learned fades with the seconds, not with the rewards."""
+"""Discounted by the clock: what was learned fades with the seconds, not with the rewards."""
 
 import math
 from typing import Any, NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
 from ...core.arm_buffer import View
@@ -12,30 +12,30 @@ from ...core.confidence_region import UPDATES, fade
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.protocols import ArmSet, Policy, Tally
 
-SINCE, NOW = 0, 1  # places in FadingState.clock
+SINCE, NOW = 0, 1  # places in TimeDiscountedState.clock
 STEPS = 64.0  # of a half-life: V fades at most so often, since that costs O(d^3)
 LEAST = 1e-6  # of V that is kept, however long nothing came
 
 
-class FadingState(NamedTuple):
-    """State of `Fading`: that of the policy inside; and until when it has faded, and the time of
+class TimeDiscountedState(NamedTuple):
+    """State of `TimeDiscounted`: that of the policy inside; until when it has faded, the time of
     the decision that is learned from, which the agent writes there."""
 
     inner: Any
     clock: Floats
 
 
-class Fading(NamedTuple):
+class TimeDiscounted(NamedTuple):
     """A policy for which a reward counts half as much `half_life` seconds later.
 
     V <- rho V + (1 - rho) lambda I, rho = 2^(-seconds / half_life): stabilised forgetting as in
-    `estimators.Forgetting`, but by the clock of the agent. Time is that of the decisions, not of
+    `estimators.Discounted`, but by the clock of the agent. Time is that of the decisions, not of
     their rewards, which may come late; it is in the ledger, and so is replayed exactly. In
     `simulate` and `replay`, where there is no clock, nothing fades.
 
     >>> from heavybandits import Agent, auto
     >>> moments = iter([0.0, 0.0, 3600.0, 3600.0])
-    >>> agent = Agent(Fading(auto(dim=1), half_life=3600.0), clock=lambda: next(moments))
+    >>> agent = Agent(TimeDiscounted(auto(dim=1), half_life=3600.0), clock=lambda: next(moments))
     >>> for _ in range(2):
     ...     agent.update(agent.select([[1.0]]), 1.0)
     >>> float(agent.state.learned.clock[0])
@@ -48,8 +48,9 @@ class Fading(NamedTuple):
     def check(self) -> None:
         estimator = getattr(self.policy, "estimator", None)
         if estimator is None or self.capacity is not None or hasattr(estimator, "plays"):
-            raise InvalidInput(
-                "Fading.policy must keep one confidence region, one theta and no history, but "
+            raise InvalidInputError(
+                "TimeDiscounted.policy must keep one confidence region, one theta and no history, "
+                "but "
                 f"{type(self.policy).__name__} does not"
             )
 
@@ -74,18 +75,18 @@ class Fading(NamedTuple):
         names = getattr(self.policy, "choice_writes", None)
         return None if names is None else tuple(f"inner.{name}" for name in names)
 
-    def sound(self, state: FadingState) -> bool:
+    def sound(self, state: TimeDiscountedState) -> bool:
         parts: Any = self.policy
         pairs = [(parts.estimator, state.inner.estimate), (parts.filter, state.inner.memory)]
         return all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
 
-    def init(self) -> FadingState:
-        return FadingState(self.policy.init(), zeros(2))
+    def init(self) -> TimeDiscountedState:
+        return TimeDiscountedState(self.policy.init(), zeros(2))
 
-    def choose(self, state: FadingState, arms: ArmSet, view: View) -> int:
+    def choose(self, state: TimeDiscountedState, arms: ArmSet, view: View) -> int:
         return choose(self.policy, state.inner, arms, view)
 
-    def learn(self, state: FadingState, x: Floats, rewards: Floats) -> None:
+    def learn(self, state: TimeDiscountedState, x: Floats, rewards: Floats) -> None:
         clock, region = state.clock, state.inner.estimate.region
         elapsed = clock[NOW] - clock[SINCE]
         if region.counts[UPDATES] == 0:
@@ -95,8 +96,8 @@ class Fading(NamedTuple):
             clock[SINCE] = clock[NOW]
         learn(self.policy, state.inner, x, rewards)
 
-    def estimate_arm(self, state: FadingState, x: Floats) -> tuple[float, float]:
+    def estimate_arm(self, state: TimeDiscountedState, x: Floats) -> tuple[float, float]:
         return estimate_arm(self.policy, state.inner, x)
 
-    def tally(self, state: FadingState) -> Tally:
+    def tally(self, state: TimeDiscountedState) -> Tally:
         return tally(self.policy, state.inner)

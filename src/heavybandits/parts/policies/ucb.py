@@ -1,9 +1,9 @@
-"""Optimism: the arm that is best under the most favourable theta of a region."""
+"""UCB: the arm that is best under the most favourable theta of a region."""
 
 import math
 from typing import NamedTuple
 
-from ..._utils.errors import InvalidInput
+from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import View
 from ...core.arrays import Floats
 from ...core.blocked import combine
@@ -15,21 +15,21 @@ from ...core.protocols import ArmSet, Counted, Estimate, Estimator, Filter, Radi
 from ..filters.truncation import CUT
 
 
-class OptimismState(NamedTuple):
-    """State of `Optimism`: that of the estimator and that of the filter."""
+class UCBState(NamedTuple):
+    """State of `UCB`: that of the estimator and that of the filter."""
 
     estimate: Estimate
     memory: Counted
 
 
-class Optimism(NamedTuple):
+class UCB(NamedTuple):
     """Play the arm that is best under the most favourable theta of the confidence region.
 
     x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
 
     >>> from heavybandits import crtm
     >>> type(crtm(dim=10, horizon=1000, moment=3.5)).__name__
-    'Optimism'
+    'UCB'
     """
 
     estimator: Estimator
@@ -40,8 +40,8 @@ class Optimism(NamedTuple):
         check_reads(self.radius, self.estimator)
         wanted = getattr(self.estimator, "plays", self.plays)
         if wanted != self.plays:
-            raise InvalidInput(
-                f"Optimism.filter must have plays = {wanted}, as {type(self.estimator).__name__} "
+            raise InvalidInputError(
+                f"UCB.filter must have plays = {wanted}, as {type(self.estimator).__name__} "
                 f"learns from so many, got {self.plays}"
             )
 
@@ -68,15 +68,15 @@ class Optimism(NamedTuple):
         """The arrays of the state in which a choice leaves something that matters later."""
         return ()
 
-    def init(self) -> OptimismState:
-        return OptimismState(self.estimator.init(), self.filter.init())
+    def init(self) -> UCBState:
+        return UCBState(self.estimator.init(), self.filter.init())
 
-    def choose(self, state: OptimismState, arms: ArmSet, view: View) -> int:
+    def choose(self, state: UCBState, arms: ArmSet, view: View) -> int:
         region = state.estimate.region
         width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
         return maximise(arms, view, region, width)
 
-    def learn(self, state: OptimismState, x: Floats, rewards: Floats) -> None:
+    def learn(self, state: UCBState, x: Floats, rewards: Floats) -> None:
         region = state.estimate.region
         clamp(rewards)
         norm = measure(region, x)
@@ -85,7 +85,7 @@ class Optimism(NamedTuple):
         reward = clean(self.filter, state.memory, rewards, norm, expected)
         update(self.estimator, state.estimate, x, reward, rewards)
 
-    def estimate_arm(self, state: OptimismState, x: Floats) -> tuple[float, float]:
+    def estimate_arm(self, state: UCBState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
         width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
         image = region.scratch[0]
@@ -93,7 +93,7 @@ class Optimism(NamedTuple):
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
         return expected, width * math.sqrt(max(dot(x, image), 0.0))
 
-    def tally(self, state: OptimismState) -> Tally:
+    def tally(self, state: UCBState) -> Tally:
         counts = state.estimate.region.counts
         cut = state.memory.counts[CUT] + counts[CUTS]
         return Tally(counts[UPDATES], counts[PROJECTIONS], cut)

@@ -1,31 +1,31 @@
 """Radii: how wide the confidence region is after t updates: the root of the papers' gamma."""
 
-from .auto import ScaleFreeRegion
-from .huber import ColumnRegion, HuberRegion, PseudoHuberRegion
+from .auto import ScaleFreeRadius
+from .huber import HuberRadius, NewtonEnsembleRadius, PseudoHuberRadius
 from .theorems import (
-    LogisticRegion,
-    MedianRegion,
-    MiniBatchRegion,
-    OnlineToConfidenceRegion,
+    LogisticRadius,
+    MedianRadius,
+    MiniBatchRadius,
+    OnlineToConfidenceRadius,
     SelfNormalised,
-    TruncatedRegion,
+    TruncatedRadius,
 )
-from .tuned import Constant, GradientSum, Growing, Powered, Scaled
+from .tuned import Constant, GradientSum, LogRadius, PowerRadius, Scaled
 
 __all__ = [
-    "ColumnRegion",
     "Constant",
     "GradientSum",
-    "Growing",
-    "HuberRegion",
-    "LogisticRegion",
-    "MedianRegion",
-    "MiniBatchRegion",
-    "OnlineToConfidenceRegion",
-    "Powered",
-    "PseudoHuberRegion",
-    "ScaleFreeRegion",
+    "HuberRadius",
+    "LogRadius",
+    "LogisticRadius",
+    "MedianRadius",
+    "MiniBatchRadius",
+    "NewtonEnsembleRadius",
+    "OnlineToConfidenceRadius",
+    "PowerRadius",
+    "PseudoHuberRadius",
+    "ScaleFreeRadius",
     "Scaled",
     "SelfNormalised",
-    "TruncatedRegion",
+    "TruncatedRadius",
 ]

@@ -11,7 +11,7 @@ from ..estimators.auto import KNOWN, ScaleFreeEstimate, learned_directions, prio
 CAUTION = 2.0  # so that early luck does not settle on an arm for ever
 
 
-class ScaleFreeRegion(NamedTuple):
+class ScaleFreeRadius(NamedTuple):
     """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
     The width that one arm needs, and not all at once: of d directions each has its share of the
@@ -23,7 +23,7 @@ class ScaleFreeRegion(NamedTuple):
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
-    >>> ScaleFreeRegion().radius(ScaleFreeHuber(3, Identity()).init(), 0)
+    >>> ScaleFreeRadius().radius(ScaleFreeHuber(3, Identity()).init(), 0)
     1e+100
     """
 

@@ -6,15 +6,15 @@ from typing import NamedTuple
 from ..._utils.validation import Fraction, NonNegative, Positive, Share
 
 
-class HuberRegion(NamedTuple):
+class HuberRadius(NamedTuple):
     """beta_t of CRHL without a horizon (Theorem 1 of docs/maths/crhl.md):
 
     beta_t = scale t^q max{tau0 l_t, tau0^-eps K_t^{(1+eps)/2}} + bias,
     l_t = ln(pi^2 t^2 / (2 delta)),  K_t = volume ln(1 + t / time_scale).
 
-    With a horizon l and K are constants and `Powered` says it all.
+    With a horizon l and K are constants and `PowerRadius` says it all.
 
-    >>> HuberRegion(8.0, 0.0, 1.0, 1.0, 0.01, 2.0, 2.0, 1.0).radius(None, 0)
+    >>> HuberRadius(8.0, 0.0, 1.0, 1.0, 0.01, 2.0, 2.0, 1.0).radius(None, 0)
     1.0
     """
 
@@ -36,12 +36,12 @@ class HuberRegion(NamedTuple):
         return self.scale * math.pow(t, self.power) * max(noise, bias) + self.bias
 
 
-class PseudoHuberRegion(NamedTuple):
+class PseudoHuberRadius(NamedTuple):
     """beta_t of GAdaOFUL (Yu et al. 2025), with l = ln(2 t^2 / delta):
 
     beta_t = scale (K / tau0 + sqrt(K l) + tau0 l) + bias, and `start` before the first update.
 
-    >>> PseudoHuberRegion(32.0, 24.858440, 1.612791, 0.01, 7.0710678, 1.0).radius(None, 0)
+    >>> PseudoHuberRadius(32.0, 24.858440, 1.612791, 0.01, 7.0710678, 1.0).radius(None, 0)
     1.0
     """
 
@@ -60,10 +60,10 @@ class PseudoHuberRegion(NamedTuple):
         return self.scale * (self.volume / self.level + noise) + self.bias
 
 
-class ColumnRegion(NamedTuple):
+class NewtonEnsembleRadius(NamedTuple):
     """beta_n of CRCM (docs/maths/crcm.md): scale n^q sqrt(ln(1 + n / time_scale)) + bias.
 
-    >>> ColumnRegion(1.0, 0.0, 10.0, 3.0).radius(None, 0)
+    >>> NewtonEnsembleRadius(1.0, 0.0, 10.0, 3.0).radius(None, 0)
     3.0
     """
 

@@ -10,13 +10,13 @@ from ...core.protocols import Estimate
 from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS, OnlineToConfidenceEstimate
 
 
-class OnlineToConfidenceRegion(NamedTuple):
+class OnlineToConfidenceRadius(NamedTuple):
     """The region of Jun et al. (2017), B being their bound on the regret of the Newton step:
 
     beta = 1 + 4B/kappa + 8R^2/kappa^2 ln((2/delta) sqrt(1 + 2B/kappa + 4R^4/(kappa^4 delta^2)))
     + lambda S^2 - (sum z^2 - centre.sum z x),  B = G/(2 kappa) + 2 kappa S^2 lambda.
 
-    >>> region = OnlineToConfidenceRegion(0.2, noise_scale=0.5, norm=1.0, penalty=4.0, delta=0.01)
+    >>> region = OnlineToConfidenceRadius(0.2, noise_scale=0.5, norm=1.0, penalty=4.0, delta=0.01)
     >>> region.radius(None, 0)
     2.0
     """
@@ -39,13 +39,13 @@ class OnlineToConfidenceRegion(NamedTuple):
         return math.sqrt(max(beta, 0.0))
 
 
-class MedianRegion(NamedTuple):
+class MedianRadius(NamedTuple):
     """Theorem 3: gamma_{t+1} = (bias + tail t^q) volume ln(1 + t/time_scale) + start + drift t^q.
 
     bias = 4U^2, tail = C rho, drift = 2 rho^2/kappa, start = lambda S^2, volume = 4d/kappa,
     time_scale = 2 lambda d/kappa: see `theory.median_radius`.
 
-    >>> MedianRegion(1.0, 1.0, 1.0, 0.0, 4.0, 10.0, 2.0).radius(None, 0)
+    >>> MedianRadius(1.0, 1.0, 1.0, 0.0, 4.0, 10.0, 2.0).radius(None, 0)
     2.0
     """
 
@@ -68,13 +68,13 @@ class MedianRegion(NamedTuple):
         return (self.bias + self.tail * growth) * squares + self.start + self.drift * growth
 
 
-class LogisticRegion(NamedTuple):
+class LogisticRadius(NamedTuple):
     """Theorem 1 of Zhang et al. (2016), the region of OL2M:
 
     gamma = 8S + (8/beta + 16S/3) tau_t + (2/beta) ln(det V / det V_1) + lambda S^2,
     tau_t = ln(2 ceil(2 log2 t) t^2 / delta).
 
-    >>> LogisticRegion(beta=0.134471, norm=1.0, penalty=1.0, delta=0.01).radius(None, 0)
+    >>> LogisticRadius(beta=0.134471, norm=1.0, penalty=1.0, delta=0.01).radius(None, 0)
     1.0
     """
 
@@ -115,7 +115,7 @@ class SelfNormalised(NamedTuple):
         return self.noise_scale * math.sqrt(volume) + math.sqrt(self.penalty) * self.norm
 
 
-class TruncatedRegion(NamedTuple):
+class TruncatedRadius(NamedTuple):
     """Theorem 1 of Medina and Yang (2016), the region of CRT, with the t known by then:
 
     2 sqrt(2 t^{1/(1+eps)} (ln(det(V)^{1/2}/delta) + v^2 ln t)) + S, `power` being 1/(1+eps).
@@ -124,7 +124,7 @@ class TruncatedRegion(NamedTuple):
     2 sqrt(2 t^{1/(1+eps)} ln(det(V)^{1/2}/delta)) + sqrt(2 v^2 ln t) + S; the proof needs
     the theorem.
 
-    >>> TruncatedRegion(moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
+    >>> TruncatedRadius(moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """
 
@@ -145,13 +145,13 @@ class TruncatedRegion(NamedTuple):
         return 2.0 * math.sqrt(growth * (volume + bias)) + self.norm
 
 
-class MiniBatchRegion(NamedTuple):
+class MiniBatchRadius(NamedTuple):
     """The region of MoM after i epochs of m (Medina and Yang 2016, mini-batches):
 
     error (sqrt(2 ln(m det(V)^{1/2}/delta)) + sqrt(i)) + S, error being the bound
     (12v)^{1/(1+eps)} (8 ln(2m/delta)/r)^{eps/(1+eps)} on one median of means.
 
-    >>> MiniBatchRegion(error=0.5, epochs=100.0, norm=1.0, delta=0.01).radius(None, 0)
+    >>> MiniBatchRadius(error=0.5, epochs=100.0, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """
 

@@ -38,13 +38,13 @@ class Constant(NamedTuple):
         return math.sqrt(self.squared)
 
 
-class Growing(NamedTuple):
+class LogRadius(NamedTuple):
     """sqrt(scale ln(t / time_scale + 1) t^power): the tuned radii of the paper's experiments.
 
     OL2M: scale = c d, time_scale = lambda, power = 0. CRMM: scale = c d, time_scale = d lambda,
     power = (1 - epsilon) / (1 + epsilon). Zero before the first update.
 
-    >>> round(Growing(scale=10.0, time_scale=10.0).radius(None, 3154) ** 2, 4)
+    >>> round(LogRadius(scale=10.0, time_scale=10.0).radius(None, 3154) ** 2, 4)
     57.5701
     """
 
@@ -74,10 +74,10 @@ class Scaled(NamedTuple):
         return self.factor * radius(self.inner, estimate, t)
 
 
-class Powered(NamedTuple):
+class PowerRadius(NamedTuple):
     """scale t^power + bias, and `start` before the first update: TOFU, MENU, BTC and BMM.
 
-    >>> Powered(scale=2.0, power=0.5, bias=1.0, start=3.0).radius(None, 4)
+    >>> PowerRadius(scale=2.0, power=0.5, bias=1.0, start=3.0).radius(None, 4)
     5.0
     """
 
