@@ -120,8 +120,8 @@ def supbtc(
     """SupBTC: truncation per arm under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
 
     Base routine, assumptions and `radius_scale` are as in `btc`, the master is `StagedElimination`.
-    Of the arms that are too uncertain the widest is played, which the paper leaves open. O(K d n) per
-    stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With the theorem's widths
+    Of the arms that are too uncertain the widest is played, which the paper leaves open. O(K d n)
+    per stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With these widths
     the first stage explores for very long.
 
     >>> supbtc(dim=10, horizon=10**6, arms=20, moment=3.5).target
