@@ -202,5 +202,5 @@ def _union_over_rounds(horizon: int, delta: float) -> float:
 
 def _balanced_level(volume: float, horizon: int, confidence: float, epsilon: float) -> float:
     """tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} of Hvt-UCB and Heavy-OFUL."""
-    spread = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
-    return math.sqrt(2.0 * volume) * spread * math.pow(confidence, -1.0 / (1.0 + epsilon))
+    logs = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
+    return math.sqrt(2.0 * volume) * logs * math.pow(confidence, -1.0 / (1.0 + epsilon))

@@ -68,9 +68,9 @@ class ColumnTheorem(NamedTuple):
             )
         inner = 1.0 + self.kappa * self.decisions / (self.penalty * self.dim)
         volume = 1.032 * self.dim * math.log(inner)
-        spread = math.sqrt(self.plays * self.horizon * volume / self.kappa)
+        widths = math.sqrt(self.plays * self.horizon * volume / self.kappa)
         rest = self.norm * self.plays
-        return 2.0 * self.lipschitz * (self.radius(self.decisions) * spread + rest)
+        return 2.0 * self.lipschitz * (self.radius(self.decisions) * widths + rest)
 
 
 def least_plays(horizon: int, delta: float) -> int:
