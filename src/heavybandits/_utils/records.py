@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     import polars
 
 
+def to_frame(records: Sequence[dict[str, Any]]) -> "pandas.DataFrame | list[dict[str, Any]]":
+    """Return the records as a pandas DataFrame, or as a list if pandas is not installed."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return list(records)
+    return pandas.DataFrame(list(records))
+
+
 class Records:
     """Rows held by column.
 

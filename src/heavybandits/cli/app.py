@@ -14,12 +14,12 @@ from .._utils.errors import (
     SweepError,
 )
 from .bounds import bounds
-from .choose import choose_command
 from .compile import compile_command
-from .data import diagnose_command, replay_command
+from .diagnose import diagnose_command
 from .encode import encode_group
 from .evaluate import evaluate_command
 from .ledger import ledger
+from .replay import replay_command
 from .reproduce import report, reproduce
 from .simulate import simulate, tune
 
@@ -62,7 +62,7 @@ def cli() -> None:
     heavybandits reproduce --quick                             the paper, in about two minutes
     heavybandits simulate CRTM OL2M --low -1 --constant 0.001  two algorithms on one problem
     heavybandits bounds --horizon 1000000                      what the theorems promise
-    heavybandits choose                                        which policy suits you
+    heavybandits diagnose orders.csv --reward revenue          tails, and the policy to use
     """
 
 
@@ -72,7 +72,6 @@ COMMANDS = (
     simulate,
     tune,
     bounds,
-    choose_command,
     encode_group,
     diagnose_command,
     replay_command,

@@ -17,8 +17,8 @@ from ...core.protocols import Policy
 from ...parts.arms import PerRound
 from ...parts.filters import AdaptiveClip
 from ...parts.policies.checks import check_room
+from ..log import Decisions
 from .kernels import choose_encoded_kernel, choose_rows_kernel
-from .log import DecisionLog
 
 Rows = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floats:
+def predict_rewards(log: Decisions, model: Any, folds: int, seed: int) -> Floats:
     """The mean reward of every action in every row, learned on folds that the row is not in.
 
     Each action has a model of its own, of the scaled context; with an encoder one model serves
@@ -63,7 +63,7 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
     return predicted
 
 
-def _predict(log: DecisionLog, pupil: "Pupil", rewards: Floats, learned: Rows, judged: Rows) -> Any:
+def _predict(log: Decisions, pupil: "Pupil", rewards: Floats, learned: Rows, judged: Rows) -> Any:
     """The rewards of every action in the rows that are judged."""
     size = len(log.actions)
     if log.rows is not None:
@@ -110,7 +110,7 @@ class Pupil:
         self._kernels[factory](self.policy, *arguments)
 
 
-def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
+def play_policy(log: Decisions, policy: Any, folds: int, seed: int) -> Floats:
     """What a policy that learned the other folds chooses in every row, as probabilities 0 and 1."""
     size = len(log.actions)
     dim = log.width * size if log.rows is None else log.width
@@ -129,11 +129,11 @@ def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
     rows = log.contexts if log.rows is None else log.rows
     for learned, judged in folds_of(log.taken.size, folds, seed):
         state = pupil.teach(taken_rows(log, learned), log.rewards[learned] / scale)
-        chosen[judged] = pupil.choose(state, rows[judged], log.offered[judged])
+        chosen[judged] = pupil.choose(state, rows[judged], log.available[judged])
     return np.eye(size)[chosen]
 
 
-def taken_rows(log: DecisionLog, places: Rows) -> Floats:
+def taken_rows(log: Decisions, places: Rows) -> Floats:
     """The features of the actions taken in these rows, (n, d)."""
     if log.rows is not None:
         return log.rows[places, log.taken[places]]

@@ -1,0 +1,74 @@
+"""Rejection sampling: a policy learns from the rows on which it chooses the logged action."""
+
+import numpy as np
+
+from ..._utils.errors import InvalidInputError
+from ...core.arm_buffer import make_view
+from ...core.part import check_part, is_part
+from ...core.protocols import Policy
+from ...parts.arms import PerRound
+from ...parts.policies.checks import check_policies, check_room
+from ..log import Bools, Decisions
+from ..replay.kernels import encoded_kernel, for_pass, log_kernel, run_timed
+from ..replay.protocols import choose_scale
+from .means import LEAST_ROWS
+from .targets import Target
+
+
+def accept_rows(log: Decisions, policy: Target) -> Bools:
+    """Let a policy pass over a log in its order; return the rows on which both agree.
+
+    The policy learns from these rows, and the others are skipped, so that their rewards are those
+    of the policy itself if all actions had the same propensity (Li et al. 2011). The policy sees
+    rewards divided by their mean size.
+    """
+    if not is_part(policy):
+        raise InvalidInputError(
+            "policy must be a policy that learns, such as auto(dim=log.dim), for the estimator "
+            f"'rejection', got {type(policy).__name__}; use 'ips' for probabilities"
+        )
+    _check_uniform(log)
+    player = for_pass(check_policies(check_part("policy", policy, Policy))["policy"], 0)
+    vectors = np.eye(len(log.actions)) if log.vectors is None else log.vectors
+    dim = log.width if log.rows is not None else log.width * vectors.shape[1]
+    if player.dim != dim or player.plays != 1:
+        raise InvalidInputError(
+            f"policy must have dim {dim}, the `dim` of the log, and plays 1, "
+            f"got {player.dim} and {player.plays}"
+        )
+    check_room("policy", player, log.taken.size)
+    state, chosen = player.init(), np.zeros(log.taken.size, np.int64)
+    arms, view = PerRound(len(log.actions), dim, 0.0), make_view(dim, len(log.actions))
+    given = log.taken, log.rewards / choose_scale(log.rewards, None), np.zeros(1), chosen
+    if log.rows is not None:
+        run_timed(encoded_kernel, player, state, arms, view, log.rows, *given)
+    else:
+        run_timed(log_kernel, player, state, arms, view, log.contexts, vectors, *given)
+    agreed = chosen == log.taken
+    if agreed.sum() < LEAST_ROWS:
+        raise InvalidInputError(
+            f"policy must choose the logged action in at least {LEAST_ROWS} rows, "
+            f"does in {agreed.sum()} of {agreed.size}"
+        )
+    return agreed
+
+
+def _check_uniform(log: Decisions) -> None:
+    """Raise an error unless all actions are available in every row with the same propensity."""
+    size = len(log.actions)
+    if log.vectors is not None and size > len(log.vectors):
+        raise InvalidInputError(
+            f"action must lie in 0..{len(log.vectors) - 1}, the rows of action_features, "
+            f"got {log.actions[len(log.vectors)]!r}"
+        )
+    if not log.available.all():
+        raise InvalidInputError(
+            "available must be all actions in every row for the estimator 'rejection': use 'dr'"
+        )
+    off = np.flatnonzero(np.abs(log.propensities * size - 1.0) > 1e-3)
+    if off.size:
+        raise InvalidInputError(
+            f"propensity must be 1 / {size} in every row for the estimator 'rejection', got "
+            f"{log.propensities[off[0]]:.4g} in row {off[0]}: use 'dr', 'ips' or 'snips', which "
+            "weigh the rows by their propensities"
+        )
