@@ -1,4 +1,4 @@
-"""How often the tail doctor is wrong, on laws whose tails are known.
+"""How often `diagnose` is wrong, on laws whose tails are known.
 
 Its rules were set on other seeds than these. Prints a Markdown table: for each law and number of
 rows, the share of samples called heavy-tailed and, where the tail index is finite, the share whose

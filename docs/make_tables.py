@@ -1,7 +1,6 @@
 """Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 

@@ -118,7 +118,7 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
 
 @functools.cache
 def examine(dataset: str) -> Diagnosis:
-    """The tail doctor's view; its horizon is the number of rounds in a pass."""
+    """Return the diagnosis of a data set; its horizon is the number of rounds in a pass."""
     loaded = load_data(dataset)
     rows = len(loaded.frame[loaded.reward])
     group = loaded.protocol.get("group")
