@@ -1,5 +1,7 @@
 """Logs with named columns and an encoder: diagnosed, replayed and evaluated."""
 
+import dataclasses
+import functools
 import json
 
 import numpy as np
@@ -8,6 +10,7 @@ from click.testing import CliRunner
 
 import heavybandits as hb
 from heavybandits.cli.app import cli
+from heavybandits.features import tables
 from heavybandits.offline.log import read_decisions
 
 ROWS = 600
@@ -41,6 +44,44 @@ def linucb(dim):
 def evaluate(data, policy, features, action="offer", **columns):
     """Evaluate on the log with these columns."""
     return hb.evaluate(hb.Log(data, features=features, action=action, **columns), policy=policy)
+
+
+# ---- the value
+
+
+def test_a_log_reads_its_table_once(monkeypatch):
+    calls, read = [], tables.read_frame
+
+    def count(data):
+        calls.append(data)
+        return read(data)
+
+    monkeypatch.setattr(tables, "read_frame", count)
+    log = hb.Log(LOG, action="offer")
+    for name in ("mail", "call"):
+        hb.evaluate(log, policy={name: 1.0})
+    assert len(calls) == 1
+
+
+def test_a_log_is_a_value_that_shows_its_columns_and_not_its_data():
+    log = hb.Log(LOG, features=["price"], action="offer")
+    assert repr(log).startswith("Log(features=['price'], reward='reward', action='offer'")
+    assert log.dim == 4
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(log, "action", "other")  # noqa: B010 - a checker rejects the assignment
+
+
+def test_columns_are_named_once():
+    log = hb.Log(LOG, action="offer")
+    for use in (hb.diagnose, hb.replay, functools.partial(hb.evaluate, policy={"mail": 1.0})):
+        with pytest.raises(hb.InvalidInputError, match=r"reward must be given to Log\(\.\.\.\)"):
+            use(log, reward="price")
+
+
+@pytest.mark.parametrize("features", ["price", 3, [1, 2], None])
+def test_features_are_a_list_of_columns(features):
+    with pytest.raises(hb.InvalidInputError, match="features must be a list of columns"):
+        hb.Log(LOG, features=features)
 
 
 # ---- diagnose

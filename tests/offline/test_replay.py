@@ -1,6 +1,7 @@
 """Replay: a naive twin of each pass, both worlds, protocols, errors, commands."""
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -210,12 +211,45 @@ def test_learning_pays_and_the_summary_says_by_how_much() -> None:
     assert axes.get_xlabel().startswith("share of the oracle")
 
 
+def test_the_summary_is_a_frame_or_a_list_without_pandas(monkeypatch) -> None:
+    result = replay(make_frame(), features=["a", "b"], reward="y", policies=POLICY, passes=2)
+    frame: Any = result.summary()
+    assert frame["policy"].tolist() == ["plain"]
+    assert frame["value"].tolist() == [row["value"] for row in summarise(result)]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert result.summary() == summarise(result)
+
+
+def test_a_figure_is_written_or_drawn_in_axes_of_ones_own(tmp_path) -> None:
+    from matplotlib.figure import Figure
+
+    frame = make_frame()
+    result = replay(frame, features=["a", "b"], reward="y", policies=POLICY, passes=2)
+    log = hb.Log({"action": [0, 1] * 50, "reward": frame["y"][:100]}, propensity="uniform")
+    made: dict[str, Any] = {"replay": (result, 1), "diagnosis": (hb.diagnose(frame["y"]), 3)}
+    made["evaluation"] = hb.evaluate(log, policy={1: 1.0}), 2
+    for name, (one, count) in made.items():
+        figure = one.plot(tmp_path / f"{name}.png")
+        assert len(figure.axes) == count
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+        own = Figure().subplots(1, count)
+        assert one.plot(axes=own) is np.ravel(own)[0].figure
+        with pytest.raises(hb.InvalidInputError, match=r"path must end in \.png"):
+            one.plot("figure.bmp")
+
+
 def test_threads_change_nothing_but_the_time() -> None:
     rounds = make_rows(make_frame(500))
     named = make_policies(POLICY, 3)
     one, two = (replay_rounds(rounds, named, passes=5, jobs=jobs) for jobs in (1, 2))
     for column in ("policy", "pass", "value", "fraction", "truncated"):
         assert np.array_equal(one.data[column], two.data[column])
+    frame = make_frame()
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "policies": POLICY}
+    alone, all_cores = (replay(frame, **given, passes=2, jobs=jobs) for jobs in (1, None))
+    assert np.array_equal(alone.data["value"], all_cores.data["value"])
+    with pytest.raises(hb.InvalidInputError, match="jobs must be a whole number"):
+        replay(frame, **given, jobs=0)
 
 
 def test_the_unit_of_the_rewards_does_not_matter() -> None:

@@ -1,9 +1,9 @@
 """Logs: which columns of a table to read, and the arrays that they become."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,16 @@ from ..features import Encoder, Features
 from ..features import tables as frames
 from ..features.values import is_missing, plain, read_text
 
+if TYPE_CHECKING:
+    import narwhals
+
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
 SEPARATOR = "|"  # between the names of actions in a cell of text
 
 Bools: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.int64]
+Name: TypeAlias = Hashable  # of an action: text or a number
+Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"
 FeatureColumns: TypeAlias = Sequence[str] | Features
 ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
 
@@ -95,9 +100,10 @@ class Log:
         return [] if isinstance(self.features, Features) else list(self.features)
 
     @cached_property
-    def frame(self) -> Any:
-        """The columns of the data: a mapping, or a frame of narwhals."""
-        return frames.read_frame(_flatten(self.data))
+    def frame(self) -> Frame:
+        """The columns of the data."""
+        frame: Frame = frames.read_frame(_flatten(self.data))
+        return frame
 
     @cached_property
     def decisions(self) -> "Decisions":
@@ -166,7 +172,7 @@ def read_rows(log: Log, named: Mapping[str, str] = {}) -> Rows:
     return Rows(features, values[:, -1].copy(), kept)
 
 
-def encode_rows(frame: Any, encoder: Features) -> Floats:
+def encode_rows(frame: Frame, encoder: Features) -> Floats:
     """Return the features of the rows of a table, (n, d); the encoder sees its own columns only."""
     return encoder.encode_rows({name: frames.values(frame, name) for name in encoder.columns})
 
@@ -179,7 +185,7 @@ class Decisions(NamedTuple):
 
     columns: dict[str, NDArray[Any]]  # the features as they were given, for policies of the user
     contexts: Floats  # scaled, with an intercept
-    actions: tuple[Any, ...]  # names
+    actions: tuple[Name, ...]
     taken: Places  # places in `actions`
     rewards: Floats
     propensities: Floats  # of the action taken
@@ -271,8 +277,8 @@ def _action_vectors(log: Log) -> Floats | None:
 
 
 def _known_actions(
-    log: Log, action: str, chosen: Sequence[Any], vectors: Floats | None, every: bool
-) -> Sequence[Any]:
+    log: Log, action: str, chosen: Sequence[Name], vectors: Floats | None, every: bool
+) -> Sequence[Name]:
     """Return the actions that are known to exist, whether the log took them or not."""
     if every and isinstance(log.action_features, Mapping):
         written = {read_text(name): name for name in chosen}
@@ -326,8 +332,8 @@ def _context_names(data: frames.Table) -> list[str]:
 
 
 def read_actions(
-    chosen: Sequence[Any], lists: Iterable[Any] | None, known: Sequence[Any] = ()
-) -> tuple[tuple[Any, ...], Places, Bools]:
+    chosen: Sequence[Name], lists: Iterable[object] | None, known: Sequence[Name] = ()
+) -> tuple[tuple[Name, ...], Places, Bools]:
     """Return the names of the actions, the place of each one taken, and which were available.
 
     The `known` actions come first, in their order, then the others, sorted.
@@ -356,7 +362,7 @@ def read_actions(
     return actions, taken, available
 
 
-def _names(cell: Any, row: int, written: Mapping[str, Any]) -> list[Any]:
+def _names(cell: object, row: int, written: Mapping[str, Name]) -> list[Name]:
     """Return the names in a cell: a list of them, or text with bars between them."""
     if isinstance(cell, str):
         texts = [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
@@ -388,7 +394,7 @@ def read_propensities(values: Floats, propensity: str, available: Bools) -> Floa
 # ---- the features of every action, by an encoder
 
 
-def encode_actions(log: Log, encoder: Features, names: Sequence[Any], action: str) -> Floats:
+def encode_actions(log: Log, encoder: Features, names: Sequence[Name], action: str) -> Floats:
     """Return the features of every action in the context of every row, (n, A, d).
 
     The columns of an action are in `action_features`, or in the log if they never change there. All
@@ -420,7 +426,7 @@ def encode_actions(log: Log, encoder: Features, names: Sequence[Any], action: st
 
 
 def _find_action_columns(
-    frame: Any, encoder: Features, names: Sequence[Any], action: str, named: set[str]
+    frame: Frame, encoder: Features, names: Sequence[Name], action: str, named: set[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the columns of each action, which must be the same in all rows that took it."""
     if not isinstance(encoder, Encoder):

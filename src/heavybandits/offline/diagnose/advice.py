@@ -57,8 +57,8 @@ def _reason(diagnosis: "Diagnosis") -> str:
     shown = _shown(diagnosis.tail_index)
     if not diagnosis.heavy:
         return (
-            f"not heavy-tailed (tail index {shown}): nothing here needs robustness, and auto, "
-            "which needs no constant, costs little. linucb with "
+            f"not heavy-tailed (tail index {shown}): robustness is not needed, and auto, "
+            "which needs no parameter, costs little. linucb with "
             f"noise_scale={_deviation(diagnosis):.3g} has a theorem for rewards like these"
         )
     if diagnosis.tail_index.value > MILD:
@@ -67,7 +67,7 @@ def _reason(diagnosis: "Diagnosis") -> str:
             "little either way"
         )
     else:
-        words = f"heavy-tailed (tail index {shown}): clip rewards at a level that sets itself"
+        words = f"heavy-tailed (tail index {shown}): clip rewards at a threshold that adapts"
     if not diagnosis.symmetry.symmetric:
         words += (
             ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
@@ -85,7 +85,7 @@ def _about_linucb(diagnosis: "Diagnosis") -> str:
     carried = f"the 10 largest of {diagnosis.rows} rows carry {ten:.0%} of the sum of squares"
     if diagnosis.heavy:
         return f"needs sub-Gaussian noise, which this is not: {carried}"
-    return f"needs sub-Gaussian noise; nothing here speaks against it: {carried}"
+    return f"needs sub-Gaussian noise, which these rewards may have: {carried}"
 
 
 def _about_crtm(diagnosis: "Diagnosis") -> str:
@@ -97,7 +97,7 @@ def _about_crtm(diagnosis: "Diagnosis") -> str:
     )
     if diagnosis.dim is None:
         return words
-    level = theory.truncation_threshold(
+    threshold = theory.truncation_threshold(
         dim=diagnosis.dim + 1,
         horizon=diagnosis.horizon,
         raw_moment=moment.high,
@@ -105,10 +105,10 @@ def _about_crtm(diagnosis: "Diagnosis") -> str:
         epsilon=epsilon,
         delta=diagnosis.delta,
     )
-    beyond = int((abs(diagnosis.rewards) > level * diagnosis.scale).sum())
+    beyond = int((abs(diagnosis.rewards) > threshold * diagnosis.scale).sum())
     return (
-        f"{words}. Its level Gamma = {level:.3g} cuts {beyond} of {diagnosis.rows} rewards in the "
-        "first rounds (||x||_{V^-1} = 1) and fewer later"
+        f"{words}. Its threshold Gamma = {threshold:.3g} truncates {beyond} of {diagnosis.rows} "
+        "rewards in the first rounds (||x||_{V^-1} = 1) and fewer later"
     )
 
 

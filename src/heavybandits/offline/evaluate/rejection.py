@@ -7,7 +7,7 @@ from ...core.arm_buffer import make_view
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...parts.arms import PerRound
-from ...parts.policies.checks import check_policies, check_room
+from ...parts.policies.checks import check_room
 from ..log import Bools, Decisions
 from ..replay.kernels import encoded_kernel, for_pass, log_kernel, run_timed
 from ..replay.protocols import choose_scale
@@ -28,7 +28,7 @@ def accept_rows(log: Decisions, policy: Target) -> Bools:
             f"'rejection', got {type(policy).__name__}; use 'ips' for probabilities"
         )
     _check_uniform(log)
-    player = for_pass(check_policies(check_part("policy", policy, Policy))["policy"], 0)
+    player = for_pass(check_part("policy", policy, Policy), 0)
     vectors = np.eye(len(log.actions)) if log.vectors is None else log.vectors
     dim = log.width if log.rows is not None else log.width * vectors.shape[1]
     if player.dim != dim or player.plays != 1:

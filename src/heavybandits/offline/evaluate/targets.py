@@ -1,7 +1,7 @@
 """The policy to evaluate, in any of its forms, as probabilities of the actions."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,12 @@ from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...features.tables import column
-from ..log import Decisions, Log
+from ..log import Decisions, Log, Name
 from .models import play_policy
 
-RowPolicy: TypeAlias = Callable[[dict[str, Any]], Any]  # of a row: an action, or probabilities
-Target: TypeAlias = Policy | RowPolicy | str | Mapping[Any, float] | ArrayLike
+Probabilities: TypeAlias = Mapping[Any, float]  # by action
+RowPolicy: TypeAlias = Callable[[dict[str, Any]], Name | Probabilities]
+Target: TypeAlias = Policy | RowPolicy | str | Probabilities | ArrayLike
 
 ROUNDING = 1e-6  # largest distance of a sum of probabilities from one
 
@@ -32,12 +33,12 @@ def read_target(policy: Target, log: Log, folds: int, seed: int) -> Floats:
         return _from_answers(column(log.frame, policy, "policy")[known.kept].tolist(), known)
     if isinstance(policy, Mapping):
         return _from_constant(policy, known)
-    return check_probabilities(policy, known)
+    return check_probabilities(cast(ArrayLike, policy), known)
 
 
-def check_probabilities(policy: Any, log: Decisions) -> Floats:
+def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
     """Validate an array of probabilities, one column per action, each row adding up to one."""
-    given = policy[..., 0] if np.ndim(policy) == 3 and np.shape(policy)[2] == 1 else policy
+    given = np.asarray(policy)[..., 0] if np.shape(policy)[2:] == (1,) else policy
     made = finite_array("policy", given, log.available.shape)
     wrong = np.flatnonzero((made < 0.0).any(axis=1) | (abs(made.sum(1) - 1.0) > ROUNDING))
     if wrong.size:
@@ -55,7 +56,7 @@ def check_probabilities(policy: Any, log: Decisions) -> Floats:
     return made
 
 
-def _from_constant(policy: Mapping[Any, float], log: Decisions) -> Floats:
+def _from_constant(policy: Probabilities, log: Decisions) -> Floats:
     """Return the same probabilities in every row, divided by their sum over available actions."""
     constant = np.zeros(len(log.actions))
     for name, value in policy.items():
@@ -75,7 +76,7 @@ def _from_constant(policy: Mapping[Any, float], log: Decisions) -> Floats:
     return check_probabilities(made / total, log)
 
 
-def _from_answers(answers: list[Any], log: Decisions) -> Floats:
+def _from_answers(answers: Sequence[Name | Probabilities], log: Decisions) -> Floats:
     """Return the probabilities of answers, one per row: an action, or probabilities by action."""
     made = np.zeros(log.available.shape)
     for number, answer in enumerate(answers):
@@ -86,7 +87,7 @@ def _from_answers(answers: list[Any], log: Decisions) -> Floats:
     return check_probabilities(made, log)
 
 
-def _place(name: Any, log: Decisions, argument: str) -> int:
+def _place(name: Name, log: Decisions, argument: str) -> int:
     """Return the place of an action, also by its name as text, as on a command line."""
     for words in (log.actions, tuple(map(str, log.actions))):
         if name in words:

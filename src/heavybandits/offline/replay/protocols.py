@@ -1,9 +1,9 @@
 """Protocols that arrange rows in rounds, and what random play and an oracle earn there."""
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import positive, whole
@@ -83,7 +83,7 @@ class NamedRounds:
 
     fixed = False
 
-    def __init__(self, features: Floats, rewards: Floats, groups: Any, seed: int) -> None:
+    def __init__(self, features: Floats, rewards: Floats, groups: ArrayLike, seed: int) -> None:
         self.features, self.rewards, self.seed = features, rewards, seed
         _, first, which = np.unique(groups, return_index=True, return_inverse=True)
         rank = np.empty(first.size, np.int64)
@@ -119,7 +119,7 @@ class GroupRounds:
     fixed = True
 
     def __init__(
-        self, features: Floats, rewards: Floats, groups: Any, horizon: int | None, seed: int
+        self, features: Floats, rewards: Floats, groups: ArrayLike, horizon: int | None, seed: int
     ) -> None:
         self.rewards, self.seed = rewards, seed
         names, group = np.unique(groups, return_inverse=True)
