@@ -1,7 +1,7 @@
 """Columns of a table and the features they become: numbers, categories and dates."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -103,6 +103,18 @@ def check_name(what: str, name: object) -> str:
             f"{what} must be text of 1 to {LONGEST_NAME} characters, got {name!r:.80}"
         )
     return name
+
+
+def check_names(what: str, names: object) -> tuple[str, ...]:
+    """Return names of columns; one name alone is not a list of them.
+
+    >>> check_names("allow_missing", "age")
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: allow_missing must be a list of columns, got 'age'
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInputError(f"{what} must be a list of columns, got {names!r:.80}")
+    return tuple(check_name(f"a name in {what}", name) for name in names)
 
 
 def _validate(column: Column, **checks: Check) -> None:

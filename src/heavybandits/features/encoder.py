@@ -15,8 +15,8 @@ from .._utils.tables import to_text
 from .._utils.validation import flag, one_of
 from ..core.arrays import Floats
 from . import tables as frames
-from .columns import Column, Reader, check_name
-from .infer import distinct, infer_columns
+from .columns import Column, Reader, check_name, check_names
+from .infer import distinct, infer_sides
 from .interactions import INTERACTIONS, make_interactions
 from .serialization import STAMP, read_arguments, write_column
 from .tables import Row, Table
@@ -89,7 +89,9 @@ class Encoder:
         self.actions = tuple(check_name("a name in actions", read_text(name)) for name in actions)
         self.intercept = flag("intercept", intercept)
         self.allow_extra: Extra = (
-            allow_extra if isinstance(allow_extra, bool) else read_names("allow_extra", allow_extra)
+            allow_extra
+            if isinstance(allow_extra, bool)
+            else check_names("allow_extra", allow_extra)
         )
         _check_sides(self.context_columns, self.action_columns)
         _check_actions(self)
@@ -176,24 +178,14 @@ class Encoder:
         action   price   number    (value - 2) / 1.11193, clipped to +-3       1  error
         """
         frame = frames.read_frame(data)
-        context = read_names("context_columns", context_columns)
-        own, types = read_names("action_columns", action_columns), column_types or {}
-        used = context + own
-        missing = (
-            used if allow_missing is True else read_names("allow_missing", allow_missing or ())
+        sides = infer_sides(
+            frame,
+            check_names("context_columns", context_columns),
+            check_names("action_columns", action_columns),
+            column_types=column_types or {},
+            allow_missing=allow_missing,
+            max_categories=max_categories,
         )
-        _check_used(used, column_types=types, allow_missing=missing)
-        frames.length(frame)  # raises if the lengths of the columns differ
-        sides = [
-            infer_columns(
-                frame,
-                names,
-                column_types=types,
-                allow_missing=missing,
-                max_categories=max_categories,
-            )
-            for names in (context, own)
-        ]
         actions: Sequence[str] = ()
         if interactions == "per_action" and action is not None:
             actions = distinct(frames.column(frame, action, "action"), action)
@@ -459,35 +451,6 @@ def _place(name: str | None) -> str:
 
 
 # ---- validation
-
-
-def read_names(what: str, names: object) -> tuple[str, ...]:
-    """Return names of columns; one name alone is not a list of them.
-
-    >>> read_names("allow_missing", "age")
-    Traceback (most recent call last):
-    heavybandits.InvalidInputError: allow_missing must be a list of columns, got 'age'
-    """
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInputError(f"{what} must be a list of columns, got {names!r:.80}")
-    return tuple(check_name(f"a name in {what}", name) for name in names)
-
-
-def _check_used(columns: Sequence[str], **given: Iterable[str]) -> None:
-    """Raise if an argument names a column that the encoder does not use.
-
-    >>> _check_used(["age"], column_types={"aeg": "number"})
-    Traceback (most recent call last):
-    heavybandits.InvalidInputError: column_types must name columns of context_columns or
-    action_columns (age), got 'aeg'
-    """
-    for what, names in given.items():
-        for name in names:
-            if name not in columns:
-                raise InvalidInputError(
-                    f"{what} must name columns of context_columns or action_columns "
-                    f"({', '.join(columns)}), got {name!r}"
-                )
 
 
 def _check_columns(

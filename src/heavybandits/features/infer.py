@@ -14,7 +14,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import LARGEST, SMALLEST, one_of, whole
 from ..core.arrays import Floats
 from . import tables as frames
-from .columns import PERIODS, Category, Column, Date, Number
+from .columns import PERIODS, Category, Column, Date, Number, check_names
 from .serialization import TYPES
 from .values import (
     EPOCH,
@@ -31,33 +31,55 @@ NORMAL = 1.349  # interquartile range of the normal distribution, in standard de
 DAY = PERIODS["day"]
 
 
-def infer_columns(
+def infer_sides(
     frame: frames.Frame,
-    names: Sequence[str],
+    context: Sequence[str],
+    action: Sequence[str],
     *,
     column_types: Mapping[str, str],
-    allow_missing: Sequence[str],
+    allow_missing: bool | Iterable[str],
     max_categories: int,
-) -> list[Column]:
-    """Return a column with the features of each of these names."""
+) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the context and of the actions, from their names."""
+    used = (*context, *action)
+    missing = used if allow_missing is True else check_names("allow_missing", allow_missing or ())
+    _check_used(used, column_types=column_types, allow_missing=missing)
+    frames.length(frame)  # raises if the lengths of the columns differ
     whole("max_categories", max_categories)
     for name, given in column_types.items():
         one_of(f"column_types[{name!r}]", given, TYPES)
-    columns: list[Column] = []
-    for name in names:
+
+    def infer(name: str) -> Column:
         values = frames.values(frame, name)
         present = find_present(values)
         if len(present) == 0:
             raise InvalidInputError(f"column {name!r} must have a value in some row, got none")
-        missing = len(present) < len(values) or name in allow_missing
+        allow = len(present) < len(values) or name in missing
         found = column_types.get(name) or infer_type(present)
         if found == "number":
-            columns.append(infer_number(name, present, missing))
-        elif found == "date":
-            columns.append(infer_date(name, present, missing))
-        else:
-            columns.append(infer_category(name, present, missing, max_categories=max_categories))
-    return columns
+            return infer_number(name, present, allow)
+        if found == "date":
+            return infer_date(name, present, allow)
+        return infer_category(name, present, allow, max_categories=max_categories)
+
+    return [infer(name) for name in context], [infer(name) for name in action]
+
+
+def _check_used(columns: Sequence[str], **given: Iterable[str]) -> None:
+    """Raise if an argument names a column that the encoder does not use.
+
+    >>> _check_used(["age"], column_types={"aeg": "number"})
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: column_types must name columns of context_columns or
+    action_columns (age), got 'aeg'
+    """
+    for what, names in given.items():
+        for name in names:
+            if name not in columns:
+                raise InvalidInputError(
+                    f"{what} must name columns of context_columns or action_columns "
+                    f"({', '.join(columns)}), got {name!r}"
+                )
 
 
 def is_numeric(values: Sequence[Any] | ColumnValues) -> TypeGuard[NDArray[Any]]:
