@@ -1,4 +1,4 @@
-"""Rows in the user's words made into features: names, categories, dates and gaps into numbers."""
+"""Encoders: named columns, categories, dates and missing values become features."""
 
 from .columns import Category, Number
 from .dates import Date
