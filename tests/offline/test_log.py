@@ -33,8 +33,10 @@ def make_log(rng, rows=ROWS):
 
 
 LOG = make_log(np.random.default_rng(0))
-PER_OFFER = hb.Encoder.fit(LOG, ["region", "age"], action="offer", meet="per-offer")
-HYBRID = hb.Encoder.fit(LOG, ["region", "age"], ["price"])
+PER_OFFER = hb.Encoder.from_data(
+    LOG, context_columns=["region", "age"], action="offer", interactions="per_action"
+)
+HYBRID = hb.Encoder.from_data(LOG, context_columns=["region", "age"], action_columns=["price"])
 
 
 def linucb(dim):
@@ -107,11 +109,11 @@ def test_a_missing_reward_raises_an_error_or_is_left_out_and_gaps_stay():
 
 def test_rows_are_replayed_with_the_features_of_the_encoder():
     rows = {name: LOG[name] for name in ("region", "age", "reward")}
-    encoder = hb.Encoder.fit(rows, offer=["region", "age"])
+    encoder = hb.Encoder.from_data(rows, action_columns=["region", "age"])
     by_name = hb.replay(rows, features=encoder, policies=linucb, passes=2)
     x = encoder.encode_rows({name: rows[name] for name in ("region", "age")})
     assert by_name.data["rounds"].tolist() == [ROWS // 10] * 2
-    wrapped = hb.features.wrap(Same(x), ["number"], [str(i) for i in range(encoder.dim)])
+    wrapped = hb.features.from_sklearn(Same(x), ["number"], [str(i) for i in range(encoder.dim)])
     numbered = {"number": list(range(ROWS)), "reward": rows["reward"]}
     again = hb.replay(numbered, features=wrapped, policies=linucb, passes=2)
     assert again.data["value"].tolist() == by_name.data["value"].tolist()
@@ -171,7 +173,7 @@ def test_a_transformer_needs_action_features():
     preprocessing = pytest.importorskip("sklearn.preprocessing", reason="no scikit-learn here")
     prices = [[0.0, price] for price in LOG["price"]]
     scaler = preprocessing.StandardScaler().fit(prices)
-    features = hb.features.wrap(scaler, ["number", "price"], ["a", "b"])
+    features = hb.features.from_sklearn(scaler, ["number", "price"], ["a", "b"])
     log = LOG | {"number": list(range(ROWS))}
     with pytest.raises(hb.InvalidInputError, match="action_features must have the columns of each"):
         evaluate(log, {"mail": 1.0}, features, action="offer")
@@ -239,12 +241,21 @@ def run(*words, code=0):
     return found
 
 
-FIT = ("--action", "offer", "--reward", "reward", "--leave", "price,propensity", "--out", "e.json")
+FIT = (
+    "--action",
+    "offer",
+    "--reward",
+    "reward",
+    "--exclude",
+    "price,propensity",
+    "--out",
+    "e.json",
+)
 
 
 def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file):
     said = run("encode", "fit", log_file, *FIT)
-    assert "Encoder: 2 columns to 12 features, per-offer (call, mail)" in said.stdout
+    assert '2 columns, 12 features, interactions "per_action" (call, mail)' in said.stdout
     assert run("encode", "show", "e.json").stdout == said.stdout
     assert json.loads(run("encode", "show", "e.json", "--json").stdout)["dim"] == PER_OFFER.dim
     told = ("--encoder", "e.json", "--reward", "reward", "--json")
@@ -261,18 +272,31 @@ def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file):
 
 
 def test_rows_without_an_action_are_offers_themselves(log_file):
-    run("encode", "fit", log_file, "--reward", "reward", "--leave", "propensity", "--out", "e.json")
+    run(
+        "encode",
+        "fit",
+        log_file,
+        "--reward",
+        "reward",
+        "--exclude",
+        "propensity",
+        "--out",
+        "e.json",
+    )
     encoder = hb.Encoder.load("e.json")
-    assert (encoder.meet, encoder.context) == ("hybrid", ())
-    assert [column.name for column in encoder.offer] == ["region", "age", "offer", "price"]
+    assert (encoder.interactions, encoder.context_columns) == ("all", ())
+    assert [column.name for column in encoder.action_columns] == ["region", "age", "offer", "price"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("encode", "fit", "none.csv", *FIT), "must be a file that exists"),
-        (("encode", "fit", "log.csv.gz", "--context", "mood", *FIT), "got 'mood'"),
-        (("encode", "fit", "log.csv.gz", "--context", "age", *FIT[2:]), "offers must be the names"),
+        (("encode", "fit", "log.csv.gz", "--context-columns", "mood", *FIT), "got 'mood'"),
+        (
+            ("encode", "fit", "log.csv.gz", "--context-columns", "age", *FIT[2:]),
+            "actions must be different",
+        ),
         (("encode", "show", "log.csv.gz"), "cannot be read as an encoder"),
         (("diagnose", "log.csv.gz", "--encoder", "x.json", "--features", "age"), "one of --feat"),
         (

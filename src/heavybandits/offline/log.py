@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
-from ..features import Encoder, Features
+from ..features import Encoder, FeatureMap
 from ..features import tables as frames
 from ..features.values import is_missing, plain, read_text
 
@@ -25,7 +25,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.int64]
 Name: TypeAlias = Hashable  # of an action: text or a number
 Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"
-FeatureColumns: TypeAlias = Sequence[str] | Features
+FeatureColumns: TypeAlias = Sequence[str] | FeatureMap
 ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
 
 
@@ -81,7 +81,7 @@ class Log:
     drop_missing: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, Features):
+        if isinstance(self.features, FeatureMap):
             return
         listed = isinstance(self.features, Iterable) and not isinstance(self.features, str)
         if not listed or not all(isinstance(name, str) for name in self.features):
@@ -90,14 +90,14 @@ class Log:
             )
 
     @property
-    def encoder(self) -> Features | None:
+    def encoder(self) -> FeatureMap | None:
         """The encoder, if there is one."""
-        return self.features if isinstance(self.features, Features) else None
+        return self.features if isinstance(self.features, FeatureMap) else None
 
     @property
     def columns(self) -> list[str]:
         """The columns of numbers that are features; none with an encoder."""
-        return [] if isinstance(self.features, Features) else list(self.features)
+        return [] if isinstance(self.features, FeatureMap) else list(self.features)
 
     @cached_property
     def frame(self) -> Frame:
@@ -150,7 +150,7 @@ def as_log(
 
 
 class Rows(NamedTuple):
-    """Features (n, p) and rewards (n,) of the rows of a table that are `kept`."""
+    """FeatureMap (n, p) and rewards (n,) of the rows of a table that are `kept`."""
 
     features: Floats | None
     rewards: Floats
@@ -172,7 +172,7 @@ def read_rows(log: Log, named: Mapping[str, str] = {}) -> Rows:
     return Rows(features, values[:, -1].copy(), kept)
 
 
-def encode_rows(frame: Frame, encoder: Features) -> Floats:
+def encode_rows(frame: Frame, encoder: FeatureMap) -> Floats:
     """Return the features of the rows of a table, (n, d); the encoder sees its own columns only."""
     return encoder.encode_rows({name: frames.values(frame, name) for name in encoder.columns})
 
@@ -394,7 +394,7 @@ def read_propensities(values: Floats, propensity: str, available: Bools) -> Floa
 # ---- the features of every action, by an encoder
 
 
-def encode_actions(log: Log, encoder: Features, names: Sequence[Name], action: str) -> Floats:
+def encode_actions(log: Log, encoder: FeatureMap, names: Sequence[Name], action: str) -> Floats:
     """Return the features of every action in the context of every row, (n, A, d).
 
     The columns of an action are in `action_features`, or in the log if they never change there. All
@@ -426,7 +426,7 @@ def encode_actions(log: Log, encoder: Features, names: Sequence[Name], action: s
 
 
 def _find_action_columns(
-    frame: Frame, encoder: Features, names: Sequence[Name], action: str, named: set[str]
+    frame: Frame, encoder: FeatureMap, names: Sequence[Name], action: str, named: set[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the columns of each action, which must be the same in all rows that took it."""
     if not isinstance(encoder, Encoder):
@@ -436,7 +436,7 @@ def _find_action_columns(
         )
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
     taken = [read_text(name) for name in frames.values(frame, action, "action")]
-    for column in (column.name for column in encoder.offer if column.name not in named):
+    for column in (column.name for column in encoder.action_columns if column.name not in named):
         for name, value in zip(taken, frames.values(frame, column), strict=True):
             if name not in found:  # only in rows that are left out
                 continue
