@@ -213,7 +213,7 @@ def test_learning_pays_and_the_summary_says_by_how_much() -> None:
 
 def test_the_summary_is_a_frame_or_a_list_without_pandas(monkeypatch) -> None:
     result = replay(make_frame(), features=["a", "b"], reward="y", policies=POLICY, passes=2)
-    frame: Any = result.summary()
+    frame = result.summary()
     assert frame["policy"].tolist() == ["plain"]
     assert frame["value"].tolist() == [row["value"] for row in summarise(result)]
     monkeypatch.setitem(sys.modules, "pandas", None)

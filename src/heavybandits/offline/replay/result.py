@@ -9,12 +9,11 @@ import numpy as np
 from ..._utils.drawing import finish
 from ..._utils.errors import optional
 from ..._utils.palette import COLOURS, GREY
-from ..._utils.records import Records, to_frame
+from ..._utils.records import Frame, Records, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -51,7 +50,7 @@ class ReplayResult(Records):
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
         return self.data[column][mine].astype(np.float64)
 
-    def summary(self, reference: str | None = None) -> "pandas.DataFrame | list[dict[str, Any]]":
+    def summary(self, reference: str | None = None) -> Frame:
         """Return means over the passes, and paired differences from a reference policy.
 
         Parameters
