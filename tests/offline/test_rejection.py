@@ -63,7 +63,8 @@ def test_a_pass_is_what_an_agent_would_have_played(own: Any) -> None:
     policy = hb.linucb(dim=log.dim, radius=1.0)
     agent, paid = hb.Agent(policy), []
     scale = np.abs(feedback["reward"]).mean()
-    vectors = np.eye(4) if known.vectors is None else known.vectors
+    vectors = np.eye(4) if own is None else log.action_vectors
+    assert vectors is not None
     for context, taken, reward in zip(known.contexts, known.taken, known.rewards, strict=True):
         ticket = agent.select(np.array([np.kron(one, context) for one in vectors]))
         if ticket.arm == taken:

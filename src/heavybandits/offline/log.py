@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import narwhals
 
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
+ACTION_NAMES = "offer"  # key of the names in the feedback of an agent
 SEPARATOR = "|"  # between the names of actions in a cell of text
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -31,7 +32,7 @@ ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Name the columns of a log, for `evaluate`, `replay` and `diagnose`.
+    """A table and the names of its columns, for `evaluate`, `replay` and `diagnose`.
 
     The table is read once, when it is first needed, so that many policies can be evaluated on one
     log.
@@ -116,9 +117,21 @@ class Log:
         with an intercept for each action."""
         if self.encoder is not None:
             return self.encoder.dim
-        decisions = read_decisions(self, every_action=True)
-        vectors = decisions.vectors
-        return decisions.width * (len(decisions.actions) if vectors is None else vectors.shape[1])
+        own = self.action_vectors
+        per_action = len(self.decisions.actions) if own is None else own.shape[1]
+        return self.decisions.width * per_action
+
+    @cached_property
+    def action_vectors(self) -> Floats | None:
+        """The features of the actions, (A, a), scaled so that the longest has norm 1; None if they
+        were not given or belong to an encoder."""
+        given = self.action_features
+        given = _feedback(self.data).get("action_context") if given is None else given
+        if given is None or self.encoder or isinstance(given, Mapping):
+            return None
+        known = finite_array("action_features", given, (None, None))
+        longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
+        return np.ascontiguousarray(known / longest)
 
 
 LogLike: TypeAlias = "frames.Table | Log"
@@ -192,7 +205,6 @@ class Decisions(NamedTuple):
     available: Bools  # (n, A)
     kept: Bools  # rows of the table that are here: the others have a missing value
     rows: Floats | None = None  # (n, A, d): the features of every action, if there is an encoder
-    vectors: Floats | None = None  # (A, a): the features of the actions, if they were given
 
     @property
     def dropped(self) -> int:
@@ -225,8 +237,7 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
     values, kept = frames.table(frame, numeric, drop_missing=log.drop_missing, named=named)
     chosen = [plain(value) for value in frames.column(frame, action, "action")[kept].tolist()]
     lists = None if log.available is None else frames.column(frame, log.available)[kept]
-    vectors = None if log.encoder else _action_vectors(log)
-    known = _known_actions(log, action, chosen, vectors, every_action)
+    known = _known_actions(log, action, chosen, every_action)
     names, taken, available = read_actions(chosen, lists, known)
     rows = encode_actions(log, log.encoder, names, action)[kept] if log.encoder else None
     contexts = frames.scale_features(values[:, : len(wanted)]) if wanted else None
@@ -240,7 +251,6 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
         available=available,
         kept=kept,
         rows=rows,
-        vectors=vectors,
     )
 
 
@@ -248,9 +258,9 @@ def _action_column(log: Log) -> str:
     """Return the column of the actions; in the feedback of an agent that of their names, which stay
     the same if one action is left out and the places of the others change."""
     feedback = _feedback(log.data)
-    names = feedback.get("offer") if feedback.get("context_of") == "arm" else None
+    names = feedback.get(ACTION_NAMES) if feedback.get("context_of") == "arm" else None
     named = names is not None and None not in list(names)
-    return log.action or ("offer" if named else "action")
+    return log.action or (ACTION_NAMES if named else "action")
 
 
 def _propensity_column(log: Log) -> str:
@@ -265,26 +275,13 @@ def _propensity_column(log: Log) -> str:
     return column
 
 
-def _action_vectors(log: Log) -> Floats | None:
-    """Return the features of the actions, (A, a), scaled so that the longest has norm 1."""
-    given = log.action_features
-    given = _feedback(log.data).get("action_context") if given is None else given
-    if given is None or isinstance(given, Mapping):
-        return None
-    known = finite_array("action_features", given, (None, None))
-    longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
-    return np.ascontiguousarray(known / longest)
-
-
-def _known_actions(
-    log: Log, action: str, chosen: Sequence[Name], vectors: Floats | None, every: bool
-) -> Sequence[Name]:
+def _known_actions(log: Log, action: str, chosen: Sequence[Name], every: bool) -> Sequence[Name]:
     """Return the actions that are known to exist, whether the log took them or not."""
     if every and isinstance(log.action_features, Mapping):
         written = {read_text(name): name for name in chosen}
         return [written.get(read_text(name), name) for name in log.action_features]
-    if every and vectors is not None:
-        return range(len(vectors))
+    if every and log.action_vectors is not None:
+        return range(len(log.action_vectors))
     count = log.data.get("n_actions") if isinstance(log.data, Mapping) else None
     return range(int(count)) if action == "action" and isinstance(count, int | np.integer) else []
 

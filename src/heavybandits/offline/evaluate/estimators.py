@@ -118,7 +118,7 @@ def evaluate(
             f"data must have at least {max(LEAST_ROWS, folds)} rows, got {known.taken.size}"
         )
     if estimator == "rejection":
-        accepted = accept_rows(known, policy)
+        accepted = accept_rows(known, policy, log.action_vectors)
         weights = np.where(accepted, float(len(known.actions)), 0.0)
         terms = Terms.plain(np.ones(int(accepted.sum())), known.rewards[accepted])
     else:

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import make_view
+from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...parts.arms import PerRound
@@ -15,22 +16,23 @@ from .means import LEAST_ROWS
 from .targets import Target
 
 
-def accept_rows(log: Decisions, policy: Target) -> Bools:
+def accept_rows(log: Decisions, policy: Target, vectors: Floats | None) -> Bools:
     """Let a policy pass over a log in its order; return the rows on which both agree.
 
     The policy learns from these rows, and the others are skipped, so that their rewards are those
     of the policy itself if all actions had the same propensity (Li et al. 2011). The policy sees
-    rewards divided by their mean size.
+    rewards divided by their mean size, and actions with the features `vectors` (A, a) times the
+    context; None for one-hot vectors.
     """
     if not is_part(policy):
         raise InvalidInputError(
             "policy must be a policy that learns, such as auto(dim=log.dim), for the estimator "
             f"'rejection', got {type(policy).__name__}; use 'ips' for probabilities"
         )
-    _check_uniform(log)
+    _check_uniform(log, vectors)
     player = for_pass(check_part("policy", policy, Policy), 0)
-    vectors = np.eye(len(log.actions)) if log.vectors is None else log.vectors
-    dim = log.width if log.rows is not None else log.width * vectors.shape[1]
+    own = np.eye(len(log.actions)) if vectors is None else vectors
+    dim = log.width if log.rows is not None else log.width * own.shape[1]
     if player.dim != dim or player.plays != 1:
         raise InvalidInputError(
             f"policy must have dim {dim}, the `dim` of the log, and plays 1, "
@@ -43,7 +45,7 @@ def accept_rows(log: Decisions, policy: Target) -> Bools:
     if log.rows is not None:
         run_timed(encoded_kernel, player, state, arms, view, log.rows, *given)
     else:
-        run_timed(log_kernel, player, state, arms, view, log.contexts, vectors, *given)
+        run_timed(log_kernel, player, state, arms, view, log.contexts, own, *given)
     agreed = chosen == log.taken
     if agreed.sum() < LEAST_ROWS:
         raise InvalidInputError(
@@ -53,13 +55,13 @@ def accept_rows(log: Decisions, policy: Target) -> Bools:
     return agreed
 
 
-def _check_uniform(log: Decisions) -> None:
+def _check_uniform(log: Decisions, vectors: Floats | None) -> None:
     """Raise an error unless all actions are available in every row with the same propensity."""
     size = len(log.actions)
-    if log.vectors is not None and size > len(log.vectors):
+    if vectors is not None and size > len(vectors):
         raise InvalidInputError(
-            f"action must lie in 0..{len(log.vectors) - 1}, the rows of action_features, "
-            f"got {log.actions[len(log.vectors)]!r}"
+            f"action must lie in 0..{len(vectors) - 1}, the rows of action_features, "
+            f"got {log.actions[len(vectors)]!r}"
         )
     if not log.available.all():
         raise InvalidInputError(
