@@ -1,7 +1,7 @@
 """Off-policy evaluation: the value that a policy would have had on the decisions of a log."""
 
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..._utils.validation import epsilon as check_epsilon
 from ..._utils.validation import fraction, one_of, positive, whole
 from ...core.arrays import Floats
 from ...core.protocols import Policy
-from ..log import Decisions, FeatureColumns, LogLike, as_log, read_decisions
+from ..log import Bools, Decisions, FeatureColumns, LogLike, as_log, read_decisions
 from .means import AGGREGATES, LEAST_ROWS, bounded_mean, robust_mean
 from .models import predict_rewards
 from .rejection import accept_rows
@@ -118,35 +118,19 @@ def evaluate(
             f"data must have at least {max(LEAST_ROWS, folds)} rows, got {known.taken.size}"
         )
     if estimator == "rejection":
-        accepted = accept_rows(known, policy, log.action_vectors)
-        weights = np.where(accepted, float(len(known.actions)), 0.0)
-        terms = Terms.plain(np.ones(int(accepted.sum())), known.rewards[accepted])
+        weights, terms = make_accepted(known, accept_rows(known, policy, log.action_vectors))
     else:
         probabilities = read_target(policy, log, folds, seed)
         terms = make_terms(
             known, probabilities, estimator=estimator, model=model, folds=folds, seed=seed
         )
         weights = terms.weights
-    found = judge(
-        terms,
-        estimator=estimator,
-        aggregate=aggregate,
-        delta=delta,
-        raw_moment=raw_moment,
-        epsilon=epsilon,
-    )
+    settings: dict[str, Any] = {"estimator": estimator, "aggregate": aggregate}
+    settings |= {"delta": delta, "raw_moment": raw_moment}
+    found = judge(terms, epsilon=epsilon, **settings)
     least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, delta)
-    return Evaluation(
-        found,
-        {
-            "estimator": estimator,
-            "aggregate": aggregate,
-            "delta": delta,
-            "raw_moment": raw_moment,
-        },
-        describe_weights(known, weights, terms.total, least),
-        terms.total,
-    )
+    diagnostics = describe_weights(known, weights, terms.total, least)
+    return Evaluation(found, settings, diagnostics, terms.total)
 
 
 class Terms(NamedTuple):
@@ -167,6 +151,12 @@ class Terms(NamedTuple):
         with np.errstate(over="ignore"):
             residual = np.clip(self.rewards - self.expected, -LARGEST, LARGEST)
             return np.clip(self.direct + self.weights * residual, -LARGEST, LARGEST)
+
+
+def make_accepted(log: Decisions, accepted: Bools) -> tuple[Floats, Terms]:
+    """Return the weights of all rows, A or 0, and the terms of the accepted ones."""
+    weights = np.where(accepted, float(len(log.actions)), 0.0)
+    return weights, Terms.plain(np.ones(int(accepted.sum())), log.rewards[accepted])
 
 
 def make_terms(
