@@ -11,12 +11,11 @@ from .._utils.errors import InvalidInputError
 from ..core.protocols import Policy
 from ..parts.policies import Uniform
 from .auto import auto
+from .common import call_with_known
 from .finite import bmm, btc, supbmm, supbtc
-from .glm import crmm, crtm, tell
-from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
+from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl
-from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
 RAW, CENTRAL, NOISE_SCALE = "raw_moment", "central_moment", "noise_scale"
 _BOUNDS = {
@@ -86,7 +85,7 @@ class Algorithm(NamedTuple):
         tuned = argument or self.tuning
         if tuned and constant is not None:
             told[tuned] = constant
-        return tell(self.make, told)
+        return call_with_known(self.make, told)
 
 
 GLM, LINEAR = "mu(x.theta)", "x.theta"

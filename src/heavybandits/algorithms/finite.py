@@ -9,7 +9,7 @@ from ..core.part import cast
 from ..parts.estimators import MedianRegression, TruncatedRegression
 from ..parts.policies import PerArmUCB, StagedElimination
 from ..parts.radii import PowerRadius
-from .glm import round_up, tell
+from .common import call_with_known, round_up
 from .theory.truncation import excess
 
 
@@ -127,7 +127,7 @@ def supbtc(
     >>> supbtc(dim=10, horizon=10**6, arms=20, raw_moment=3.5).target
     0.001
     """
-    return _master(tell(btc, locals()).base, horizon)
+    return _master(call_with_known(btc, locals()).base, horizon)
 
 
 def supbmm(
@@ -151,4 +151,4 @@ def supbmm(
     >>> supbmm(dim=10, horizon=10**6, arms=20, central_moment=3.0).base.stages
     13
     """
-    return _master(tell(bmm, locals()).base, horizon)
+    return _master(call_with_known(bmm, locals()).base, horizon)

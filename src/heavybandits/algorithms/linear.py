@@ -13,11 +13,10 @@ from ..parts.radii import (
     Constant,
     MiniBatchRadius,
     PowerRadius,
-    Scaled,
     SelfNormalised,
     TruncatedRadius,
 )
-from .glm import round_up
+from .common import round_up, scale_radius
 from .theory.truncation import excess
 
 
@@ -55,13 +54,6 @@ def linucb(
     return cast(UCB(ridge, check_part("filter", filter, Filter), region))
 
 
-def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
-    """The radius of the theorem, or c times it."""
-    if radius_scale is None:
-        return radius
-    return Scaled(radius, positive("radius_scale", radius_scale))
-
-
 def crt(
     *,
     dim: int,
@@ -94,7 +86,7 @@ def crt(
         positive("raw_moment", raw_moment), power, norm, fraction("delta", delta), corollary
     )
     ridge = Ridge(whole("dim", dim), 1.0)
-    return cast(UCB(ridge, TruncateByTime(power / 2.0), _scaled(region, radius_scale)))
+    return cast(UCB(ridge, TruncateByTime(power / 2.0), scale_radius(region, radius_scale)))
 
 
 def mom(
@@ -141,7 +133,7 @@ def mom(
     error *= math.pow(rate, eps / (1.0 + eps))
     region = MiniBatchRadius(error, epochs, norm, delta)
     median = MedianOfMeans(plays, min(blocks, plays))
-    return cast(UCB(Ridge(whole("dim", dim), 1.0), median, _scaled(region, radius_scale)))
+    return cast(UCB(Ridge(whole("dim", dim), 1.0), median, scale_radius(region, radius_scale)))
 
 
 def tofu(
@@ -185,7 +177,7 @@ def tofu(
     bias = math.sqrt(penalty) * positive("norm", norm)
     region = PowerRadius(scale, excess(eps) / 2.0, bias, bias)
     history = TruncatedHistory(dim, horizon, penalty, threshold, excess(eps) / 2.0)
-    return cast(UCB(history, NoFilter(), _scaled(region, radius_scale)))
+    return cast(UCB(history, NoFilter(), scale_radius(region, radius_scale)))
 
 
 def menu(
@@ -231,4 +223,4 @@ def menu(
     )
     region = PowerRadius(scale, excess(eps) / 2.0, 3.0 * bias, bias)
     ridges = RidgeEnsemble(dim, plays, penalty, include_self)
-    return cast(UCB(ridges, NoFilter(plays), _scaled(region, radius_scale)))
+    return cast(UCB(ridges, NoFilter(plays), scale_radius(region, radius_scale)))

@@ -21,7 +21,7 @@ The regions of the paper are SQUARED radii. `corrected=True` repairs one step of
 printed "triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being what holds.
 """
 
-from .columns import ColumnTheorem, column_theorem
+from .column_medians import ColumnTheorem, column_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
 from .medians import (
     MedianConstants,
