@@ -21,7 +21,7 @@ from .theory.truncation import excess
 def make_newton(
     dim: int, link: Link, norm: float, curvature: str | float, projection: str, **named: float
 ) -> OnlineNewton | LocalNewton:
-    """The Newton step of this curvature: "half", "kappa", "local", a further name or a number."""
+    """Make the Newton step of this curvature: "half", "kappa", "local", a name given, a number."""
     kappa = check_link(link, norm)
     size, part = whole("dim", dim), make_projection(projection, norm)
     penalty = theory.regularisation(kappa)
@@ -53,29 +53,35 @@ def crtm(
     projection: str = "exact",
     corrected: bool = False,
 ) -> UCB:
-    """CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
+    """Make CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
 
-    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the rest feed an online Newton step, and
-    the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
+    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the others feed an online Newton step. The
+    region {||theta - theta_t||_V^2 <= gamma} contains theta* with probability 1 - delta.
 
     Assumes E|y|^{1+epsilon} <= `raw_moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`.
-    Arms may change at every round. O(K d^2) per round, O(d^2) space, regret O(d (log T)^{(1+2
-    epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
+    Arms may change at every round. O(K d^2) per round, O(d^2) space, regret
+    O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
     ----------
-    radius_scale : None for Theorem 1's gamma (safe and enormous); a number c for the one the paper
-        tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
-        T^{(1-eps)/(1+eps)}.
-    truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
-        proof does not close); a number is that threshold, math.inf never truncates; a filter part
-        is used instead, e.g. `AdaptiveClip()`, whose threshold sets itself.
-    curvature : what a round adds to V along x x^T. "half" is kappa/2, which the theorems are about;
-        "kappa" is kappa, with less regret in most experiments; "local" is mu'(x.theta), without
-        which a link as curved as the exponential one is hopeless; or a number. Only "half" is
-        proven.
-    projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
-    corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
+    raw_moment : float
+        Bound u on E|y|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius that the paper tunes in its experiments,
+        c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1) T^{(1-eps)/(1+eps)}. None for
+        Theorem 1's gamma, which is safe and enormous.
+    truncation : float or Filter, optional
+        Threshold Gamma; math.inf never truncates. A filter part is used instead of truncation, for
+        example `AdaptiveClip()`, whose threshold sets itself. None for Algorithm 1's Gamma (the
+        appendix prints another one, with which its own proof does not close).
+    curvature : str or float, default "half"
+        Weight of x x^T that a round adds to V. "half" is kappa/2, as in the theorems; "kappa" is
+        kappa, with less regret in most experiments; "local" is mu'(x.theta), necessary for links
+        as curved as the exponential one; or a number. Only "half" is proven.
+    projection : str, default "exact"
+        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+    corrected : bool, default False
+        Use Theorem 1 with the factor 2 that its triangle inequality misses.
 
     >>> policy = crtm(dim=10, horizon=1_000_000, raw_moment=3.534446647)
     >>> round(policy.filter.threshold, 4), f"{policy.radius.squared:.4e}"
@@ -122,22 +128,27 @@ def crmm(
     projection: str = "exact",
     corrected: bool = False,
 ) -> UCB:
-    """CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
+    """Make CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
 
     Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
     feeds one online Newton step. At T = 10^4 that is r = 244 and 40 updates in all.
 
     Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `central_moment` (the central
-    moment v), and arms that stand still for r plays. O(d^2 T / log T) in all; regret O(d (log
-    T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The proof treats
-    adaptive weights as fixed, so take the theorem's radius as a guide.
+    moment v), and arms that do not change for r plays. O(d^2 T / log T) in all; regret
+    O(d (log T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The
+    proof treats adaptive weights as fixed, so take the theorem's radius as a guide.
 
     Parameters
     ----------
-    radius_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
-        c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, t counting updates.
-    plays : None for Algorithm 2's r.
-    curvature, projection, corrected : as in `crtm`.
+    central_moment : float
+        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius that the paper tunes in its experiments,
+        c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, where t counts updates. None for Theorem 3's
+        gamma_t.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+    curvature, projection, corrected : as in `crtm`
 
     >>> policy = crmm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
@@ -179,17 +190,21 @@ def ol2m(
     curvature: str | float = "half",
     projection: str = "exact",
 ) -> UCB:
-    """OL2M, online logistic bandits by a Newton step (Zhang et al. 2016), for any increasing link.
+    """Make OL2M, a Newton step for logistic bandits (Zhang et al. 2016), with any increasing link.
 
     CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
     round; regret O~(d sqrt(T)).
 
     Parameters
     ----------
-    radius_scale : None for their Theorem 1; c for c d ln(t/lambda + 1), as Xue et al. tune it.
-    curvature : what a round adds to V along x x^T. "half" is kappa/2, as Xue et al. describe it;
-        "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the rest as in `crtm`.
-    projection : "exact" as in the original; "none" is equation (2) of Xue et al.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(t/lambda + 1), as Xue et al. tune it. None for
+        Theorem 1 of Zhang et al.
+    curvature : str or float, default "half"
+        Weight of x x^T that a round adds to V. "half" is kappa/2, as Xue et al. describe it;
+        "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the others as in `crtm`.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al.; "euclidean".
 
     >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
     0.067235
@@ -215,18 +230,23 @@ def gloc(
     radius_scale: float | None = None,
     projection: str = "exact",
 ) -> UCB:
-    """GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
+    """Make GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
 
     Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
-    noise that is sub-Gaussian at R = `noise_scale` (None for sqrt(L), that of a canonical model).
-    Anytime; O(K d^2) per round; regret O~((L(L + R)/kappa) d sqrt(T)).
+    noise that is sub-Gaussian at R = `noise_scale`. Anytime; O(K d^2) per round; regret O~((L(L +
+    R)/kappa) d sqrt(T)).
 
     Parameters
     ----------
-    radius_scale : None for their region; c for c sum g^2 ||x||^2_{V^-1}, as they and Xue et al.
-        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that
-        sum stops growing and GLOC may settle on a wrong arm: a property of this radius.
-    projection : "exact" as in the original; "none" is equation (2) of Xue et al. (2023).
+    noise_scale : float, optional
+        Sub-Gaussian scale R of the noise. None for sqrt(L), that of a canonical model.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c sum g^2 ||x||^2_{V^-1}, as Jun et al. and Xue et al.
+        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that sum
+        stops growing and GLOC may settle on a wrong arm: a property of this radius. None for the
+        region of Jun et al.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean".
 
     >>> gloc(dim=2, radius_scale=0.1).radius
     GradientSum(scale=0.1)
@@ -257,18 +277,20 @@ def ol2m_mom(
     curvature: str | float = "half",
     projection: str = "exact",
 ) -> UCB:
-    """OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+    """Make OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
 
     Every arm is played n times; the n rewards are cut into groups, and the mean of the group
     medians feeds OL2M. Radii count decisions. Assumes noise symmetric about zero, of any tail
-    index, and arms that stand still for n plays. At T = 10^6 the formula asks for n = 10206, which
-    leaves 97 decisions: `plays` is there to be used.
+    index, and arms that do not change for n plays. At T = 10^6 the formula asks for n = 10206,
+    which leaves 97 decisions: `plays` is there to be used.
 
     Parameters
     ----------
-    plays : None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
-    group : None for ceil(n^a). Leftovers are dropped.
-    radius_scale, curvature, projection : as in `ol2m`.
+    plays : int, optional
+        Plays n per decision. None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+    group : int, optional
+        Rewards per group. None for ceil(n^a). Leftover rewards are dropped.
+    radius_scale, curvature, projection : as in `ol2m`
 
     >>> ol2m_mom(dim=10, horizon=10**6).filter
     MeanOfMedians(plays=10206, group=306)
@@ -292,7 +314,7 @@ def gloc_mom(
     group: int | None = None,
     projection: str = "exact",
 ) -> UCB:
-    """GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+    """Make GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
 
     Assumptions, `plays`, `exponent` and `group` as in `ol2m_mom`, the rest as in `gloc`. Regret
     O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as Xue et al. state it.

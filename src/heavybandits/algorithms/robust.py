@@ -32,11 +32,11 @@ def crhl(
     threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
-    """CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
+    """Make CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
 
     An online Newton step on the residual, clipped at sigma tau: hard for arms that are little
     known, hardly at all for the others (see `HuberNewton`). The region
-    {||theta - theta_t||_V <= beta_t} holds theta* with probability 1 - delta at all times.
+    {||theta - theta_t||_V <= beta_t} contains theta* with probability 1 - delta at all times.
 
     Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}, a central moment; ||x|| <= 1,
     ||theta*|| <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2)
@@ -44,13 +44,19 @@ def crhl(
 
     Parameters
     ----------
-    horizon : None for a region that holds at all times; a number for a slightly narrower one.
-    radius_scale : None for Theorem 1's beta_t and sigma (safe, enormous, and next to nothing is
-        clipped); a number c for beta_t^2 = c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)} and
+    noise_scale : float
+        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+    horizon : int, optional
+        Number of plays T, for a slightly narrower region. None for a region valid at all times.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)}, with
         sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the learner's own error at
-        the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1.
-    threshold : tau0. None for the theorem's, or 0.5 in the tuned form; smaller clips more.
-    corruption : C, if rewards may be falsified by c_t with sum |c_t| <= C (Theorem 3).
+        the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1. None
+        for Theorem 1's beta_t and sigma: safe, enormous, and almost nothing is clipped.
+    threshold : float, optional
+        tau0; a smaller number clips more. None for the theorem's, or 0.5 with `radius_scale`.
+    corruption : float, default 0.0
+        Bound C on sum |c_t|, if rewards may be falsified by c_t (Theorem 3).
 
     >>> policy = crhl(dim=10, noise_scale=3**0.5, horizon=1_000_000)
     >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.threshold, 4)
@@ -96,7 +102,7 @@ def crhl(
 def tuned_form(
     step: HuberNewton, radius_scale: float, threshold: float | None, reach: float
 ) -> UCB:
-    """A Huber step in the form that experiments tune; `reach` is L S, the largest error."""
+    """Make the policy of a Huber step with a tuned radius; `reach` is L S, the largest error."""
     tau = TUNED_THRESHOLD if threshold is None else positive("threshold", threshold)
     scale, time_scale = positive("radius_scale", radius_scale) * step.dim, step.dim * step.penalty
     region = LogRadius(scale, time_scale, 2.0 * step.power)
@@ -118,22 +124,27 @@ def crcm(
     plays: int | None = None,
     projection: str = "exact",
 ) -> UCB:
-    """CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
+    """Make CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
 
     CRMM without symmetry. Every chosen arm is played k = ceil(4.04 ln(T/delta)) times, play j feeds
-    the j-th of k Newton estimates, and the one in their midst is the centre (see `NewtonEnsemble`).
-    At T = 10^4 that is k = 56, where CRMM needs 244.
+    the j-th of k Newton estimates, and the one nearest to the others is the centre (see
+    `NewtonEnsemble`). At T = 10^4 that is k = 56, where CRMM needs 244.
 
     Assumes E|noise|^{1+epsilon} <= `central_moment` (the central moment v), ||x|| <= 1, ||theta*||
-    <= `norm`, and arms that stand still for k plays. O(d^2) per play, memory O(d^2 + dk + k^2);
-    regret O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
+    <= `norm`, and arms that do not change during k plays. O(d^2) per play, memory O(d^2 + dk +
+    k^2); regret O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
 
     Parameters
     ----------
-    radius_scale : None for the theorem's beta_n; a number c for beta_n^2 = c d ln(1 + n/(d lambda))
-        n^{(1-eps)/(1+eps)}, n counting decisions, which no theorem covers.
-    plays : None for the theorem's k.
-    projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+    central_moment : float
+        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + n/(d lambda)) n^{(1-eps)/(1+eps)}, where n
+        counts decisions; no theorem covers it. None for the theorem's beta_n.
+    plays : int, optional
+        Plays per decision. None for the theorem's k.
+    projection : str, default "exact"
+        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
 
     >>> policy = crcm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 13_333), 2)
@@ -172,7 +183,7 @@ def hvt_ucb(
     radius_scale: float | None = None,
     threshold: float | None = None,
 ) -> UCB:
-    """Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
+    """Make Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
 
     CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the third
     term of sigma; with l = ln(2 T^2/delta) and K = d ln(1 + T^2/(4 lambda d)),
@@ -183,7 +194,7 @@ def hvt_ucb(
 
     Parameters
     ----------
-    radius_scale, threshold : as in `crhl`.
+    noise_scale, radius_scale, threshold : as in `crhl`
 
     >>> policy = hvt_ucb(dim=2, horizon=1000, noise_scale=1.0)
     >>> round(policy.estimator.threshold, 4), round(policy.radius.radius(None, 0), 4)
@@ -227,7 +238,7 @@ def heavy_oful(
     radius_scale: float | None = None,
     threshold: float | None = None,
 ) -> UCB:
-    """Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), Huber regression on the whole history, linear.
+    """Make Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), linear Huber regression on all rewards.
 
     Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
     lambda = d/S^2 (quoted from memory) and K = d ln(1 + T^2/(d lambda)):
@@ -236,9 +247,13 @@ def heavy_oful(
 
     Parameters
     ----------
-    radius_scale : None for that radius; a number c for beta_t^2 = c d ln(1 + t/d) t^{2q} and
-        sigma = max{nu, p}. With the theorem's sigma the first 10^3 rewards hardly count.
-    threshold : tau0. None for the theorem's, or 1 in the tuned form.
+    noise_scale : float
+        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + t/d) t^{2q}, with sigma = max{nu, p}. None for
+        the theorem's radius and sigma, with which the first 10^3 rewards hardly count.
+    threshold : float, optional
+        tau0. None for the theorem's, or 1 with `radius_scale`.
 
     >>> policy = heavy_oful(dim=2, horizon=1000, noise_scale=1.0)
     >>> round(policy.estimator.threshold, 6), round(policy.radius.radius(None, 4), 4)
@@ -283,7 +298,7 @@ def gada_oful(
     threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
-    """GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
+    """Make GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
 
     Assumes a variance, E noise^2 <= `noise_scale`^2, and rewards falsified by at most `corruption`
     in all; ||x|| <= 1. With l = ln(2 T^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
@@ -294,7 +309,12 @@ def gada_oful(
 
     Parameters
     ----------
-    radius_scale, threshold : as in `heavy_oful`.
+    noise_scale : float
+        Bound nu on the standard deviation of the noise, in units of the reward.
+    radius_scale, threshold : float, optional
+        As in `heavy_oful`.
+    corruption : float, default 0.0
+        Bound C on the sum of |falsified minus true reward|.
 
     >>> policy = gada_oful(dim=2, horizon=1000, noise_scale=1.0, link=Identity())
     >>> round(policy.estimator.root, 6), round(policy.radius.radius(None, 4), 4)
@@ -331,7 +351,7 @@ def gada_oful(
 def make_batch_policy(
     batch: BatchHuber, region: Radius, radius_scale: float | None, threshold: float | None
 ) -> UCB:
-    """The policy of a batch estimator: as its theorem has it, or in the form to be tuned."""
+    """Make the policy of a batch estimator with the radius of its theorem or a tuned one."""
     if radius_scale is not None:
         tau = 1.0 if threshold is None else positive("threshold", threshold)
         region = LogRadius(
