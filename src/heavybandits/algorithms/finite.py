@@ -30,7 +30,7 @@ def _arm_radius(
 
 
 def _master(base: Any, horizon: int) -> StagedElimination:
-    """The master of ln T stages over a base routine."""
+    """Make the master of ln T stages over a base routine."""
     stages = max(1, math.floor(math.log(horizon)))
     return cast(StagedElimination(base._replace(stages=stages), 1.0 / math.sqrt(horizon)))
 
