@@ -1,4 +1,4 @@
-"""Filters that look at each reward by itself: keep, truncate or clip; what every filter keeps."""
+"""Filters that keep, truncate or clip each reward by itself, and the memory of filters."""
 
 import math
 from typing import NamedTuple
@@ -13,19 +13,19 @@ SEEN, CUT = 0, 1  # places in Memory.counts
 
 
 class Memory(NamedTuple):
-    """What a filter keeps: two counts, and room to reorder the rewards of one decision."""
+    """State of a filter: two counts, and room to reorder the rewards of one decision."""
 
     counts: Integers
     buffer: Floats
 
 
 def make_memory(plays: int) -> Memory:
-    """An empty memory for so many plays per decision."""
+    """Make an empty memory for this number of plays per decision."""
     return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
 
 
 class NoFilter(NamedTuple):
-    """No filter: the mean of the plays.
+    """Return the mean of the plays, unchanged.
 
     >>> import numpy as np
     >>> raw = NoFilter()
@@ -47,16 +47,23 @@ class NoFilter(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
+    """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
-    >>> truncate = Truncate(level=2.0)
+    >>> truncate = Truncate(threshold=2.0)
     >>> memory = truncate.init()
     >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -66,20 +73,29 @@ class Truncate(NamedTuple):
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 memory.counts[CUT] += 1
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
-        return self.level
+    def threshold_in_force(self, memory: Memory) -> float:
+        return self.threshold
 
 
 class TruncateByTime(NamedTuple):
-    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+    """Set the t-th reward to zero if |y| > scale t^power.
 
     CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    Parameters
+    ----------
+    power : float
+        Power of t, in [0, 1].
+    scale : float, default 1.0
+        Threshold of the first reward, in units of the reward.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
@@ -105,21 +121,28 @@ class TruncateByTime(NamedTuple):
                 memory.counts[CUT] += 1
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
+    def threshold_in_force(self, memory: Memory) -> float:
         return self.scale * math.pow(memory.counts[SEEN] + 1, self.power)
 
 
 class Clip(NamedTuple):
-    """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
+    """Clip rewards to |y| <= threshold / ||x||_{V^-1}, where `Truncate` sets them to zero.
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
-    >>> clip = Clip(level=2.0)
+    >>> clip = Clip(threshold=2.0)
     >>> memory = clip.init()
     >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -129,13 +152,13 @@ class Clip(NamedTuple):
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 memory.counts[CUT] += 1
-                limit = self.level / norm
+                limit = self.threshold / norm
                 total += limit if rewards[i] > 0.0 else -limit
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
-        return self.level
+    def threshold_in_force(self, memory: Memory) -> float:
+        return self.threshold
