@@ -79,7 +79,7 @@ def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
 
 
 def test_a_cell_says_it_in_its_last_line():
-    report = compute(Cell("test_dry_run:cell_of", {"name": "Misspelt"}), "nowhere")
+    report = compute(Cell(f"{__name__}:cell_of", {"name": "Misspelt"}), "nowhere")
     assert report.status == RAISED
     assert report.text.splitlines()[-1].startswith("Misspelt.clean, line ")
 

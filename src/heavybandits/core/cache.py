@@ -16,7 +16,6 @@ import functools
 import hashlib
 import importlib.util
 import os
-import pickle
 import stat
 import sys
 import time
@@ -27,13 +26,11 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core import config, types
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from numba import config, types
 
 from .._utils.files import replace_atomically
 from .._utils.progress import tell_compiling
+from .numba_internals import class_of, require_reliable
 
 _PACKAGE = __name__.partition(".")[0]
 _STARTED = time.time_ns()
@@ -161,7 +158,7 @@ _DIGEST = hashlib.sha256().digest_size
 _HOME = Path(__file__).parent.parent
 
 
-class Refused(Exception):
+class UnsafePlaceError(Exception):
     """A folder or file that others could have written."""
 
 
@@ -172,9 +169,9 @@ def spell(kind: Any) -> str:
     >>> spell(numba.typeof((Logistic(), 1.0)))
     'tuple(heavybandits.parts.links.Logistic(), float64)'
     """
-    if not isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+    if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    part = getattr(kind, "instance_class", tuple)
+    part = class_of(kind)
     name = "tuple" if part is tuple else f"{part.__module__}.{part.__qualname__}"
     return f"{name}({', '.join(map(spell, kind))})"
 
@@ -184,7 +181,7 @@ def check_owner(place: Path, status: os.stat_result) -> None:
     if not hasattr(os, "geteuid"):  # Windows: a user's folders are the user's
         return
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-        raise Refused(place)
+        raise UnsafePlaceError(place)
 
 
 def folders() -> Iterator[Path]:
@@ -201,7 +198,7 @@ def check_folder(folder: Path) -> None:
     check_owner(folder, folder.lstat())
     status = folder.parent.stat()
     if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-        raise Refused(folder.parent)
+        raise UnsafePlaceError(folder.parent)
 
 
 def read_checked(path: Path, key: bytes) -> bytes | None:
@@ -236,57 +233,49 @@ def share() -> list[Path]:
     return found
 
 
-class KernelCache(_Cache):  # type: ignore[misc]
-    """What numba asks for and hands to a cache, for one function. No failure of it is an error."""
+class KernelCache:
+    """Files of one kernel, by the types of its arguments. No failure to read or write raises."""
 
     def __init__(self, function: Any, stamp: str) -> None:
         self._name, self._stamp = function.__name__.removesuffix(f"_{stamp[:16]}"), stamp
-        self.refused: Path | None = None
+        self.unsafe: Path | None = None  # a file or folder that others could have written
+        self.found = False  # whether the kernel was loaded
 
-    def _place(self, signature: Any, codegen: Any) -> tuple[str, bytes]:
+    def _place(self, signature: Any, target: Any) -> tuple[str, bytes]:
         """The name of the file and the key that it is written for."""
         versions = (sys.version, numba.__version__, llvmlite.__version__)
         kinds = [spell(kind) for kind in signature]
-        key = repr((self._name, self._stamp, versions, codegen.magic_tuple(), kinds)).encode()
+        key = repr((self._name, self._stamp, versions, target, kinds)).encode()
         return f"{self._name}-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key
 
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        context.refresh()
-        name, key = self._place(signature, context.codegen())
+    def load(self, signature: Any, target: Any) -> bytes | None:
+        """Return the bytes of the kernel; None if it must be compiled."""
+        name, key = self._place(signature, target)
         for folder in folders():
             try:
                 content = read_checked(folder / name, key)
             except OSError:
                 continue
-            except Refused as refused:
-                self.refused = refused.args[0]
+            except UnsafePlaceError as error:
+                self.unsafe = error.args[0]
                 return None
             if content is not None:
-                return CompileResult._rebuild(context, *pickle.loads(content))
+                self.found = True
+                return content
+        require_reliable()
         tell_compiling()
         return None
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        if self.refused or result.library.has_dynamic_globals:
+    def save(self, signature: Any, target: Any, content: bytes) -> None:
+        """Write the kernel to the first folder that can be written."""
+        if self.unsafe:
             return
-        name, key = self._place(signature, result.codegen)
-        content = dumps(result._reduce())
+        name, key = self._place(signature, target)
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
             except OSError:
                 continue
-            except Refused as refused:
-                self.refused = refused.args[0]
+            except UnsafePlaceError as error:
+                self.unsafe = error.args[0]
                 return
-
-    cache_path = None
-
-    def enable(self) -> None:
-        pass
-
-    def disable(self) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass

@@ -11,7 +11,15 @@ from numba import cuda
 from numba.cuda.dispatcher import _Kernel
 from numba.cuda.serialize import dumps
 
-from ..core.cache import Refused, digest, edited, folders, read_checked, spell, write_checked
+from ..core.cache import (
+    UnsafePlaceError,
+    digest,
+    edited,
+    folders,
+    read_checked,
+    spell,
+    write_checked,
+)
 from ..core.compile import is_cacheable
 from ..core.part import classes_of
 
@@ -24,7 +32,7 @@ class DeviceCache:
     def __init__(self, text: str, parts: tuple[Any, ...]) -> None:
         kinds = classes_of(parts)
         modules = {base.__module__ for kind in kinds for base in kind.__mro__}
-        modules.add(f"{__package__}.compiling")
+        modules.add(f"{__package__}.compile")
         kept = all(map(is_cacheable, kinds)) and not edited(modules)
         self._text, self._stamp = text, digest(modules) if kept else None
 
@@ -50,7 +58,7 @@ class DeviceCache:
         for folder in folders():
             try:
                 content = read_checked(folder / name, key)
-            except (OSError, Refused):
+            except (OSError, UnsafePlaceError):
                 continue
             if content is not None:
                 context.refresh()
@@ -65,7 +73,7 @@ class DeviceCache:
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
-            except (OSError, Refused):
+            except (OSError, UnsafePlaceError):
                 continue
 
     def flush(self) -> None:
