@@ -1,15 +1,11 @@
 """Kernels of a device on disk, in the files and under the checks of core/cache.py."""
 
 import hashlib
-import pickle
 import sys
-from importlib.metadata import version
 from typing import Any
 
 import numba
 from numba import cuda
-from numba.cuda.dispatcher import _Kernel
-from numba.cuda.serialize import dumps
 
 from ..core.cache import (
     UnsafePlaceError,
@@ -22,6 +18,7 @@ from ..core.cache import (
 )
 from ..core.compile import is_cacheable
 from ..core.part import classes_of
+from .numba_cuda_internals import VERSION, can_cache, dump_kernel, load_kernel
 
 
 class DeviceCache:
@@ -33,12 +30,13 @@ class DeviceCache:
         kinds = classes_of(parts)
         modules = {base.__module__ for kind in kinds for base in kind.__mro__}
         modules.add(f"{__package__}.compile")
-        kept = all(map(is_cacheable, kinds)) and not edited(modules)
+        kept = can_cache() and all(map(is_cacheable, kinds)) and not edited(modules)
         self._text, self._stamp = text, digest(modules) if kept else None
+        self.works, self.found = can_cache(), False  # found: the kernel was loaded from disk
 
     def _place(self, signature: Any) -> tuple[str, bytes]:
         """The name of the file and the key that it is written for."""
-        versions = (sys.version, numba.__version__, version("numba-cuda"))
+        versions = (sys.version, numba.__version__, VERSION)
         device = tuple(cuda.get_current_device().compute_capability)
         kinds = [spell(kind) for kind in signature]
         key = repr((self._text, self._stamp, versions, device, kinds)).encode()
@@ -62,14 +60,15 @@ class DeviceCache:
                 continue
             if content is not None:
                 context.refresh()
-                return _Kernel._rebuild(**pickle.loads(content))
+                self.found = True
+                return load_kernel(content)
         return None
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
         if self._stamp is None:
             return
         name, key = self._place(signature)
-        content = dumps(kernel._reduce_states())
+        content = dump_kernel(kernel)
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
