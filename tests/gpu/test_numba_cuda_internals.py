@@ -15,6 +15,8 @@ from gpu_cases import cases
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not installed: make gpu-test", allow_module_level=True)
 
+from numba import cuda
+
 from heavybandits.gpu import cache, compile, numba_cuda_internals
 from heavybandits.gpu.layout import make_layout, numbers_of
 
@@ -35,7 +37,7 @@ def test_what_is_gone_is_named(monkeypatch):
 
 def test_a_compiler_that_cannot_be_made_to_round_as_the_cpu_is_not_used(monkeypatch):
     monkeypatch.setattr(compile, "rewrite_code", lambda rewrite: contextlib.nullcontext([]))
-    monkeypatch.setattr(compile.cuda, "compile_ptx", lambda *given, **options: ("", None))
+    monkeypatch.setattr(cuda, "compile_ptx", lambda *given, **options: ("", None))
     with pytest.raises(hb.DeviceError, match="no longer compiles by"):
         compile.compile_ptx(PARTS, VARYING, LAYOUT)
 
