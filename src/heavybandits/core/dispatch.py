@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from numba.extending import overload
 
 from .._utils.errors import PartError
-from .jit import OPTIONS
+from .numba_internals import class_of, options
 from .protocols import (
     ArmSet,
     Estimator,
@@ -53,15 +53,16 @@ def verb(method: F, inline: bool = False, default: Callable[..., Any] | None = N
             raise _no_answer(type(self), name, returns)
         return answer
 
-    def resolve(*arguments: Any) -> Callable[..., Any]:
-        part = arguments[0].instance_class
-        return default if default and name not in vars(part) else _method(part, name)
+    def resolve(part: Any) -> Callable[..., Any]:
+        known = class_of(part)
+        return default if default and name not in vars(known) else _method(known, name)
 
     signature = _bare(signature)
     ask.__name__ = ask.__qualname__ = name
     ask.__doc__ = method.__doc__
-    ask.__signature__ = resolve.__signature__ = signature  # type: ignore[attr-defined]
-    overload(ask, jit_options={"forceinline": inline, **OPTIONS})(resolve)
+    ask.__signature__ = signature  # type: ignore[attr-defined]
+    wanted = options(forceinline=inline, no_cfunc_wrapper=True)
+    overload(ask, jit_options=wanted)(_with_parameters(signature, resolve))
     return cast(F, ask)
 
 
@@ -75,6 +76,12 @@ def _bare(signature: inspect.Signature) -> inspect.Signature:
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
     return inspect.Signature(parameters)
+
+
+def _with_parameters(signature: inspect.Signature, resolve: Callable[..., Any]) -> Any:
+    """A function of these parameters that calls `resolve` with the first, `self`: numba compares
+    the parameters with those of the method."""
+    return eval(f"lambda {str(signature)[1:-1]}: resolve(self)", {"resolve": resolve})
 
 
 @functools.cache
