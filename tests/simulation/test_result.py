@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits._utils.drawing import Panel, Series, View, draw_view
-from heavybandits._utils.palette import colour_places, style_of
+from heavybandits._utils.drawing import Panel, Series, View, colour_places, draw_view, style_of
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
 

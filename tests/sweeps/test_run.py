@@ -508,8 +508,9 @@ def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
 def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.sweeps import run as module
     from heavybandits.sweeps.worker import DONE, Report
+
+    from heavybandits.sweeps import run as module
 
     monkeypatch.setattr(module, "compute", lambda cell, folder: Report(DONE))
     outcome = run(squares(1), tmp_path)

@@ -6,6 +6,7 @@ How to get what is not installed, and warnings that name the line of who can do 
 import importlib
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
@@ -79,7 +80,14 @@ class CellError(ValueError):
 
 
 class SweepError(RuntimeError):
-    """A sweep cannot go on: its folder cannot be written, or its results are not there."""
+    """A sweep cannot finish: its folder cannot be written, or some of its cells failed.
+
+    `failures` has every failed cell, and why; the results of the other cells are stored.
+    """
+
+    def __init__(self, message: str, failures: Sequence[tuple[Any, str]] = ()) -> None:
+        super().__init__(message)
+        self.failures = list(failures)
 
 
 class DataError(ValueError):

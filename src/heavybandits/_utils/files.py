@@ -110,10 +110,10 @@ def free_bytes(path: str | Path) -> int:
     return shutil.disk_usage(path).free
 
 
-def refusal(path: str | Path, error: OSError) -> str:
-    """A path that could not be written: which, why, and how much room there is.
+def write_failure(path: str | Path, error: OSError) -> str:
+    """Describe a path that could not be written: which, why, and how much room there is.
 
-    >>> refusal("/proc/none", OSError(28, "No space left on device"))
+    >>> write_failure("/proc/none", OSError(28, "No space left on device"))
     'cannot write /proc/none: No space left on device (0 bytes free)'
     """
     return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"

@@ -10,9 +10,10 @@ import click
 from .._utils.tables import shown, to_text
 from ..experiments.outputs import Verdict
 from ..experiments.report import all_verdicts, as_json, make_report
-from ..experiments.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
+from ..experiments.run import NAMES, PROFILES, Run, run_experiments
 from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
+from ..sweeps import Runner
 from ..sweeps.backends import BACKENDS
 from .parameters import SEED, WORKERS, Folder, Number
 from .shared import print_json
@@ -75,11 +76,13 @@ def reproduce(
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     heavybandits reproduce map --points 40 --repetitions 100 --device cuda
     """
-    where: dict[str, Any] = {"jobs": jobs, "backend": backend, "address": address}
     device = options.pop("device")
     if device != "cpu":
         require_device()
-    conclude(Runner(options["out"], quiet=quiet, device=device, **where), not quiet, **options)
+    run = Runner(
+        options["out"], jobs, backend, address, progress=not quiet, device=device, fallback=True
+    )
+    conclude(run, not quiet, **options)
 
 
 @click.command()
@@ -90,11 +93,12 @@ def report(**options: Any) -> None:
     \b
     heavybandits report --quick
     """
-    conclude(Stored(options["out"], device=options.pop("device")), False, **options)
+    device = options.pop("device")
+    conclude(Runner(options["out"], device=device, fallback=True, stored=True), False, **options)
 
 
 def conclude(
-    compute: Any,
+    compute: Runner,
     aloud: bool,
     names: Sequence[str],
     full: bool,
@@ -114,7 +118,7 @@ def conclude(
     known = PROFILES["full" if full else "quick" if quick else "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
     runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
-    if isinstance(compute, Stored) and all(run.failed for run in runs):
+    if compute.stored and all(run.failed for run in runs):
         raise click.ClickException(
             f"{out} does not hold all of these results: heavybandits reproduce computes what is "
             "missing or damaged"

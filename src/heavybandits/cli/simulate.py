@@ -14,8 +14,8 @@ from ..simulation.problem import Problem
 from ..simulation.result import Result
 from ..simulation.run import simulate as run_simulation
 from ..sweeps.search import mean_losses
+from ..sweeps.tune import Tuning
 from ..sweeps.tune import tune as run_tuning
-from ..sweeps.tune_result import Tuning
 from .parameters import PICTURES, REPETITIONS, TABLES, NewFile, Number, OneOf
 from .shared import finite_moment, make_problem, print_json, problem_options, run_options
 

@@ -33,7 +33,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from .._utils.files import replace_atomically
-from .._utils.progress import tell_compiling
+from .._utils.progress import announce_compilation
 
 _PACKAGE = __name__.partition(".")[0]
 _STARTED = time.time_ns()
@@ -263,7 +263,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
                 return None
             if content is not None:
                 return CompileResult._rebuild(context, *pickle.loads(content))
-        tell_compiling()
+        announce_compilation()
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:

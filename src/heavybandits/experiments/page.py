@@ -8,8 +8,8 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
+from .._utils.drawing import PALETTE, colour_places
 from .._utils.files import jsonable
-from .._utils.palette import PALETTE, colour_places
 from .._utils.tables import shown, to_html
 from .outputs import FAILS, HOLDS, UNDECIDED, Figure, Findings, Table, Verdict
 

@@ -3,15 +3,13 @@
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import InvalidInputError
+from .._utils.errors import InvalidInputError, SweepError
 from .._utils.tables import Row
-from ..sweeps import Cell, read_cell, run_cells
-from ..sweeps.gpu_cells import Twins
+from ..sweeps import Cell, Runner
 from .outputs import Findings
 from .rows import Result
 
@@ -111,62 +109,6 @@ def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
 
 
-class CellsFailed(RuntimeError):
-    """Some cells could not be computed (or are not stored); the others are safe on the disk."""
-
-    def __init__(self, failures: Sequence[tuple[Cell, str]]) -> None:
-        self.failures = [(cell, text.strip().splitlines()[-1][:300]) for cell, text in failures]
-        shown = "; ".join(f"{cell.label or cell.key}: {error}" for cell, error in self.failures[:3])
-        more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
-        super().__init__(f"{len(failures)} cells failed: {shown}{more}")
-
-
-class Runner:
-    """Computes cells in a folder, reusing those that are there.
-
-    On a device it plays what has a form there, and the rest on the CPU: `refusals` says which, and
-    why.
-    """
-
-    def __init__(
-        self, folder: str | Path, *, quiet: bool = False, device: str = "cpu", **where: Any
-    ) -> None:
-        """where: `jobs`, `backend` and `address` of `run_cells`."""
-        self.folder, self.quiet, self.device, self.where = Path(folder), quiet, device, where
-        self.twins = None if device == "cpu" else Twins()
-
-    def placed(self, cells: Sequence[Cell], alone: bool) -> Sequence[Cell]:
-        """Every cell, or the one that the device plays in its place."""
-        if self.twins is None or alone:
-            return cells
-        return [self.twins.find(cell) or cell for cell in cells]
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        """The results in the order of the cells. `alone`: one after the other, for timing."""
-        where = {"jobs": 1, "backend": "sequential"} if alone else self.where
-        cells = self.placed(cells, alone)
-        outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
-        if outcome.failed:
-            raise CellsFailed(outcome.failed)
-        return [outcome.results[cell.key] for cell in cells]
-
-
-class Stored(Runner):
-    """Reads cells that were computed before, and computes nothing."""
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        cells = self.placed(cells, alone)
-        found = {cell.key: read_cell(self.folder, cell) for cell in cells}
-        missing = [
-            (cell, "not stored by this version of the code: run reproduce")
-            for cell in cells
-            if found[cell.key] is None
-        ]
-        if missing:
-            raise CellsFailed(missing)
-        return [result for cell in cells if (result := found[cell.key]) is not None]
-
-
 @dataclass
 class Run:
     """What came of one experiment."""
@@ -198,18 +140,26 @@ def run_experiments(
         title = experiment.TITLE
         announce(title)
         run = Run(name, title, settings_of(name, profile, **wanted))
-        if compute.twins is not None:
-            compute.twins.refusals.clear()
+        compute.twins.reasons.clear()
         try:
             run.rows = experiment.collect(run.settings, Metered(compute, run))
             run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
             run.findings = replace(
                 run.findings, notes=[*run.findings.notes, *device_notes(compute)]
             )
-        except CellsFailed as error:
-            run.failed = [(cell.label or cell.key, text) for cell, text in error.failures]
+        except SweepError as error:
+            if not error.failures:
+                raise
+            run.failed = [
+                (cell.label or cell.key, last_line(text)) for cell, text in error.failures
+            ]
         runs.append(run)
     return runs
+
+
+def last_line(text: str) -> str:
+    """Return the last line of an error report, which is the one that is shown."""
+    return text.strip().splitlines()[-1][:300]
 
 
 class Metered:
@@ -229,10 +179,10 @@ class Metered:
 
 def device_notes(compute: Runner) -> list[str]:
     """What was played where, if there was a choice."""
-    if compute.twins is None:
+    if compute.device == "cpu":
         return []
     left: dict[str, list[str]] = {}
-    for name, why in compute.twins.refusals.items():
+    for name, why in compute.twins.reasons.items():
         left.setdefault(why, []).append(name)
     there = "Played on a GPU; seconds are its own, shared among the runs that it played at once."
     return [

@@ -17,7 +17,7 @@ from ...parts.links import Identity
 from ...parts.noises import Outlier, StudentT
 from ...simulation.problem import Problem
 from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS, Choice, grid, remark
+from ...sweeps.search import TUNING_SEEDS, Choice, log_grid, remark
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ..roster import make_policy as make_named
@@ -77,7 +77,7 @@ def make_policy(name: str, horizon: int, constant: float) -> Any:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune on clean rewards and other seeds; then run with and without the outlier."""
-    names, start = given["algorithms"], grid(given["constants"])
+    names, start = given["algorithms"], log_grid(given["constants"])
     members = {("clean",): [name for name in names if name not in UNTUNED]}
     make = functools.partial(make_group, given, "tuning")
     tuning, best = tune_rows(make, members, start, PAPER, compute)
