@@ -100,8 +100,8 @@ class Readings:
             memory = getattr(learned, kept, None)
             if hasattr(part, "filter"):  # one filter may hold another
                 part, memory = part.filter, getattr(memory, "inner", None)
-            if hasattr(part, "level_in_force"):
-                return float(part.level_in_force(memory))
+            if hasattr(part, "threshold_in_force"):
+                return float(part.threshold_in_force(memory))
         return None
 
     def explain(

@@ -268,7 +268,7 @@ class Extras(Protocol):
     def sound(self, state: Any) -> bool:
         """Whether the numbers that index other arrays of this state, read from a file, can."""
 
-    def level_in_force(self, memory: Any) -> float:
+    def threshold_in_force(self, memory: Any) -> float:
         """Of a filter or estimator that cuts rewards: the level by which the next is judged."""
 
     def revise(self, estimate: Any, x: Floats, before: float, after: float) -> None:

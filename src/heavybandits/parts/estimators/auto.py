@@ -1,4 +1,4 @@
-"""auto's estimator: Huber regression whose scale, level and penalty come from the data.
+"""auto's estimator: Huber regression whose scale, threshold and penalty come from the data.
 
 Nothing here has a unit: rewards or features times a power of two change no bit of what is chosen.
 So the scale is kept as a mean square and never as a logarithm.
@@ -97,10 +97,10 @@ def guarded_square(first: Floats, known: int, most: float) -> float:
 
 @jitable
 def largest_error(part: "ScaleFreeHuber", estimate: ScaleFreeEstimate, square: float) -> float:
-    """level s (1 + w^2) / w + sqrt(lambda) ||theta|| w, for `square` = w^2."""
+    """threshold s (1 + w^2) / w + sqrt(lambda) ||theta|| w, for `square` = w^2."""
     if square == 0.0:
         return math.inf
-    noise = part.level * math.sqrt(estimate.scale[0]) * (1.0 + square)
+    noise = part.threshold * math.sqrt(estimate.scale[0]) * (1.0 + square)
     return (noise + prior_radius(estimate.region) * square) / math.sqrt(square)
 
 
@@ -202,21 +202,21 @@ def learn_reward(
 
 
 class ScaleFreeHuber(NamedTuple):
-    """Huber regression in one pass that is told no scale, no level and no penalty.
+    """Huber regression in one pass that is told no scale, no threshold and no penalty.
 
     With p = ||x||_{V^-1}, m = mu'(x.theta), w^2 = m p^2 and e = (y - mu(x.theta)) / sqrt(m):
 
-    limit = level s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
+    limit = threshold s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
     theta += V^-1 x sqrt(m) psi / (1 + w^2);  V += r m x x^T;
     s^2 = mean of min(psi^2 / (1 + w^2), 9 s^2) over the last `window` rewards.
 
-    So no reward moves the prediction of its arm by more than `level` of its standard errors s w,
-    beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n up
-    to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
+    So no reward moves the prediction of its arm by more than `threshold` of its standard errors s
+    w, beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n
+    up to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
     beyond it counts in V for r < 1, the weight at which it would have moved theta as far: what is
     not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
-    regression, so that what was learned does not pass for noise. None counts for more than
-    9 s^2: without a variance s would grow as the limit opens, and the radius with it.
+    regression, so that what was learned does not pass for noise. None counts for more than 9 s^2:
+    without a variance s would grow as the limit opens, and the radius with it.
 
     The penalty starts at lambda = `penalty` ||x_1||^2 and is weighed anew whenever the rewards
     have doubled, and every 1024: lambda = k s^2 / ||theta||^2, the evidence's fixed point (MacKay
@@ -238,7 +238,7 @@ class ScaleFreeHuber(NamedTuple):
     dim: Count
     link: Link
     penalty: Positive = 0.1
-    level: Positive = 0.35
+    threshold: Positive = 0.35
     window: Positive = 1000.0
 
     @property
@@ -253,9 +253,9 @@ class ScaleFreeHuber(NamedTuple):
     def sound(self, estimate: ScaleFreeEstimate) -> bool:
         return bool(estimate.scale[0] >= 0.0)
 
-    def level_in_force(self, estimate: ScaleFreeEstimate) -> float:
-        """level s, before it opens for what is known of an arm."""
-        return self.level * math.sqrt(estimate.scale[0])
+    def threshold_in_force(self, estimate: ScaleFreeEstimate) -> float:
+        """threshold s, before it opens for what is known of an arm."""
+        return self.threshold * math.sqrt(estimate.scale[0])
 
     def revise(self, estimate: ScaleFreeEstimate, x: Floats, before: float, after: float) -> None:
         """theta += V^-1 x sqrt(m) (psi' - psi), both clipped at the limit of today."""

@@ -47,16 +47,16 @@ class NoFilter(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
+    """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
 
     >>> import numpy as np
-    >>> truncate = Truncate(level=2.0)
+    >>> truncate = Truncate(threshold=2.0)
     >>> memory = truncate.init()
     >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -66,14 +66,14 @@ class Truncate(NamedTuple):
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 memory.counts[CUT] += 1
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
-        return self.level
+    def threshold_in_force(self, memory: Memory) -> float:
+        return self.threshold
 
 
 class TruncateByTime(NamedTuple):
@@ -105,21 +105,21 @@ class TruncateByTime(NamedTuple):
                 memory.counts[CUT] += 1
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
+    def threshold_in_force(self, memory: Memory) -> float:
         return self.scale * math.pow(memory.counts[SEEN] + 1, self.power)
 
 
 class Clip(NamedTuple):
-    """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
+    """Clip rewards to |y| <= Gamma / ||x||_{V^-1}: winsorised where `Truncate` has zero.
 
     >>> import numpy as np
-    >>> clip = Clip(level=2.0)
+    >>> clip = Clip(threshold=2.0)
     >>> memory = clip.init()
     >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -129,13 +129,13 @@ class Clip(NamedTuple):
         memory.counts[SEEN] += rewards.size
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 memory.counts[CUT] += 1
-                limit = self.level / norm
+                limit = self.threshold / norm
                 total += limit if rewards[i] > 0.0 else -limit
         return total / rewards.size
 
-    def level_in_force(self, memory: Memory) -> float:
-        return self.level
+    def threshold_in_force(self, memory: Memory) -> float:
+        return self.threshold
