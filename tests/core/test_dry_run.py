@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from heavybandits.sweeps.worker import RAISED, compute
 
 import broken_parts as broken
 import heavybandits as hb
 from heavybandits.core.compile import rehearse_once
+from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
 
 ARMS = np.eye(3)

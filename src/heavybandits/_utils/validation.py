@@ -6,6 +6,7 @@ given. What a constant of a part may be is said where the field is, `plays: Coun
 the library and for yours.
 """
 
+import difflib
 import math
 import operator
 import reprlib
@@ -211,6 +212,17 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in words:
         raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
     return value
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of an error message: the closest of the allowed words, or all of them.
+
+    >>> did_you_mean("radus", ("radius", "delta")), did_you_mean("x", ("radius", "delta"))
+    (': did you mean radius?', '; it has radius, delta')
+    """
+    words = tuple(allowed)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(words)}"
 
 
 # ---- arrays

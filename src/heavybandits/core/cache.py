@@ -225,17 +225,6 @@ def write_checked(path: Path, key: bytes, content: bytes) -> None:
     replace_atomically(path, lambda target: target.write_bytes(digest + content), mode=0o600)
 
 
-def share() -> list[Path]:
-    """Let everybody read what this user has compiled; the folders it lies in."""
-    found = [place for place in folders() if place.is_dir() and os.access(place, os.W_OK)]
-    for folder in found:
-        check_folder(folder)
-        folder.chmod(0o755)
-        for file in folder.glob("*.nbc"):
-            file.chmod(0o644)
-    return found
-
-
 class KernelCache(_Cache):  # type: ignore[misc]
     """What numba asks for and hands to a cache, for one function. No failure of it is an error."""
 

@@ -10,7 +10,7 @@ from ...sweeps.search import TUNING_SEEDS
 from ...sweeps.simulation_cell import simulation_cells
 from .. import realdata
 from ..parts import Offers, Told
-from ..roster import RANDOM, make_policy, setting
+from ..roster import RANDOM, make_policy, make_setting
 from ..rows import Compute, collect_rows, tune_rows
 from . import settings
 from .analysis import analyse
@@ -104,7 +104,9 @@ def build_policy(point: Point, horizon: int, constant: float | None) -> Any:
     _, noise, epsilon = settings.NOISES[point.noise]
     name, more = settings.ROSTER[point.algorithm]
     link = settings.LINKS[point.link][1]
-    known = setting(noise, settings.DIM, horizon, epsilon, link, settings.ARMS)
+    known = make_setting(
+        noise, settings.DIM, horizon, epsilon=epsilon, link=link, arms=settings.ARMS
+    )
     policy: Any = make_policy(name, known, constant, **more)
     if point.algorithm != settings.TOLD:
         return policy

@@ -21,7 +21,7 @@ from ...sweeps.search import TUNING_SEEDS, Choice, log_grid, remark
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ..roster import make_policy as make_named
-from ..roster import setting
+from ..roster import make_setting
 from ..rows import PAPER, Compute, choices, collect_rows, final_rows, tune_rows
 
 TITLE = "One outlier"
@@ -72,7 +72,7 @@ def make_policy(name: str, horizon: int, constant: float) -> Any:
         return linucb(dim=DIM, radius=constant)
     if name in FILTERED:
         return linucb(dim=DIM, radius=constant, filter=FILTERED[name])
-    return make_named(name, setting(BASE, DIM, horizon, link=LINK), constant)
+    return make_named(name, make_setting(BASE, DIM, horizon, link=LINK), constant)
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:

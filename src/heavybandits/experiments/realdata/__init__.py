@@ -107,7 +107,7 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     }
     if policy in settings.RIVALS:
         told |= {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
-        return ALGORITHMS[kind].build(constant, **told)
+        return ALGORITHMS[kind].make(**told)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
         return crmm(**told, central_moment=found.central_moment.high, plays=plays)

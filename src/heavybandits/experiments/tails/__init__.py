@@ -18,7 +18,7 @@ from ...simulation.problem import Problem
 from ...sweeps import Cell
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from ..roster import setting
+from ..roster import make_setting
 from ..rows import Compute, collect_rows
 
 TITLE = "Tails: where truncation matters"
@@ -83,7 +83,7 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
     """CRTM with this radius and this multiple of Algorithm 1's Gamma (0: no truncation)."""
     _, made, epsilon = NOISES[noise]
     link = PROBLEMS[problem][1]
-    known = setting(made, DIM, horizon, epsilon, link)
+    known = make_setting(made, DIM, horizon, epsilon=epsilon, link=link)
     told: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
