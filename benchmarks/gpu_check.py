@@ -25,12 +25,13 @@ import numpy as np
 import heavybandits as hb
 from gpu_cases import cases
 from heavybandits._utils.errors import DeviceError
-from heavybandits.experiments.run import Metered, Run, Runner, load_experiment, settings_of
+from heavybandits.experiments.run import Metered, Run, load_experiment, settings_of
 from heavybandits.gpu.batches import Job
 from heavybandits.gpu.layout import make_layout
 from heavybandits.gpu.supported import require_device
 from heavybandits.parts.policies.checks import check_policies
 from heavybandits.simulation.problem import Problem, check_problem
+from heavybandits.sweeps import Runner
 
 HERE = Path(__file__).parent
 SHORT, LONG, RUNS = 60, 600, 64  # plays of the two comparisons, and runs of each

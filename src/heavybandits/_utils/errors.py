@@ -1,7 +1,4 @@
-"""Every error that the library raises on purpose, and two things that it says with them.
-
-How to get what is not installed, and warnings that name the line of who can do something about it.
-"""
+"""Every error that the library raises on purpose, how to install what is missing, and warnings."""
 
 import importlib
 import sys
@@ -30,7 +27,7 @@ class EncodingError(InvalidInputError):
     ) -> None:
         super().__init__(reason, column, value, place, got)
         self.reason, self.column, self.value, self.place = reason, column, value, place
-        self.got = got  # whether there is a value to tell of
+        self.got = got  # whether there is a value to show
 
     def __str__(self) -> str:
         given = f", got {self.value!r:.80}" if self.got else ""
@@ -41,7 +38,7 @@ class EncodingError(InvalidInputError):
         return f"EncodingError({str(self)!r})"
 
     def at(self, place: str) -> "EncodingError":
-        """The same refusal, with where the row is."""
+        """Return the same error with the place of the row."""
         return EncodingError(self.reason, self.column, self.value, place, self.got)
 
 
@@ -54,7 +51,7 @@ class StateError(ValueError):
 
 
 class LedgerError(RuntimeError):
-    """A ledger that cannot be opened, written or believed. Nothing was acknowledged."""
+    """A ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
 
 
 class PolicyError(AssertionError):

@@ -1,6 +1,6 @@
-"""Checks at the door: what a user hands in is tested and cast once, kernels never look again.
+"""Input validation: arguments are validated and cast once, and kernels do not check again.
 
-Every refusal is an InvalidInputError whose message names the argument, what is allowed and what was
+Every error is an InvalidInputError whose message names the argument, what is allowed and what was
 given. What a constant of a part may be is said where the field is, `plays: Count`,
 `threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
 the library and for yours.
@@ -256,7 +256,7 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
 def bounded_array(
     label: str, value: Any, shape: tuple[int | None, ...], largest: float = LARGEST_FEATURE
 ) -> Floats:
-    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for ever.
+    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for good.
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):

@@ -261,7 +261,7 @@ def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str,
 
 
 def _lowest(ends: list[NDArray[np.float64]]) -> list[int]:
-    """The places of the lowest mean, and of those that are not told apart from it."""
+    """The places of the lowest mean, and of those that are not significantly different from it."""
     best = min(range(len(ends)), key=lambda i: ends[i].mean())
     return [i for i in range(len(ends)) if i == best or difference(ends[i], ends[best]).low <= 0.0]
 

@@ -100,7 +100,7 @@ def play_portion(
 ) -> Iterator[tuple[Cell, Report]]:
     """Play the jobs of cells together, and store every cell.
 
-    advance: told what share of the weight of these cells is done.
+    advance: called with the fraction of the weight of these cells that is done.
     """
     stale = [(cell, text) for cell, _ in portion if (text := other_sources(cell))]
     if stale:

@@ -1,8 +1,8 @@
-"""The search for a constant: one grid for all who are compared, which grows until it holds optima.
+"""The search for a constant: one grid for all that are compared, which grows as needed.
 
 Nothing is said here of what a constant does: losses come from a function, and the smallest mean
-wins. A constant that is best at an end of the grid, or level with it, is not believed: the grid
-grows at that end by its ratio, for everybody, until every optimum lies inside or the stated range
+wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the grid
+grows at that end by its ratio, for all of them, until every optimum lies inside or the stated range
 is used up. Then the choice says so.
 """
 
@@ -19,7 +19,7 @@ from .._utils.validation import positive, whole
 TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
 SAME = 1e-9  # of an end of the range, which powers of a ratio may miss by so much
 LEVEL = 0.01  # means that differ by less than this share of the smallest count as equal
-FIRST = (1e-4, 1.0)  # where a grid begins, if nobody says
+FIRST = (1e-4, 1.0)  # the default ends of a grid
 INSIDE, FLAT = "inside", "flat"
 
 Curve = Mapping[float, Array]  # the losses at each constant, one per repetition
@@ -109,8 +109,8 @@ def search(
 
     evaluate: the losses at points (group, member, constant), one per repetition.
     bounds: the range in which a grid may grow; with the ends of `start` it stays as it is.
-    ahead: told first of all points that might be asked for, one after the other: a GPU has room for
-        all of them at once, and takes no longer than for the first.
+    ahead: called first with all points that might be asked for later: a GPU has room for all of
+        them at once, and takes no longer than for the first.
 
     >>> def evaluate(points):
     ...     return [np.array([abs(np.log10(c) - best)]) for _, best, c in points]

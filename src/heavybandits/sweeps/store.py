@@ -1,7 +1,7 @@
-"""The store: one file for each finished cell, whole or not there, checked before it is believed.
+"""The store: one file for each finished cell, complete or not there, validated when it is read.
 
-folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes whoever
-computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes on every
+machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
 import contextlib

@@ -13,8 +13,8 @@ from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
+from .observer import Coverage
 from .settings import PROFILES, TITLE
-from .watch import Coverage
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 

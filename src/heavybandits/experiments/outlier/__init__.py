@@ -26,7 +26,7 @@ from ..rows import PAPER, Compute, choices, collect_rows, final_rows, tune_rows
 
 TITLE = "One outlier"
 
-# Linear rewards, arms in all directions and little noise: a problem that everybody can solve.
+# Linear rewards, arms in all directions and little noise: a problem that every algorithm can solve.
 DIM = 10
 ARMS = Fixed(20, DIM, low=-1.0)
 LINK = Identity()

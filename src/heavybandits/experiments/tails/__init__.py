@@ -23,7 +23,7 @@ from ..rows import Compute, collect_rows
 
 TITLE = "Tails: where truncation matters"
 
-# Arms in all directions: under those of Figure 1, which all point the same way, nobody learns
+# Arms in all directions: under those of Figure 1, which all point the same way, no algorithm learns
 # enough in such noise for the estimators to differ.
 DIM = 10
 ARMS = Fixed(20, DIM, low=-1.0)
@@ -84,16 +84,16 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
     _, made, epsilon = NOISES[noise]
     link = PROBLEMS[problem][1]
     known = make_setting(made, DIM, horizon, epsilon=epsilon, link=link)
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
         "raw_moment": known.raw_moment,
         "epsilon": epsilon,
         "link": link,
     }
-    printed: Any = crtm(**told)
+    printed: Any = crtm(**arguments)
     cut = math.inf if level == NONE else level * printed.filter.threshold
-    policy = crtm(**told, truncation=cut)
+    policy = crtm(**arguments, truncation=cut)
     return policy._replace(radius=Constant(radius * radius))
 
 
