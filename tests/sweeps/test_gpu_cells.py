@@ -15,7 +15,7 @@ from heavybandits.core.loop import make_trace
 from heavybandits.experiments import figure1
 from heavybandits.experiments import map as who_wins
 from heavybandits.experiments.map import cells as playing
-from heavybandits.experiments.run import Metered, Run, device_notes, settings_of
+from heavybandits.experiments.run import device_notes, settings_of
 from heavybandits.gpu.layout import numbers_of
 from heavybandits.sweeps import Runner
 from heavybandits.sweeps import gpu_cells as devices
@@ -127,7 +127,7 @@ def test_a_function_has_no_device():
 def test_an_experiment_plays_there_what_it_can_and_says_what_it_cannot(launches, tmp_path):
     given = settings_of("figure1", "smallest")
     there, here = (runner(tmp_path, d) for d in DEVICES)
-    rows = figure1.collect(given, Metered(there, Run("figure1", "", given)))
+    rows = figure1.collect(given, there)
     assert rows == figure1.collect(given, here)
     assert rows == figure1.collect(given, runner(tmp_path, "cuda", stored=True))
     assert len(device_notes(there)) == 1

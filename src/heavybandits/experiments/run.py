@@ -1,17 +1,15 @@
-"""The run: the experiments by name, how much of each a profile runs, and where cells come from."""
+"""The run: the experiments by name, and how much of each a profile runs."""
 
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .._utils.errors import InvalidInputError, SweepError
 from .._utils.tables import Row
-from ..sweeps import Cell, Runner
+from ..sweeps import Runner
+from ..sweeps.gpu_cells import Twins
 from .outputs import Findings
-from .rows import Result
 
 NAMES = (
     "figure1",
@@ -111,7 +109,7 @@ NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."
 
 @dataclass
 class Run:
-    """What came of one experiment."""
+    """The rows and findings of one experiment, or its failed cells."""
 
     name: str
     title: str
@@ -130,9 +128,9 @@ def run_experiments(
     announce: Callable[[str], None] = lambda text: None,
     **wanted: int | None,
 ) -> list[Run]:
-    """Collect and analyse experiments; one with failed cells is named, and the others go on.
+    """Collect and analyse experiments; one with failed cells is listed, and the others continue.
 
-    wanted: numbers of the user's in place of those of the profile (see `settings_of`).
+    wanted: numbers of the user in place of those of the profile (see `settings_of`).
     """
     runs = []
     for name in names:
@@ -140,13 +138,12 @@ def run_experiments(
         title = experiment.TITLE
         announce(title)
         run = Run(name, title, settings_of(name, profile, **wanted))
-        compute.twins.reasons.clear()
+        mine = replace(compute, twins=Twins(), seconds={})
         try:
-            run.rows = experiment.collect(run.settings, Metered(compute, run))
-            run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
-            run.findings = replace(
-                run.findings, notes=[*run.findings.notes, *device_notes(compute)]
-            )
+            run.rows = experiment.collect(run.settings, mine)
+            run.cpu_seconds = sum(mine.seconds.values())
+            found = experiment.analyse(run.rows) if run.rows else NOTHING
+            run.findings = replace(found, notes=[*found.notes, *device_notes(mine)])
         except SweepError as error:
             if not error.failures:
                 raise
@@ -162,23 +159,8 @@ def last_line(text: str) -> str:
     return text.strip().splitlines()[-1][:300]
 
 
-class Metered:
-    """The same `compute`, adding up the CPU time of the cells, of each of them once."""
-
-    def __init__(self, compute: Runner, run: Run) -> None:
-        self.compute, self.run, self.device = compute, run, compute.device
-        self.seen: set[str] = set()
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        results = self.compute(cells, alone=alone)
-        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in self.seen}
-        self.run.cpu_seconds += sum(float(np.sum(r["cpu_seconds"])) for r in new.values())
-        self.seen.update(new)
-        return results
-
-
 def device_notes(compute: Runner) -> list[str]:
-    """What was played where, if there was a choice."""
+    """Return which cells a device played, and which not and why; nothing without a device."""
     if compute.device == "cpu":
         return []
     left: dict[str, list[str]] = {}

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.progress import Progress
 from .._utils.validation import whole
@@ -289,6 +291,7 @@ class Runner:
     stored: bool = False
     twins: Twins = field(default_factory=Twins, compare=False)
     played: dict[str, CellResult] = field(default_factory=dict)  # by a device, in this process
+    seconds: dict[str, float] = field(default_factory=dict)  # CPU time of every cell, by key
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
         """Return the cells that are computed in place of these, which differ on a device."""
@@ -310,6 +313,8 @@ class Runner:
         """
         cells = self.place(cells, alone)
         results = self._read(cells) if self.stored else self._compute(cells, alone)
+        for cell in cells:
+            self.seconds[cell.key] = float(np.sum(results[cell.key]["cpu_seconds"]))
         return [results[cell.key] for cell in cells]
 
     def _compute(self, cells: Sequence[Cell], alone: bool) -> dict[str, CellResult]:
