@@ -15,11 +15,9 @@ from ..parts.noises import reward_moment
 from ..parts.policies import Uniform
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
-from .glm import crmm, crtm
-from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
+from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl
-from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
 RAW, CENTRAL, NOISE_SCALE = "raw_moment", "central_moment", "noise_scale"
 _BOUNDS = {

@@ -1,4 +1,4 @@
-"""Filters that look at each reward by itself: keep, truncate or clip; what every filter keeps."""
+"""Filters that keep, truncate or clip each reward by itself, and the memory of filters."""
 
 import math
 from typing import NamedTuple
@@ -13,19 +13,19 @@ SEEN, CUT = 0, 1  # places in Memory.counts
 
 
 class Memory(NamedTuple):
-    """What a filter keeps: two counts, and room to reorder the rewards of one decision."""
+    """State of a filter: two counts, and room to reorder the rewards of one decision."""
 
     counts: Integers
     buffer: Floats
 
 
 def make_memory(plays: int) -> Memory:
-    """An empty memory for so many plays per decision."""
+    """Make an empty memory for this number of plays per decision."""
     return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
 
 
 class NoFilter(NamedTuple):
-    """No filter: the mean of the plays.
+    """Return the mean of the plays, unchanged.
 
     >>> import numpy as np
     >>> raw = NoFilter()
@@ -48,6 +48,13 @@ class NoFilter(NamedTuple):
 
 class Truncate(NamedTuple):
     """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> truncate = Truncate(threshold=2.0)
@@ -77,9 +84,18 @@ class Truncate(NamedTuple):
 
 
 class TruncateByTime(NamedTuple):
-    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+    """Set the t-th reward to zero if |y| > scale t^power.
 
     CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    Parameters
+    ----------
+    power : float
+        Power of t, in [0, 1].
+    scale : float, default 1.0
+        Threshold of the first reward, in units of the reward.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
@@ -110,7 +126,14 @@ class TruncateByTime(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """Clip rewards to |y| <= Gamma / ||x||_{V^-1}: winsorised where `Truncate` has zero.
+    """Clip rewards to |y| <= threshold / ||x||_{V^-1}, where `Truncate` sets them to zero.
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> clip = Clip(threshold=2.0)

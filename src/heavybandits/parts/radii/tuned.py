@@ -1,4 +1,4 @@
-"""Radii with a constant to tune: those of experiments, and those of theorems scaled."""
+"""Radii with a parameter to tune: those of experiments, and scaled ones of theorems."""
 
 import math
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class GradientSum(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """sqrt(gamma) for ever: CRTM's, by Theorem 1 or tuned.
+    """sqrt(gamma) at all times: CRTM's, by Theorem 1 or tuned.
 
     >>> Constant(squared=4.0).radius(None, 7)
     2.0
@@ -60,7 +60,7 @@ class LogRadius(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """factor times another radius: how most experiments tame the radius of a theorem.
+    """factor times another radius: most experiments use the radius of a theorem like this.
 
     >>> from heavybandits.radii import Constant
     >>> Scaled(Constant(4.0), 0.1).radius(None, 7)
