@@ -16,8 +16,8 @@ import pytest
 import broken_parts as broken
 import heavybandits as hb
 from heavybandits.core.compile import rehearse_once
+from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
-from heavybandits.sweeps.worker import RAISED, compute
 
 ARMS = np.eye(3)
 

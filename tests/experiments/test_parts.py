@@ -7,7 +7,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.experiments.coverage import analyse
-from heavybandits.experiments.parts import Alternating, Offers, Told, TwoPoint, saturating
+from heavybandits.experiments.parts import Alternating, GivenScale, Offers, TwoPoint, saturating
 
 KEY = np.uint64(7)
 
@@ -64,7 +64,7 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
 
 def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
     step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
-    told, plain = Told(step, 0.2, 5.0), step
+    told, plain = GivenScale(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)
     for t in range(6):

@@ -29,7 +29,7 @@ import numba
 from numba import config, types
 
 from .._utils.files import replace_atomically
-from .._utils.progress import tell_compiling
+from .._utils.progress import announce_compilation
 from .numba_internals import class_of, require_reliable
 
 _PACKAGE = __name__.partition(".")[0]
@@ -222,17 +222,6 @@ def write_checked(path: Path, key: bytes, content: bytes) -> None:
     replace_atomically(path, lambda target: target.write_bytes(digest + content), mode=0o600)
 
 
-def share() -> list[Path]:
-    """Let all users read what this user has compiled; return the folders."""
-    found = [place for place in folders() if place.is_dir() and os.access(place, os.W_OK)]
-    for folder in found:
-        check_folder(folder)
-        folder.chmod(0o755)
-        for file in folder.glob("*.nbc"):
-            file.chmod(0o644)
-    return found
-
-
 class KernelCache:
     """Files of one kernel, by the types of its arguments. No failure to read or write raises."""
 
@@ -263,7 +252,7 @@ class KernelCache:
                 self.found = True
                 return content
         require_reliable()
-        tell_compiling()
+        announce_compilation()
         return None
 
     def save(self, signature: Any, target: Any, content: bytes) -> None:

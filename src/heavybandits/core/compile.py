@@ -25,7 +25,7 @@ import numpy as np
 from numba import config, typeof
 
 from .._utils.errors import PartError, warn_caller
-from .._utils.progress import tell_compiling
+from .._utils.progress import announce_compilation
 from .cache import KernelCache, digest, edited, source_file
 from .dry_run import rehearse, shapes
 from .numba_errors import ALLOCATES, explain_rejection
@@ -152,7 +152,7 @@ def _compile_in_memory(request: Request) -> Kernel:
 
 
 def _compile_publicly(request: Request) -> Kernel:
-    tell_compiling()
+    announce_compilation()
     kernel = compile_publicly(request.factory(request.stamp), request.signature)
     _counts["compiled"] += 1
     own = request.own

@@ -15,9 +15,9 @@ __all__ = [
     "UnitSphere",
 ]
 
-# Random sets of unit vectors, uniform on [low, 1]^d before scaling, by how they change.
+# Random sets of unit vectors, uniform on [low, 1]^d before scaling, by when they are redrawn.
 REGISTRY = {
-    "fixed": Entry(Fixed, "one set for ever", ("arms", "dimension", "low")),
-    "frozen": Entry(PerDecision, "a new set at every decision", ("arms", "dimension", "low")),
-    "fresh": Entry(PerRound, "a new set at every play", ("arms", "dimension", "low")),
+    "never": Entry(Fixed, "always the same set", ("arms", "dimension", "low")),
+    "decision": Entry(PerDecision, "a new set at every decision", ("arms", "dimension", "low")),
+    "round": Entry(PerRound, "a new set at every play", ("arms", "dimension", "low")),
 }
