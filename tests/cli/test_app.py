@@ -174,7 +174,7 @@ def test_tune_takes_any_argument_of_the_constructor():
         (("simulate", "CRTM", "--noise", "cauchy"), "noise must be one of t, pareto"),
         (("simulate", "CRTM", "--noise", "t:x"), "noise t takes numbers after colons"),
         (("simulate", "CRTM", "--noise", "stable:0.9"), "noise must have a mean"),
-        (("simulate", "CRMM", "--changes", "fresh"), "changes with every play"),
+        (("simulate", "CRMM", "--changes", "round"), "changes with every play"),
         (("simulate", "CRTM", "--horizon", "0"), "'--horizon': 0 is not between 1 and 1e+12"),
         (("simulate", "NOBODY"), "'NOBODY' is not one of"),
         (("reproduce", "figure2"), "'figure2' is not one of"),

@@ -44,10 +44,10 @@ def test_every_second_play_is_louder() -> None:
 
 
 def shown(arms: Any, play: int) -> np.ndarray:
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, KEY, play)
-    return np.array(view.features[:, : arms.size])
+        arms.refresh(buffer, KEY, play)
+    return np.array(buffer.features[:, : arms.size])
 
 
 def test_offers_without_an_intercept_are_frozen_sets() -> None:
@@ -92,7 +92,7 @@ def test_regions_of_different_algorithms_stand_in_their_own_columns() -> None:
         for _ in range(3)
     ]
     found = analyse(rows)
-    (panel,) = found.figures[0].views[0].panels
+    (panel,) = found.figures[0].buffers[0].panels
     assert panel.categories == ["theorem", "c = 0.01", "a fiftieth"]
     assert {series.name: series.x for series in panel.series} == {
         "CRTM": [0.0, 1.0],

@@ -130,8 +130,8 @@ def test_a_row_says_what_it_is_and_takes_no_more_numbers_than_it_names(kind, nam
         make_named(kind, text, REGISTRIES[kind])
 
 
-def test_arm_sets_are_named_by_how_they_change():
-    assert {name: row.make(2, 3).changes for name, row in arms.REGISTRY.items()} == {
+def test_arm_sets_are_named_by_when_they_are_redrawn():
+    assert {name: row.make(2, 3).redraw for name, row in arms.REGISTRY.items()} == {
         name: name for name in arms.REGISTRY
     }
 
@@ -141,7 +141,7 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
     monkeypatch.setitem(links.REGISTRY, "mine", Entry(links.Probit, "mine"))
     monkeypatch.setitem(arms.REGISTRY, "mine", Entry(arms.PerRound, "mine", ("arms", "dimension")))
     words = ("--noise", "mine:2", "--link", "mine", "--changes", "mine")
-    known = ("--noise", "laplace:2", "--link", "probit", "--changes", "fresh")
+    known = ("--noise", "laplace:2", "--link", "probit", "--changes", "round")
     assert run("simulate", "random play", *SMALL, *words) == run(
         "simulate", "random play", *SMALL, *known
     )

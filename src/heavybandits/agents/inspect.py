@@ -15,7 +15,7 @@ from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
 from ..features import Features
 from ..ledger.store import Ledger
-from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
+from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .compiled_policy import Kernels
 from .encoders import encode
@@ -100,8 +100,8 @@ class Readings:
             memory = getattr(learned, kept, None)
             if hasattr(part, "filter"):  # one filter may hold another
                 part, memory = part.filter, getattr(memory, "inner", None)
-            if hasattr(part, "level_in_force"):
-                return float(part.level_in_force(memory))
+            if hasattr(part, "threshold_in_force"):
+                return float(part.threshold_in_force(memory))
         return None
 
     def explain(
@@ -208,7 +208,7 @@ class Readings:
         32. 0 for every other policy."""
         parts = walk(self.state.learned)
         found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
-        return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+        return sum(restart_count(estimate) for estimate in found)
 
     @property
     def drift(self) -> DriftReport:

@@ -17,7 +17,7 @@ def members(contract: type) -> dict[str, Member]:
 
     >>> from heavybandits.core.protocols import Filter
     >>> list(members(Filter))
-    ['plays', 'init', 'clean']
+    ['plays', 'init', 'apply']
     """
     return {
         name: member

@@ -16,7 +16,7 @@ import numpy as np
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import Array, bounded_array, bounded_number, bounded_whole
 from .arrays import Key
-from .confidence_region import FALLBACKS, Region
+from .confidence_region import Region, fallback_count
 from .conformance import attributes, fault, kind_name, members, written
 from .protocols import Estimator, PerArmEstimator, Radius
 from .rng import seed_of
@@ -95,7 +95,7 @@ def regions_of(state: Any) -> list[Region]:
 
 def fallbacks_of(state: Any) -> int:
     """The updates of a state in which rounding may have spoiled V^-1, so that it was mended."""
-    return sum(int(region.counts[FALLBACKS]) for region in regions_of(state))
+    return sum(int(fallback_count(region)) for region in regions_of(state))
 
 
 # ---- at the door

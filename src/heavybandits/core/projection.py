@@ -9,9 +9,8 @@ import math
 from typing import NamedTuple
 
 from .arrays import Floats
-from .blocked import combine
 from .jit import jitable, outlined
-from .linalg import dot, norm, stretch
+from .linalg import combine, dot, norm, stretch
 
 ROWS = 6  # of scratch beyond the basis
 EXACT = 1e-12  # the residual, in units of x, at which the span is large enough

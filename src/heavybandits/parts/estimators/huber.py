@@ -8,21 +8,19 @@ from ..._utils.validation import Count, NonNegative, Share, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
 from ...core.confidence_region import (
-    CUTS,
-    EXPECTED,
-    PROJECTIONS,
-    SQUARE,
-    STRAYED,
-    UPDATES,
     Region,
     add_observation,
+    count_clipped,
     make_region,
     move_centre,
+    squared_norm,
+    update_count,
 )
-from ...core.dispatch import mean, project, radius
+from ...core.dispatch import mean, radius
 from ...core.jit import jitable
 from ...core.part import check_reads
-from ...core.protocols import Link, Projection, Radius
+from ...core.protocols import Link, Observation, Projection, Radius
+from .projection import project_centre
 
 
 class HuberEstimate(NamedTuple):
@@ -33,9 +31,10 @@ class HuberEstimate(NamedTuple):
 
 
 @jitable
-def error_scale(part: "HuberNewton", estimate: HuberEstimate, t: int, growth: float) -> float:
-    """sigma of round t: the unit a residual is measured in (see `HuberNewton`)."""
-    norm = math.sqrt(max(estimate.region.numbers[SQUARE], 0.0))
+def error_scale(
+    part: "HuberNewton", estimate: HuberEstimate, norm: float, t: int, growth: float
+) -> float:
+    """Return sigma of round t, the unit of the residual (see `HuberNewton`)."""
     sigma = max(estimate.spread[0], part.least, part.steady * norm)
     if part.doubt > 0.0:
         beta = radius(part.radius, estimate, t - 1)
@@ -106,18 +105,17 @@ class HuberNewton(NamedTuple):
     def predict(self, estimate: HuberEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: HuberEstimate, x: Floats, reward: float, rewards: Floats) -> None:
+    def update(self, estimate: HuberEstimate, observation: Observation) -> None:
         region = estimate.region
-        t = region.counts[UPDATES] + 1
+        t = update_count(region) + 1
         growth = math.pow(t, self.power) if self.power > 0.0 else 1.0
-        sigma = error_scale(self, estimate, t, growth)
-        error, weight = reward - region.numbers[EXPECTED], self.curvature / (sigma * sigma)
-        square = weight * region.numbers[SQUARE]
+        sigma = error_scale(self, estimate, observation.norm, t, growth)
+        error = observation.reward - observation.predicted
+        weight = self.curvature / (sigma * sigma)
+        square = weight * squared_norm(region)
         clipped = clip_error(error, square, self.level * growth * sigma)
         if clipped != error:
-            region.counts[CUTS] += 1
-        step = clipped / (sigma * sigma) / add_observation(region, x, weight)
+            count_clipped(region)
+        step = clipped / (sigma * sigma) / add_observation(region, observation.x, weight)
         move_centre(region, -step)
-        if project(self.projection, region):
-            region.counts[PROJECTIONS] += 1
-            region.numbers[STRAYED] = 1.0
+        project_centre(self.projection, region)
