@@ -60,7 +60,7 @@ def first_arm(policy: Any, arms: Any, seed: int) -> int:
 def run(horizon: int, seed: int, policy: Any, arms: Any) -> tuple[float, float]:
     """Regret and CPU seconds of one run of CRTM on these fresh arms."""
     dim, size = arms.dim, arms.size
-    width, level = policy.radius.radius(None, 0), policy.filter.level
+    width, level = policy.radius.radius(None, 0), policy.filter.threshold
     first = first_arm(policy, arms, seed)
     arms_key, noise_key = (stream_key(seed, 0, stream) for stream in (ARMS, NOISE))
     decay = np.exp(-1.0)

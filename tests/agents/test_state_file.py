@@ -25,8 +25,8 @@ FORMAT = state_file.FORMAT
 
 DIM = 3
 POLICIES = {
-    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0),
-    "crmm": hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5),
+    "crtm": hb.crtm(dim=DIM, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=5.0),
+    "crmm": hb.crmm(dim=DIM, horizon=1000, central_moment=1.0, plays=5),
     "ol2m": hb.ol2m(dim=DIM, radius_scale=0.1),
     "linucb": hb.linucb(dim=DIM, radius=1.0),
 }
@@ -146,7 +146,7 @@ class Steep(NamedTuple):
 
 
 def test_parts_of_ones_own_are_named_by_the_program_not_by_the_file(tmp_path):
-    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, moment=1.0, link=Steep(2.0)))
+    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, raw_moment=1.0, link=Steep(2.0)))
     agent.save(tmp_path / "agent")
     with pytest.raises(hb.StateError, match=r"there is no part '[\w.]+:Steep' here"):
         hb.load(tmp_path / "agent")

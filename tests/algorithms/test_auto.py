@@ -387,7 +387,7 @@ def test_forgetting_follows_effects_that_change_places():
 
 
 def test_an_estimator_that_keeps_its_history_cannot_forget():
-    history = hb.tofu(dim=2, horizon=10, moment=1.0).estimator
+    history = hb.tofu(dim=2, horizon=10, raw_moment=1.0).estimator
     parts = hb.estimators.Discounted(history, 5.0), hb.filters.NoFilter(), hb.radii.Constant(1.0)
     with pytest.raises(hb.InvalidInputError, match="must see each reward once"):
         hb.Agent(hb.policies.UCB(*parts))
@@ -401,7 +401,7 @@ def test_an_estimator_with_a_theta_per_play_cannot_forget():
     )
     with pytest.raises(hb.InvalidInputError, match="RidgeEnsemble has one per play"):
         hb.Agent(hb.policies.UCB(*parts, hb.radii.Constant(1.0)))
-    menu = hb.crcm(dim=3, horizon=1000, moment=1.0, plays=5)
+    menu = hb.crcm(dim=3, horizon=1000, central_moment=1.0, plays=5)
     with pytest.raises(
         hb.InvalidInputError, match="one confidence region, one theta and no history"
     ):

@@ -43,7 +43,8 @@ from heavybandits.parts.estimators.truncated_history import live_count
 from heavybandits.policies import StagedElimination, Uniform
 
 DIM, ARMS, DELTA = 3, 6, 0.01
-SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.links.Identity()}
+SETTING = {"dim": DIM, "horizon": 1000, "arms": ARMS, "link": hb.links.Identity()}
+SETTING |= {"raw_moment": 1.0, "central_moment": 1.0}
 
 
 ALGORITHMS = {row.make.__name__: row for row in ALGORITHMS.values()}
@@ -51,10 +52,7 @@ ALGORITHMS = {row.make.__name__: row for row in ALGORITHMS.values()}
 
 def build(name: str, **given: Any) -> Any:
     """The algorithm with those of the constants that it takes."""
-    known = {**SETTING, **given}
-    return ALGORITHMS[name].build(
-        **known, raw_moment=known["moment"], central_moment=known["moment"]
-    )
+    return ALGORITHMS[name].build(**{**SETTING, **given})
 
 
 # ---- twins: constants -> textbook bandit
@@ -92,37 +90,37 @@ def ol2m_mom_twin(g: Any) -> Any:
 
 
 def crt_twin(g: Any) -> Any:
-    corollary = g.get("reading") == "corollary"
-    beta = scaled(g, twins.crt(g["moment"], g["epsilon"], DELTA, corollary))
+    corollary = g.get("variant") == "corollary"
+    beta = scaled(g, twins.crt(g["raw_moment"], g["epsilon"], DELTA, corollary))
     clean = twins.truncate_by_time(1 / (2 * (1 + g["epsilon"])))
     return naive.Bandit(naive.Ridge(g["dim"], 1.0), clean, beta)
 
 
 def mom_twin(g: Any) -> Any:
     m = math.ceil(g["horizon"] / g["plays"])
-    beta = twins.mom(g["moment"], g["epsilon"], g["delta"], m, g["plays"])
+    beta = twins.mom(g["central_moment"], g["epsilon"], g["delta"], m, g["plays"])
     blocks = math.floor(8 * math.log(2 / g["delta"]))
     return naive.Bandit(naive.Ridge(g["dim"], 1.0), naive.median_of_means(blocks), scaled(g, beta))
 
 
 def tofu_twin(g: Any) -> Any:
-    numbers = (g["dim"], g["horizon"], g["moment"], g["epsilon"], DELTA)
-    history = twins.TruncatedHistory(g["dim"], 1.0, twins.tofu_level(*numbers))
+    numbers = (g["dim"], g["horizon"], g["raw_moment"], g["epsilon"], DELTA)
+    history = twins.TruncatedHistory(g["dim"], 1.0, twins.tofu_threshold(*numbers))
     return naive.Bandit(history, naive.raw, scaled(g, twins.tofu(*numbers)))
 
 
 def menu_twin(g: Any) -> Any:
     ridges = twins.RidgeEnsemble(g["dim"], g["plays"], 1.0, g.get("include_self", False))
-    beta = twins.menu(g["dim"], g["moment"], g["epsilon"])
+    beta = twins.menu(g["dim"], g["central_moment"], g["epsilon"])
     return twins.ManyRidgesBandit(ridges, None, scaled(g, beta))
 
 
 def base_twin(g: Any, kind: Any) -> Any:
-    v, eps, T = g["moment"], g["epsilon"], g["horizon"]
+    v, eps, T = g["raw_moment"], g["epsilon"], g["horizon"]
     union = math.log(2 * T * g["arms"] * math.log(T) / DELTA)
     alpha = 2 / 3 * union + math.sqrt(2 * union * v) + v
     if kind is twins.BMM:
-        alpha = (12 * v) ** (1 / (1 + eps))
+        alpha = (12 * g["central_moment"]) ** (1 / (1 + eps))
     tuned = g["constant"] is not None
     return kind(alpha * (g["constant"] if tuned else 1.0), 0.0 if tuned else 1.0, eps)
 
@@ -198,7 +196,7 @@ ROWS = {
     "ol2m_mom": Row(0.03, ol2m_mom_twin, given=GROUPS),
     "gloc_mom": Row(0.3, gloc_mom_twin, given=GROUPS),
     "crt": Row(0.03, crt_twin, cut_by_time, outlier=1e12),
-    "mom": Row(0.01, mom_twin, given={"plays": 20, "reading": "printed", "delta": 0.5}),
+    "mom": Row(0.01, mom_twin, given={"plays": 20, "variant": "printed", "delta": 0.5}),
     "tofu": Row(0.1, tofu_twin, history_cut, outlier=1e12),
     "menu": Row(0.03, menu_twin, many_picks, {"plays": 6}, 1e12),
     "btc": Row(0.05, greedy_twin(twins.BTC), arm_cut, outlier=1e12),
@@ -307,12 +305,12 @@ def test_library_and_twin_agree(name, case, form):
 
 
 @pytest.mark.parametrize(
-    ("name", "reading"),
-    [("crt", {"reading": "corollary"}), ("menu", {"include_self": True, "plays": 7})],
+    ("name", "variant"),
+    [("crt", {"variant": "corollary"}), ("menu", {"include_self": True, "plays": 7})],
 )
-def test_the_other_readings_agree_with_their_twins(name, reading):
+def test_the_other_variants_agree_with_their_twins(name, variant):
     row = ROWS[name]
-    given = {**row.given, **reading, "epsilon": 0.5, "constant": 0.5}
+    given = {**row.given, **variant, "epsilon": 0.5, "constant": 0.5}
     policy, twin = build(name, **given), row.twin({**SETTING, **given})
     duel(policy, twin, hb.links.Identity(), row.outlier, 40)
 
@@ -365,28 +363,28 @@ def test_constants_of_the_means_of_medians():
 
 
 def test_constants_of_menu_and_tofu():
-    policy: Any = hb.menu(**PAPER, moment=3.0)
+    policy: Any = hb.menu(**PAPER, central_moment=3.0)
     assert (policy.plays, 10**6 // policy.plays) == (467, 2141)
     assert policy.radius.radius(None, 7) == pytest.approx(52.2950, abs=5e-5)
     assert policy.radius.radius(None, 0) == 1.0
     levels = {"printed": 0.4300, "consistent": 0.4062}
-    for reading, level in levels.items():
-        policy = hb.tofu(**PAPER, moment=3.534446647, reading=reading)
+    for variant, level in levels.items():
+        policy = hb.tofu(**PAPER, raw_moment=3.534446647, variant=variant)
         assert policy.estimator.scale == pytest.approx(level, abs=5e-5)
         assert policy.radius.radius(None, 9) == pytest.approx(111.051, abs=5e-4)
 
 
 def test_constants_of_mom():
-    policy: Any = hb.mom(**PAPER, moment=3.0, reading="printed")
+    policy: Any = hb.mom(**PAPER, central_moment=3.0, variant="printed")
     assert (policy.plays, policy.filter.blocks, policy.radius.epochs) == (1000, 42, 1000)
     assert policy.plays // policy.filter.blocks == 23
-    policy = hb.mom(**PAPER, moment=3.0)
+    policy = hb.mom(**PAPER, central_moment=3.0)
     assert policy.filter.blocks == math.floor(8 * math.log(2e5))
 
 
 def test_constants_of_the_masters():
-    btc: Any = hb.supbtc(**PAPER, arms=20, moment=3.534446647)
-    bmm: Any = hb.supbmm(**PAPER, arms=20, moment=3.0)
+    btc: Any = hb.supbtc(**PAPER, arms=20, raw_moment=3.534446647)
+    bmm: Any = hb.supbmm(**PAPER, arms=20, central_moment=3.0)
     assert btc.base.stages == bmm.base.stages == 13
     assert (bmm.plays, 10**6 // bmm.plays) == (198, 5050)
     assert btc.base.radius.scale == pytest.approx(33.2478, abs=5e-5)
@@ -396,9 +394,9 @@ def test_constants_of_the_masters():
 
 def test_sizes_at_the_setting_of_the_second_table():
     small: dict[str, Any] = {"dim": 100, "horizon": 10**4}
-    assert hb.menu(**small, moment=3.0).plays == 356
-    assert hb.mom(**small, moment=3.0).plays == 100
-    assert hb.bmm(**small, arms=20, moment=3.0).plays == 158
+    assert hb.menu(**small, central_moment=3.0).plays == 356
+    assert hb.mom(**small, central_moment=3.0).plays == 100
+    assert hb.bmm(**small, arms=20, central_moment=3.0).plays == 158
 
 
 # ---- 3. V^-1/2
@@ -451,8 +449,8 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
     monkeypatch.setattr(histories, "add_to_kept", counted_add)
     monkeypatch.setattr(histories, "examine", counted_examine)
     dim, horizon, rng = 6, 400, np.random.default_rng(3)
-    policy = hb.tofu(dim=dim, horizon=horizon, moment=0.3)
-    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 0.3, 1.0, DELTA))
+    policy = hb.tofu(dim=dim, horizon=horizon, raw_moment=0.3)
+    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_threshold(dim, horizon, 0.3, 1.0, DELTA))
     state: Any = policy.init()
     theta = rng.normal(size=dim) / 2
     for t in range(horizon):
@@ -478,8 +476,8 @@ def test_tofu_is_its_twin_however_long_the_arms(length):
     more of its root than that leaves.
     """
     dim, horizon, rng = 4, 200, np.random.default_rng(4)
-    policy = hb.tofu(dim=dim, horizon=horizon, moment=3.0)
-    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 3.0, 1.0, DELTA))
+    policy = hb.tofu(dim=dim, horizon=horizon, raw_moment=3.0)
+    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_threshold(dim, horizon, 3.0, 1.0, DELTA))
     state: Any = policy.init()
     for t in range(horizon):
         x = rng.normal(size=dim)
@@ -741,11 +739,11 @@ def test_a_region_plays_sets_without_end(name):
         ("ol2m_mom", {"exponent": 1.0}, "exponent must lie in"),
         ("gloc_mom", {"plays": 0}, "plays must be a whole number"),
         ("gloc_mom", {"group": 2.5}, "group must be a whole number"),
-        ("crt", {"reading": "lemma"}, "reading must be one of theorem, corollary"),
-        ("crt", {"moment": 0.0}, "moment must be positive"),
-        ("mom", {"reading": "lemma"}, "reading must be one of union, printed"),
+        ("crt", {"variant": "lemma"}, "variant must be one of theorem, corollary"),
+        ("crt", {"raw_moment": 0.0}, "raw_moment must be positive"),
+        ("mom", {"variant": "lemma"}, "variant must be one of union, printed"),
         ("mom", {"horizon": 1e3}, "horizon must be a whole number"),
-        ("tofu", {"reading": "lemma"}, "reading must be one of consistent, printed"),
+        ("tofu", {"variant": "lemma"}, "variant must be one of consistent, printed"),
         ("tofu", {"epsilon": 1.5}, "epsilon must lie in"),
         ("menu", {"plays": 1.0}, "plays must be a whole number"),
         ("btc", {"arms": 0}, "arms must be a whole number"),

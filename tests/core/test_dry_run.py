@@ -181,7 +181,7 @@ class Nothing(NamedTuple):
 
 WRONG: Any = Nothing()
 MISSING: dict[str, Callable[[], Any]] = {
-    "mean": lambda: hb.crtm(dim=3, horizon=10, moment=1.0, link=WRONG),
+    "mean": lambda: hb.crtm(dim=3, horizon=10, raw_moment=1.0, link=WRONG),
     "draw": lambda: hb.simulate(RAW, problem(WRONG), horizon=5),
     "make_buffer": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
     "apply": lambda: policy(WRONG),

@@ -196,7 +196,7 @@ def test_fields_of_your_own_are_cast_by_their_annotations():
 
 
 def test_a_walk_meets_every_part_once():
-    policy = hb.crtm(dim=2, horizon=10, moment=1.0)
+    policy = hb.crtm(dim=2, horizon=10, raw_moment=1.0)
     names = [type(part).__name__ for part in walk(policy)]
     newton = ["OnlineNewton", "Logistic", "BallProjection"]
     assert names == ["UCB", *newton, "Truncate", "Constant"]

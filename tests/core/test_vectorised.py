@@ -18,8 +18,10 @@ from heavybandits.core.rng import stream_key
 
 PLAYS = 120
 MORE = {
-    "crcm, many plays": hb.crcm(dim=3, horizon=PLAYS, moment=1.0, plays=12, radius_scale=1.0),
-    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, moment=1.0, plays=4, radius_scale=1.0),
+    "crcm, many plays": hb.crcm(
+        dim=3, horizon=PLAYS, central_moment=1.0, plays=12, radius_scale=1.0
+    ),
+    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, central_moment=1.0, plays=4, radius_scale=1.0),
 }
 ARMS = [
     hb.arms.PerRound(5, 3),

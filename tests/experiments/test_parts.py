@@ -62,13 +62,13 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
     assert features[0] / features[1] == pytest.approx(plain[0] / plain[1])
 
 
-def test_what_is_told_is_the_spread_of_the_reward_to_come() -> None:
-    step: Any = hb.crhl(dim=2, spread=1.0, radius_scale=0.01).estimator
+def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
+    step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
     told, plain = Told(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)
     for t in range(6):
-        theirs.spread[0] = 1.0 if t % 2 else 0.2
+        theirs.noise_scale[0] = 1.0 if t % 2 else 0.2
         x, reward = rng.uniform(-0.5, 0.5, 2), rng.normal()
         for region in (mine.region, theirs.region):
             hb.authoring.measure(region, x)

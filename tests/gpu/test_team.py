@@ -265,7 +265,7 @@ def gathered(made, field, size, common):
 def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common, strayed):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
-    state = hb.crtm(dim=dim, horizon=100, moment=3.5).init()
+    state = hb.crtm(dim=dim, horizon=100, raw_moment=3.5).init()
     region: Any = state.estimate.region
     region.inverse[:] = (lambda a: a @ a.T)(rng.normal(size=(dim, dim)))
     region.centre[:], region.direction[:] = rng.normal(size=dim), rng.normal(size=dim)

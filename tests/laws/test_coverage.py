@@ -72,7 +72,7 @@ def test_the_region_of_crtm_holds_theta(name):
     policy = hb.crtm(
         dim=DIM,
         horizon=400,
-        moment=reward_moment(noise, link.mean(-1.0), link.mean(1.0), epsilon),
+        raw_moment=reward_moment(noise, link.mean(-1.0), link.mean(1.0), epsilon),
         link=link,
         epsilon=epsilon,
         delta=DELTA,
@@ -88,7 +88,7 @@ def test_the_region_of_crmm_holds_theta(name):
     policy = hb.crmm(
         dim=DIM,
         horizon=6000,
-        moment=noise.central_moment(1.0 + epsilon),
+        central_moment=noise.central_moment(1.0 + epsilon),
         link=link,
         epsilon=epsilon,
         delta=DELTA,

@@ -59,12 +59,12 @@ def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
 
 
 def crhl(link: Any, epsilon: float, horizon: int | None, **more: Any) -> Any:
-    given = {"dim": DIM, "spread": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    given = {"dim": DIM, "noise_scale": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
     return hb.crhl(**given, horizon=horizon, **more)
 
 
 def crcm(link: Any, epsilon: float, horizon: int) -> Any:
-    given = {"dim": DIM, "moment": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    given = {"dim": DIM, "central_moment": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
     return hb.crcm(**given, horizon=horizon)
 
 

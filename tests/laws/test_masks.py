@@ -63,7 +63,7 @@ def settings() -> dict[str, Any]:
     exponential: dict[str, Any] = {"dim": 5, "link": hb.links.Exponential()}
     return {
         "wild": (linucb._replace(radius=Wild(1e308)), 1.0),
-        "steep": (hb.crtm(**exponential, horizon=1000, moment=1.0), 9e5),
+        "steep": (hb.crtm(**exponential, horizon=1000, raw_moment=1.0), 9e5),
         "steep gloc": (hb.gloc(**exponential), 9e5),
     }
 

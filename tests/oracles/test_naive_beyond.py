@@ -227,7 +227,7 @@ def test_the_batch_minimum_is_one(psi, link):
 
 
 def test_leverage_clip_is_loose_for_arms_it_knows():
-    clip = twins.LeverageClip(level=0.5)
+    clip = twins.LeverageClip(threshold=0.5)
     rng = np.random.default_rng(2)
     for error in rng.normal(size=400):
         clip.apply(float(error), 1.0, 0.0)

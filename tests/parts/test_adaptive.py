@@ -1,4 +1,4 @@
-"""Filters that set their own level: a naive twin, both worlds, every finite reward, the agent."""
+"""Filters that set their own threshold: a naive twin, both worlds, all finite rewards, agents."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import learn_kernel
 from heavybandits.core.part import cast
 from heavybandits.filters import AdaptiveClip, MeanScaledClip
-from heavybandits.parts.filters.adaptive import current_level
+from heavybandits.parts.filters.adaptive import current_threshold
 
 FILTERS = [
     AdaptiveClip(),
@@ -28,7 +28,7 @@ class Twin:
     """The text of the docstring, with lists and no cleverness."""
 
     def __init__(self, part) -> None:
-        self.part, self.level, self.cut = part, 0.0, 0
+        self.part, self.threshold, self.cut = part, 0.0, 0
         self.sizes: list[float] = []
 
     def apply(self, reward: float, norm: float, predicted: float) -> float:
@@ -37,11 +37,11 @@ class Twin:
         size = weight * abs(reward - centre)
         if size == 0.0 or reward == 0.0:
             return reward
-        level = self.judge(size)
-        if size <= level:
+        threshold = self.judge(size)
+        if size <= threshold:
             return reward
         self.cut += 1
-        limit = 0.0 if self.part.truncate else level / weight
+        limit = 0.0 if self.part.truncate else threshold / weight
         return centre + math.copysign(limit, reward - centre)
 
     def judge(self, size: float) -> float:
@@ -50,13 +50,13 @@ class Twin:
         if count <= 32:
             beyond = max(count // 4, 1)
             ordered = sorted(self.sizes)
-            self.level = math.log(ordered[count - 1 - beyond] if count > beyond else ordered[0])
-            return math.exp(self.level) if count > 1 else 0.0
+            self.threshold = math.log(ordered[count - 1 - beyond] if count > beyond else ordered[0])
+            return math.exp(self.threshold) if count > 1 else 0.0
         share = max(1.0 - self.part.quantile, min(5.0 / count, 0.25))
-        level = self.level
-        step = 1.0 / share if math.log(size) > level else 0.0
-        self.level += (step - 1.0) / count
-        return math.exp(level)
+        threshold = self.threshold
+        step = 1.0 / share if math.log(size) > threshold else 0.0
+        self.threshold += (step - 1.0) / count
+        return math.exp(threshold)
 
 
 @pytest.mark.parametrize("part", FILTERS)
@@ -106,7 +106,7 @@ def test_every_finite_reward_leaves_a_finite_memory_and_a_value_in_between(rewar
         low, high = sorted((kept, centre))
         slack = 1e-9 * max(abs(low), abs(high))
         assert low - slack <= value <= high + slack
-        assert math.isfinite(current_level(memory))
+        assert math.isfinite(current_threshold(memory))
     assert memory.counts[0] == len(rewards)
 
 
@@ -117,7 +117,7 @@ def test_a_monster_first_is_not_believed_and_soon_forgotten() -> None:
     rng = np.random.default_rng(2)
     for reward in rng.normal(size=200):
         part.apply(memory, np.array([reward]), 1.0, 0.0)
-    assert current_level(memory) < 5.0
+    assert current_threshold(memory) < 5.0
 
 
 def test_short_data_is_learned_from_after_the_first_reward() -> None:
@@ -130,15 +130,15 @@ def test_short_data_is_learned_from_after_the_first_reward() -> None:
         assert filtered == pytest.approx([0.0] + [1.0] * 7)
 
 
-def test_no_reward_moves_the_level_by_more_than_a_fifth() -> None:
+def test_no_reward_moves_the_threshold_by_more_than_a_fifth() -> None:
     part = AdaptiveClip(quantile=0.999)
     memory = part.init()
     rng = np.random.default_rng(3)
     for reward in rng.normal(size=60):
         part.apply(memory, np.array([reward]), 1.0, 0.0)
-    before = current_level(memory)
+    before = current_threshold(memory)
     part.apply(memory, np.array([1e100]), 1.0, 0.0)
-    assert before < current_level(memory) <= before * math.exp(0.2)
+    assert before < current_threshold(memory) <= before * math.exp(0.2)
 
 
 def test_zeros_teach_no_scale_and_are_never_cut() -> None:
@@ -147,7 +147,7 @@ def test_zeros_teach_no_scale_and_are_never_cut() -> None:
     for _ in range(100):
         assert part.apply(memory, np.zeros(1), 1.0, 0.0) == 0.0
     assert memory.counts.tolist() == [100, 0, 0]
-    assert current_level(memory) == 0.0
+    assert current_threshold(memory) == 0.0
 
 
 @pytest.mark.parametrize("residual", [True, False])
@@ -158,7 +158,7 @@ def test_rare_sales_are_judged_by_sales_alone(residual: bool) -> None:
         sale = float(rng.uniform(5.0, 15.0)) if rng.random() < 0.004 else 0.0
         kept += sale > 0.0 and part.apply(memory, np.array([sale]), 1.0, 0.04) == sale
     assert kept > 0.7 * memory.counts[2]
-    assert current_level(memory) > 10.0
+    assert current_threshold(memory) > 10.0
 
 
 def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
@@ -175,7 +175,7 @@ def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
 
 @pytest.mark.parametrize("quantile", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("law", ["t", "pareto", "normal"])
-def test_the_level_finds_the_quantile(quantile: float, law: str) -> None:
+def test_the_threshold_finds_the_quantile(quantile: float, law: str) -> None:
     rng = np.random.default_rng(4)
     draws = {"t": rng.standard_t(1.5, 40_000), "pareto": rng.pareto(1.5, 40_000)}
     sample = draws.get(law, rng.normal(size=40_000))
@@ -183,7 +183,7 @@ def test_the_level_finds_the_quantile(quantile: float, law: str) -> None:
     memory = part.init()
     for reward in sample[:20_000]:
         part.apply(memory, np.array([reward]), 1.0, 0.0)
-    beyond = np.mean(np.abs(sample[20_000:]) > current_level(memory))
+    beyond = np.mean(np.abs(sample[20_000:]) > current_threshold(memory))
     assert beyond == pytest.approx(1.0 - quantile, rel=0.35)
 
 
@@ -212,8 +212,8 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
 # ---- in policies and agents
 
 
-def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "radius_scale": 0.1}
+def test_crtm_takes_a_filter_instead_of_a_threshold() -> None:
+    told: dict[str, Any] = {"dim": 2, "horizon": 100, "raw_moment": 1.0, "radius_scale": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.NoFilter)

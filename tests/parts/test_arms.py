@@ -125,7 +125,7 @@ def test_a_kept_view_follows_the_region(projection):
     """O(Kd) bookkeeping equals starting from scratch, through projections and repairs of V^-1."""
     rng = np.random.default_rng(5)
     arms = hb.arms.FromArray(rng.normal(size=(6, 3)) / 3)
-    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, radius_scale=0.1, projection=projection)
+    policy = hb.crtm(dim=3, horizon=1500, raw_moment=1.0, radius_scale=0.1, projection=projection)
     state, kept = policy.init(), arms.make_buffer()
     arms.refresh(kept, KEY, 0)
     for _ in range(1500):

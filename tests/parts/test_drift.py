@@ -155,7 +155,7 @@ def test_a_late_reward_does_not_turn_the_clock_back():
 
 def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
     clock, rng = Clock(), np.random.default_rng(8)
-    policy = hb.policies.EpsilonGreedy(hb.auto(dim=3, half_life_seconds=50.0), share=0.2)
+    policy = hb.policies.EpsilonGreedy(hb.auto(dim=3, half_life_seconds=50.0), epsilon=0.2)
     whole = hb.Agent(policy, clock=clock)
     agent = hb.Agent(policy, ledger=tmp_path / "ledger", clock=clock, snapshot_every=7)
     for t in range(60):
@@ -175,7 +175,7 @@ def test_what_keeps_its_history_cannot_fade():
     with pytest.raises(
         hb.InvalidInputError, match="one confidence region, one theta and no history"
     ):
-        hb.Agent(hb.policies.TimeDiscounted(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
+        hb.Agent(hb.policies.TimeDiscounted(hb.tofu(dim=2, horizon=10, raw_moment=1.0), 60.0))
 
 
 def test_a_fading_policy_keeps_every_promise():

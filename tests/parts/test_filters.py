@@ -14,7 +14,7 @@ from heavybandits.authoring import seen_count, truncated_count
 
 REWARDS = st.floats(-1e6, 1e6).map(lambda y: round(y, 9)) | st.sampled_from([0.0, -0.0, 1.0])
 SAMPLES = st.lists(REWARDS, min_size=1, max_size=9)
-LEVELS = st.floats(1e-3, 1e3)
+THRESHOLDS = st.floats(1e-3, 1e3)
 NORMS = st.floats(1e-3, 1.0)
 
 TWINS = {
@@ -55,12 +55,14 @@ def test_location_filters_scale_with_the_rewards(name, rewards, factor):
 
 
 @pytest.mark.parametrize("kind", [hb.filters.Truncate, hb.filters.Clip])
-@given(rewards=SAMPLES, level=LEVELS, norm=NORMS)
-def test_level_filters_scale_with_level_and_rewards_together(kind, rewards, level, norm):
+@given(rewards=SAMPLES, threshold=THRESHOLDS, norm=NORMS)
+def test_threshold_filters_scale_with_threshold_and_rewards_together(
+    kind, rewards, threshold, norm
+):
     n = len(rewards)
-    plain = filtered(kind(level, n), rewards, norm)
-    assert filtered(kind(4.0 * level, n), [4.0 * y for y in rewards], norm) == 4.0 * plain
-    assert filtered(kind(4.0 * level, n), rewards, 4.0 * norm) == plain
+    plain = filtered(kind(threshold, n), rewards, norm)
+    assert filtered(kind(4.0 * threshold, n), [4.0 * y for y in rewards], norm) == 4.0 * plain
+    assert filtered(kind(4.0 * threshold, n), rewards, 4.0 * norm) == plain
 
 
 @given(rewards=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20), data=st.data())
@@ -76,13 +78,16 @@ def test_median_and_trimmed_mean_do_not_see_the_order(rewards, data):
     assert trimmed[0] == pytest.approx(trimmed[1], rel=1e-9, abs=1e-12 * max(map(abs, rewards)))
 
 
-@given(rewards=SAMPLES, level=LEVELS, norm=NORMS)
-def test_cut_rewards_are_counted(rewards, level, norm):
-    for part in (hb.filters.Truncate(level, len(rewards)), hb.filters.Clip(level, len(rewards))):
+@given(rewards=SAMPLES, threshold=THRESHOLDS, norm=NORMS)
+def test_cut_rewards_are_counted(rewards, threshold, norm):
+    for part in (
+        hb.filters.Truncate(threshold, len(rewards)),
+        hb.filters.Clip(threshold, len(rewards)),
+    ):
         memory = part.init()
         part.apply(memory, np.array(rewards), norm, 0.0)
         assert seen_count(memory) == len(rewards)
-        assert truncated_count(memory) == sum(norm * abs(y) > level for y in rewards)
+        assert truncated_count(memory) == sum(norm * abs(y) > threshold for y in rewards)
 
 
 def test_truncation_keeps_the_level_itself():
@@ -111,10 +116,10 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
 @pytest.mark.parametrize(
     ("part", "field"),
     [
-        (hb.filters.Truncate(0.0), "level"),
-        (hb.filters.Truncate(-1.0), "level"),
-        (hb.filters.Truncate(math.nan), "level"),
-        (hb.filters.Clip(0.0), "level"),
+        (hb.filters.Truncate(0.0), "threshold"),
+        (hb.filters.Truncate(-1.0), "threshold"),
+        (hb.filters.Truncate(math.nan), "threshold"),
+        (hb.filters.Clip(0.0), "threshold"),
         (hb.filters.NoFilter(0), "plays"),
         (hb.filters.Median(0), "plays"),
         (hb.filters.Median(FRACTION), "plays"),

@@ -70,7 +70,7 @@ def test_one_monster_moves_the_scale_by_a_bounded_factor(part):
     for t, reward in enumerate(np.random.default_rng(2).normal(size=500)):
         part.apply(calm, np.array([reward]), 0.5, 0.0)
         part.apply(wild, np.array([1e90 if t == 100 else reward]), 0.5, 0.0)
-    assert wild.level[0] == pytest.approx(calm.level[0], abs=0.2)
+    assert wild.threshold[0] == pytest.approx(calm.threshold[0], abs=0.2)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_bias_of_skewed_noise_vanishes_where_it_should(part, vanishes):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LeverageClip(level=0.0), "LeverageClip.level must be positive"),
+        (lambda: LeverageClip(threshold=0.0), "LeverageClip.threshold must be positive"),
         (lambda: LeverageClip(curvature=-1.0), "LeverageClip.curvature must be positive"),
         (lambda: TailClip(strength=0.0), "TailClip.strength must lie in"),
         (lambda: TailClip(plays=0), "TailClip.plays must be a whole number"),

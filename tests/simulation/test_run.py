@@ -18,8 +18,8 @@ from heavybandits.simulation.run import make_checkpoints, run_once
 
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
-CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, radius_scale=1e-3)
-CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
+CRTM = hb.crtm(dim=DIM, horizon=400, raw_moment=3.5, radius_scale=1e-3)
+CRMM = hb.crmm(dim=DIM, horizon=400, central_moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
 FIXED: Any = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
 NOTHING: Any = None

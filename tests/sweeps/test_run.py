@@ -449,7 +449,7 @@ def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
     cells = simulations()
     outcome = run(cells, tmp_path)
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, radius_scale=1e-2)
+    policy = hb.crtm(dim=3, horizon=500, raw_moment=3.5, radius_scale=1e-2)
     whole = hb.simulate(
         policy, problem, horizon=500, repetitions=4, seed=7, checkpoints=[100, 500], progress=False
     )

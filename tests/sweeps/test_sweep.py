@@ -18,7 +18,7 @@ from sweep_functions import OwnNoise, square
 
 ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
 PROBLEMS = {name: hb.Problem(ARMS, LINK, hb.noises.StudentT(d)) for name, d in (("a", 3), ("b", 9))}
-POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=1e-2)
+POLICY = hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=1e-2)
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 7, "seed": 3, "checkpoints": 4}
 
 

@@ -153,9 +153,9 @@ def repeat(book: Book, arms: Any, allowed: Allowed, names: Sequence[str] | None)
     return decision
 
 
-def takes_spread(policy: Any, learned: Any) -> bool:
-    """Whether a reward may come with a spread of its own, as those of `crhl` may."""
-    return policy.plays == 1 and hasattr(getattr(learned, "estimate", None), "spread")
+def takes_noise_scale(policy: Any, learned: Any) -> bool:
+    """Whether a reward may come with a noise scale of its own, as those of `crhl` may."""
+    return policy.plays == 1 and hasattr(getattr(learned, "estimate", None), "noise_scale")
 
 
 def clock_of(learned: Any) -> Any:
@@ -170,7 +170,7 @@ class Kernels:
 
     def __init__(self, policy: Any, learned: Any) -> None:
         self.offers = Offers(policy.dim, getattr(policy, "any_norm", False))
-        self.takes_spread = takes_spread(policy, learned)
+        self.takes_noise_scale = takes_noise_scale(policy, learned)
         self._policy = policy
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
@@ -258,9 +258,11 @@ class Kernels:
             decision.lessons = self._lessons.item()
         elif decision.lessons != self._lessons.item():
             return
-        if self.takes_spread:
-            usual = self._policy.estimator.spread
-            learned.estimate.spread[0] = usual if decision.spread is None else decision.spread
+        if self.takes_noise_scale:
+            usual = self._policy.estimator.noise_scale
+            learned.estimate.noise_scale[0] = (
+                usual if decision.noise_scale is None else decision.noise_scale
+            )
         if self._fades:
             clock_of(learned)[NOW] = max(decision.times.values())
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
@@ -272,8 +274,8 @@ class Kernels:
             lesson.lessons = self._lessons.item()
         elif lesson.lessons != self._lessons.item():
             return
-        if self.takes_spread:
-            learned.estimate.spread[0] = self._policy.estimator.spread
+        if self.takes_noise_scale:
+            learned.estimate.noise_scale[0] = self._policy.estimator.noise_scale
         if self._fades:
             clock_of(learned)[NOW] = time
         self._call(teach_kernel, learned, lesson.rows, lesson.rewards.copy(), self._lessons)

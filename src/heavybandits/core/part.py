@@ -132,8 +132,8 @@ def cast(part: T) -> T:
     the fields together to what the part's own `check` says, if it has one.
 
     >>> from heavybandits.filters import Truncate
-    >>> cast(Truncate(level=2))
-    Truncate(level=2.0, plays=1)
+    >>> cast(Truncate(threshold=2))
+    Truncate(threshold=2.0, plays=1)
     """
     if not is_part(part):
         return part

@@ -101,12 +101,12 @@ class Told(NamedTuple):
     """`HuberNewton` under `Alternating` noise, told before every second reward that it is louder.
 
     >>> from heavybandits import crhl
-    >>> Told(crhl(dim=3, spread=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
+    >>> Told(crhl(dim=3, noise_scale=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
     3
     """
 
     step: Estimator
-    spread: Positive
+    noise_scale: Positive
     ratio: Positive
 
     @property
@@ -122,7 +122,7 @@ class Told(NamedTuple):
 
     def update(self, estimate: HuberEstimate, observation: Observation) -> None:
         loud = update_count(estimate.region) % 2 == 1
-        estimate.spread[0] = self.spread * (self.ratio if loud else 1.0)
+        estimate.noise_scale[0] = self.noise_scale * (self.ratio if loud else 1.0)
         update(self.step, estimate, observation)
 
 

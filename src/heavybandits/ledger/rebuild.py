@@ -191,7 +191,7 @@ def _go_through(
     for row in rows:
         if row[KIND] == Kind.REVISE:
             check_revisable(state.policy, state.learned)
-        if row[KIND] == Kind.REWARD and not kernels.takes_spread:
+        if row[KIND] == Kind.REWARD and not kernels.takes_noise_scale:
             row = (*row[:CHANGES], None, *row[CHANGES + 1 :])
         event = to_event(row, state)
         if event.changes is not None:

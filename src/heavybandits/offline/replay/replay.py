@@ -50,7 +50,7 @@ def default_policies(dim: int) -> dict[str, Any]:
     return {
         "auto": auto(dim=dim),
         "linucb": linucb(dim=dim, radius=1.0),
-        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(level=3.0)),
+        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(threshold=3.0)),
         "linucb adaptive": linucb(dim=dim, radius=1.0, filter=AdaptiveClip()),
     }
 

@@ -98,10 +98,10 @@ def guarded_square(first: Floats, known: int, most: float) -> float:
 
 @jitable
 def largest_error(part: "ScaleFreeHuber", estimate: ScaleFreeEstimate, square: float) -> float:
-    """Return level s (1 + w^2) / w + sqrt(lambda) ||theta|| w, for `square` = w^2."""
+    """Return threshold s (1 + w^2) / w + sqrt(lambda) ||theta|| w, for `square` = w^2."""
     if square == 0.0:
         return math.inf
-    noise = part.level * math.sqrt(estimate.scale[0]) * (1.0 + square)
+    noise = part.threshold * math.sqrt(estimate.scale[0]) * (1.0 + square)
     return (noise + prior_radius(estimate.region) * square) / math.sqrt(square)
 
 
@@ -204,21 +204,21 @@ def learn_reward(
 
 
 class ScaleFreeHuber(NamedTuple):
-    """Huber regression in one pass that is told no scale, no level and no penalty.
+    """Huber regression in one pass that is told no scale, no threshold and no penalty.
 
     With p = ||x||_{V^-1}, m = mu'(x.theta), w^2 = m p^2 and e = (y - mu(x.theta)) / sqrt(m):
 
-    limit = level s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
+    limit = threshold s (1 + w^2) / w + sqrt(lambda) ||theta|| w;  psi = e clipped at +- limit;
     theta += V^-1 x sqrt(m) psi / (1 + w^2);  V += r m x x^T;
     s^2 = mean of min(psi^2 / (1 + w^2), 9 s^2) over the last `window` rewards.
 
-    So no reward moves the prediction of its arm by more than `level` of its standard errors s w,
-    beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n up
-    to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
+    So no reward moves the prediction of its arm by more than `threshold` of its standard errors s
+    w, beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n
+    up to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
     beyond it counts in V for r < 1, the weight at which it would have moved theta as far: what is
     not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
-    regression, so that what was learned does not pass for noise. None counts for more than
-    9 s^2: without a variance s would grow as the limit opens, and the radius with it.
+    regression, so that what was learned does not pass for noise. None counts for more than 9 s^2:
+    without a variance s would grow as the limit opens, and the radius with it.
 
     The penalty starts at lambda = `penalty` ||x_1||^2 and is weighed anew whenever the rewards
     have doubled, and every 1024: lambda = k s^2 / ||theta||^2, the evidence's fixed point (MacKay
@@ -240,7 +240,7 @@ class ScaleFreeHuber(NamedTuple):
     dim: Count
     link: Link
     penalty: Positive = 0.1
-    level: Positive = 0.35
+    threshold: Positive = 0.35
     window: Positive = 1000.0
 
     @property
@@ -256,8 +256,8 @@ class ScaleFreeHuber(NamedTuple):
         return bool(estimate.scale[0] >= 0.0)
 
     def threshold_in_force(self, memory: ScaleFreeEstimate) -> float:
-        """Return level s, before it grows with what is known of an arm."""
-        return self.level * math.sqrt(memory.scale[0])
+        """Return threshold s, before it grows with what is known of an arm."""
+        return self.threshold * math.sqrt(memory.scale[0])
 
     def revise(self, estimate: ScaleFreeEstimate, x: Floats, before: float, after: float) -> None:
         """theta += V^-1 x sqrt(m) (psi' - psi), both clipped at the limit of today."""

@@ -175,7 +175,7 @@ class BatchHuber(NamedTuple):
     """Huber (or, `smooth`, pseudo-Huber) regression on all rewards: O(t d^2) per fit, memory T d.
 
     With p = ||x||_{V^-1}: sigma = max{nu, least, steady p, root sqrt(p)}, w = p / sigma,
-    tau = level t^q sqrt(1 + w^2) / w;  V += x x^T / sigma^2;
+    tau = threshold t^q sqrt(1 + w^2) / w;  V += x x^T / sigma^2;
     theta solves ridge theta = sum_s (x_s / sigma_s) psi_s((y_s - mu(x_s.theta)) / sigma_s) in the
     ball ||theta|| <= S. Up to the 500th reward every one leads to a new fit, later only when det V
     has grown by 5 percent. See docs/maths/batch_huber.md.
@@ -191,8 +191,8 @@ class BatchHuber(NamedTuple):
     penalty: Weight
     ridge: Weight
     norm: Weight
-    spread: Weight
-    level: Weight
+    noise_scale: Weight
+    threshold: Weight
     power: Share = 0.0
     least: NonNegative = 0.0
     steady: NonNegative = 0.0
@@ -225,13 +225,13 @@ class BatchHuber(NamedTuple):
         x, p, place = observation.x, observation.norm, update_count(region)
         if place >= self.capacity:
             return  # callers reject this earlier
-        sigma = max(self.spread, self.least, self.steady * p, self.root * math.sqrt(p))
+        sigma = max(self.noise_scale, self.least, self.steady * p, self.root * math.sqrt(p))
         w = max(p / sigma, 1e-150)  # an arm of zeros is never clipped
         for i in range(x.size):
             estimate.features[place, i] = x[i]
         estimate.rewards[place], estimate.scales[place] = observation.reward, sigma
         growth = math.pow(place + 1, self.power)
-        estimate.limits[place] = self.level * growth * math.sqrt(1.0 + w * w) / w
+        estimate.limits[place] = self.threshold * growth * math.sqrt(1.0 + w * w) / w
         add_observation(region, x, 1.0 / (sigma * sigma))
         if place < EVERY_ROUND or log_volume(region) >= numbers[FITTED] + GROWTH:
             fit(self, estimate)

@@ -12,7 +12,7 @@ from ...core.linalg import combine
 
 BLOCK = 256  # plays stored together, one row a feature
 _BLOCKS, _STORED = 0, 1  # places in History.counts
-ROUNDING = 1.0 + 1e-12  # a reward of exactly the level is kept
+ROUNDING = 1.0 + 1e-12  # a reward of exactly the threshold is kept
 
 
 class History(NamedTuple):

@@ -67,50 +67,50 @@ def drop(estimate: TruncatedHistoryEstimate, slot: int) -> None:
 
 
 @jitable
-def add_uncut(estimate: TruncatedHistoryEstimate, reward: float, level: float) -> None:
-    """sums_i += u_i y where |u_i y| <= level, u being in `image`."""
+def add_uncut(estimate: TruncatedHistoryEstimate, reward: float, threshold: float) -> None:
+    """sums_i += u_i y where |u_i y| <= threshold, u being in `image`."""
     for i in range(estimate.sums.size):
         term = estimate.image[i] * reward
-        if abs(term) <= level:
+        if abs(term) <= threshold:
             estimate.sums[i] += term
 
 
 @jitable
-def examine(estimate: TruncatedHistoryEstimate, slot: int, level: float) -> bool:
+def examine(estimate: TruncatedHistoryEstimate, slot: int, threshold: float) -> bool:
     """Look at u = V^-1/2 x of a slot; True if the slot was freed.
 
-    |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the level only rises: once that
-    product is below the level, the reward is whole for ever and its features are not needed.
+    |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the threshold only rises: once that
+    product is below the threshold, the reward is whole for ever and its features are not needed.
     """
     combine(estimate.root.root, estimate.features[slot], estimate.image)
     reward = estimate.rewards[slot]
     size, peak = abs(reward), 0.0
     for i in range(estimate.image.size):
         peak = max(peak, abs(estimate.image[i]))
-    if peak * size > level:
+    if peak * size > threshold:
         if estimate.whole[slot] == 1:
             add_to_kept(estimate, slot, -1.0)
             estimate.whole[slot] = 0
-        add_uncut(estimate, reward, level)
+        add_uncut(estimate, reward, threshold)
         count_clipped(estimate.region)
         return False
     if estimate.whole[slot] == 0:
         add_to_kept(estimate, slot, 1.0)
         estimate.whole[slot] = 1
-    if norm(estimate.image) * size <= level * SAFE:
+    if norm(estimate.image) * size <= threshold * SAFE:
         drop(estimate, slot)
         return True
-    room = (level - peak * size) / (size * norm(estimate.features[slot]))
+    room = (threshold - peak * size) / (size * norm(estimate.features[slot]))
     estimate.deadlines[slot] = estimate.drift[0] + room * SAFE
     return False
 
 
 @jitable
-def examine_all(estimate: TruncatedHistoryEstimate, level: float) -> None:
-    """sums = sum over the history of u y, every coordinate truncated at the level.
+def examine_all(estimate: TruncatedHistoryEstimate, threshold: float) -> None:
+    """sums = sum over the history of u y, every coordinate truncated at the threshold.
 
     A whole slot is looked at again only when V^-1/2 has moved far enough to bring a coordinate
-    of u to the level: each |u_i| moves by at most ||x|| times the Frobenius norm of the change.
+    of u to the threshold: each |u_i| moves by at most ||x|| times the Frobenius norm of the change.
     """
     set_clipped(estimate.region, 0)
     for i in range(estimate.sums.size):
@@ -118,7 +118,7 @@ def examine_all(estimate: TruncatedHistoryEstimate, level: float) -> None:
     slot = 0
     while slot < estimate.counts[_LIVE]:
         settled = estimate.whole[slot] == 1 and estimate.drift[0] <= estimate.deadlines[slot]
-        if settled or not examine(estimate, slot, level):
+        if settled or not examine(estimate, slot, threshold):
             slot += 1
     combine(estimate.root.root, estimate.kept, estimate.image)
     for i in range(estimate.sums.size):
@@ -132,8 +132,8 @@ class TruncatedHistory(NamedTuple):
     centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated anew in each round.
 
     The published form costs d^3 + d^2 t a round. Here V^-1/2 is kept by rank-one steps and a
-    reward is looked at only when it could have crossed the level: the same numbers for O(d^2) a
-    round and reward near the level. Memory T d at most: `capacity` is T.
+    reward is looked at only when it could have crossed the threshold: the same numbers for O(d^2) a
+    round and reward near the threshold. Memory T d at most: `capacity` is T.
 
     >>> TruncatedHistory(dim=3, capacity=100, penalty=1.0, scale=0.5, power=0.0).init().kept.shape
     (3,)

@@ -1,4 +1,4 @@
-"""Filters that set themselves and open as more is learned: no level, moment or horizon is given.
+"""Filters that find their threshold in the rewards and loosen it as more is learned.
 
 Like those of `adaptive` they keep the logarithm of a scale and move it by a bounded step per
 reward. The first four rewards tell the scale and count as predicted. See docs/maths/filters.md.
@@ -17,7 +17,7 @@ from .adaptive import (
     WARM,
     AdaptiveMemory,
     count_known,
-    current_level,
+    current_threshold,
     known_count,
     make_adaptive_memory,
 )
@@ -30,27 +30,27 @@ def follow_median(memory: AdaptiveMemory, log: float) -> float:
     count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
-        memory.level[0] = median(memory.first, 0, count)
-        return math.exp(memory.level[0])
-    middle = memory.level[0]
-    memory.level[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
+        memory.threshold[0] = median(memory.first, 0, count)
+        return math.exp(memory.threshold[0])
+    middle = memory.threshold[0]
+    memory.threshold[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
     return math.exp(middle)
 
 
 @jitable
 def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
-    """The level M that this size is judged by: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
+    """Return the threshold M for this size: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
     count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.level[0])
-    level = memory.level[0]
+        memory.threshold[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.threshold[0])
+    threshold = memory.threshold[0]
     share = min(strength * math.log(count) / count, 0.5)
-    part = math.exp(2.0 * min(log - level, 0.0))
-    memory.level[0] = level + (part / share - 1.0) / count
-    return math.exp(level)
+    part = math.exp(2.0 * min(log - threshold, 0.0))
+    memory.threshold[0] = threshold + (part / share - 1.0) / count
+    return math.exp(threshold)
 
 
 @jitable
@@ -68,15 +68,15 @@ class LeverageClip(NamedTuple):
     """Huber's shape with a learned scale: loose for arms that are known, tight for those that are
     not.
 
-    y - predicted is clipped at level s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
+    y - predicted is clipped at threshold s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
     ||x||^2_{V^-1}, s the running median of |y - predicted| and n the rewards seen. As w falls the
     limit opens like sqrt(n/d), so the bias of skewed noise vanishes, which that of `AdaptiveClip`
     does not. No theorem covers it.
 
     Parameters
     ----------
-    level : a multiple of the median error. Below 0.5 it learns faster under symmetric noise and is
-        ruinous under skewed noise without a variance.
+    threshold : a multiple of the median error. Below 0.5 it learns faster under symmetric noise and
+        is ruinous under skewed noise without a variance.
     curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
     power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
 
@@ -87,7 +87,7 @@ class LeverageClip(NamedTuple):
     (0.0, 0.7)
     """
 
-    level: Positive = 0.5
+    threshold: Positive = 0.5
     curvature: Positive = 1.0
     power: Share = 0.0
     plays: Count = 1
@@ -102,7 +102,7 @@ class LeverageClip(NamedTuple):
         for i in range(rewards.size):
             error, limit = rewards[i] - predicted, math.inf
             if error != 0.0:
-                scale = self.level * follow_median(memory, math.log(abs(error)))
+                scale = self.threshold * follow_median(memory, math.log(abs(error)))
                 scale *= math.pow(known_count(memory), self.power)
                 if square > 0.0:
                     limit = scale * math.sqrt((1.0 + square) / square)
@@ -111,7 +111,7 @@ class LeverageClip(NamedTuple):
 
     def threshold_in_force(self, memory: AdaptiveMemory) -> float:
         """The multiple of the median error, before it opens for what is known of an arm."""
-        return self.level * current_level(memory, SILENT)
+        return self.threshold * current_threshold(memory, SILENT)
 
 
 class TailClip(NamedTuple):
@@ -146,4 +146,4 @@ class TailClip(NamedTuple):
         return total / rewards.size
 
     def threshold_in_force(self, memory: AdaptiveMemory) -> float:
-        return current_level(memory, SILENT)
+        return current_threshold(memory, SILENT)

@@ -31,16 +31,16 @@ class NoFilter(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """y 1{||x||_{V^-1} |y| <= Gamma}: rewards beyond the level become zero (Algorithm 1, line 6).
+    """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
 
     >>> import numpy as np
-    >>> truncate = Truncate(level=2.0)
+    >>> truncate = Truncate(threshold=2.0)
     >>> memory = truncate.init()
     >>> [float(truncate.apply(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -50,14 +50,14 @@ class Truncate(NamedTuple):
         count_seen(memory, rewards.size)
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 count_truncated(memory, 1)
         return total / rewards.size
 
     def threshold_in_force(self, memory: Memory) -> float:
-        return self.level
+        return self.threshold
 
 
 class TruncateByTime(NamedTuple):
@@ -94,16 +94,16 @@ class TruncateByTime(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """y clipped to |y| <= Gamma / ||x||_{V^-1}: the level of `Truncate`, winsorised, not zeroed.
+    """Clip rewards to |y| <= Gamma / ||x||_{V^-1}: winsorised where `Truncate` has zero.
 
     >>> import numpy as np
-    >>> clip = Clip(level=2.0)
+    >>> clip = Clip(threshold=2.0)
     >>> memory = clip.init()
     >>> [float(clip.apply(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
-    level: Positive
+    threshold: Positive
     plays: Count = 1
 
     def init(self) -> Memory:
@@ -113,13 +113,13 @@ class Clip(NamedTuple):
         count_seen(memory, rewards.size)
         total = 0.0
         for i in range(rewards.size):
-            if norm * abs(rewards[i]) <= self.level:
+            if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
                 count_truncated(memory, 1)
-                limit = self.level / norm
+                limit = self.threshold / norm
                 total += limit if rewards[i] > 0.0 else -limit
         return total / rewards.size
 
     def threshold_in_force(self, memory: Memory) -> float:
-        return self.level
+        return self.threshold

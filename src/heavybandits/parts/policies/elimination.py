@@ -90,7 +90,7 @@ class PerArmUCB(NamedTuple):
     """The base routine on the whole history: play argmax mean + width.
 
     >>> from heavybandits import btc
-    >>> type(btc(dim=2, horizon=100, arms=4, moment=1.0)).__name__
+    >>> type(btc(dim=2, horizon=100, arms=4, raw_moment=1.0)).__name__
     'PerArmUCB'
     """
 
@@ -159,7 +159,7 @@ class StagedElimination(NamedTuple):
     stay independent, which is what the proof lives on.
 
     >>> from heavybandits import supbtc
-    >>> supbtc(dim=2, horizon=10**6, arms=20, moment=1.0).base.stages
+    >>> supbtc(dim=2, horizon=10**6, arms=20, raw_moment=1.0).base.stages
     13
     """
 

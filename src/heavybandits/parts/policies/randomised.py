@@ -89,21 +89,21 @@ def offered_at(buffer: ArmBuffer, place: int) -> int:
 
 
 class EpsilonGreedy(NamedTuple):
-    """A policy that gives a share of its decisions to chance, all arms being as likely.
+    """Follow a policy, but play a uniformly drawn arm with probability epsilon.
 
-        p(a) = share / K + (1 - share) 1{a is the choice of the policy},    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) 1{a is the choice of the policy},    K arms on offer
 
-    The propensity of every decision is exact and at least share / K, whatever the policy, so the
+    The propensity of every decision is exact and at least epsilon / K, whatever the policy, so the
     log can be evaluated afterwards. Decision n takes number n of the stream of the seed.
 
     >>> from heavybandits import linucb
-    >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), share=0.1)
+    >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), epsilon=0.1)
     >>> mixed.dim, mixed.plays, mixed.propensity(mixed.init())
     (2, 1, 1.0)
     """
 
     policy: Policy
-    share: Fraction = 0.1
+    epsilon: Fraction = 0.1
     seed: Index = 0
 
     @property
@@ -141,11 +141,11 @@ class EpsilonGreedy(NamedTuple):
         offered = count_offered(buffer)
         number = uniform(np.uint64(self.seed), next_draw(state))
         arm = best
-        if number < self.share:  # then number / share is uniform itself
-            arm = offered_at(buffer, min(int(number / self.share * offered), offered - 1))
+        if number < self.epsilon:  # then number / epsilon is uniform itself
+            arm = offered_at(buffer, min(int(number / self.epsilon * offered), offered - 1))
             take(buffer, arm)
-        by_chance = self.share / offered
-        state.propensity[0] = by_chance + 1.0 - self.share if arm == best else by_chance
+        by_chance = self.epsilon / offered
+        state.propensity[0] = by_chance + 1.0 - self.epsilon if arm == best else by_chance
         return arm
 
     def learn(self, state: RandomisedState, x: Floats, rewards: Floats) -> None:

@@ -141,17 +141,17 @@ class Thompson(NamedTuple):
 
         theta_m = centre + scale radius V^{-1/2} g_m,    m = 1 ... M = `draws`,    g_m ~ N(0, I)
         a_m = argmax_a x_a.theta_m
-        p(a) = share / K + (1 - share) #{m : a_m = a} / M,    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) #{m : a_m = a} / M,    K arms on offer
 
-    The arm is drawn from p: with probability 1 - share it is that of one theta_m, each as likely
+    The arm is drawn from p: with probability 1 - epsilon it is that of one theta_m, each as likely
     as the other. So a choice is a Thompson draw, mixed with a share of uniform play; and given the
     M draws, which nobody's rewards have a part in, its propensity is p(a), without error. That is
     all that inverse weights need to be unbiased.
 
     As a number for "the probability that a is best under the posterior" the count has a standard
     error of at most sqrt(P (1 - P) / (M - 1)): 0.06 for 64 draws, 0.02 for 1024. The g_m are a
-    Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least share / K, and at
-    least 1 / M for what a draw has chosen; share = 0 leaves the second floor alone. Decision n
+    Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least epsilon / K, and
+    at least 1 / M for what a draw has chosen; epsilon = 0 leaves the second floor alone. Decision n
     takes its numbers from place n of the stream of the seed. O(d^3 + M d (d + K)) per decision.
 
     Parameters
@@ -160,7 +160,8 @@ class Thompson(NamedTuple):
         its radius are used; how it chooses is not.
     scale : of the draws. 1 gives x.theta the width of the policy for a standard deviation, which
         wanders widely: the width is meant as a bound.
-    share : of the decisions that are left to chance, all arms being as likely.
+    epsilon : float, default 0.01
+        Probability with which the arm is drawn uniformly from all arms on offer.
     draws : M.
 
     >>> from heavybandits import linucb
@@ -170,7 +171,7 @@ class Thompson(NamedTuple):
 
     policy: Policy
     scale: Positive = 0.25
-    share: Share = 0.01
+    epsilon: Share = 0.01
     draws: Annotated[int, Interval(2)] = 64
     seed: Index = 0
 
@@ -233,15 +234,15 @@ class Thompson(NamedTuple):
             room.best[m] = best_offered(buffer)
         mark_stale(buffer)  # scores are those of the last draw
         offered, number = count_offered(buffer), uniform(key, place)
-        if number < self.share:
-            arm = offered_at(buffer, min(int(number / self.share * offered), offered - 1))
+        if number < self.epsilon:
+            arm = offered_at(buffer, min(int(number / self.epsilon * offered), offered - 1))
         else:
-            number = (number - self.share) / (1.0 - self.share)
+            number = (number - self.epsilon) / (1.0 - self.epsilon)
             arm = room.best[min(int(number * self.draws), self.draws - 1)]
         wins = 0
         for m in range(self.draws):
             wins += 1 if room.best[m] == arm else 0
-        state.propensity[0] = self.share / offered + (1.0 - self.share) * wins / self.draws
+        state.propensity[0] = self.epsilon / offered + (1.0 - self.epsilon) * wins / self.draws
         take(buffer, arm)
         return arm
 

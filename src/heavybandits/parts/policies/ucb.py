@@ -36,7 +36,7 @@ class UCB(NamedTuple):
     x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
 
     >>> from heavybandits import crtm
-    >>> type(crtm(dim=10, horizon=1000, moment=3.5)).__name__
+    >>> type(crtm(dim=10, horizon=1000, raw_moment=3.5)).__name__
     'UCB'
     """
 

@@ -128,11 +128,11 @@ class TruncatedRadius(NamedTuple):
     2 sqrt(2 t^{1/(1+eps)} ln(det(V)^{1/2}/delta)) + sqrt(2 v^2 ln t) + S; the proof needs
     the theorem.
 
-    >>> TruncatedRadius(moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
+    >>> TruncatedRadius(raw_moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """
 
-    moment: NonNegative
+    raw_moment: NonNegative
     power: Share
     norm: Positive
     delta: Fraction
@@ -143,7 +143,7 @@ class TruncatedRadius(NamedTuple):
             return self.norm
         volume = 0.5 * log_volume(estimate.region) - math.log(self.delta)
         growth = 2.0 * math.pow(t, self.power)
-        bias = self.moment * self.moment * math.log(t)
+        bias = self.raw_moment * self.raw_moment * math.log(t)
         if self.corollary:
             return 2.0 * math.sqrt(growth * volume) + math.sqrt(2.0 * bias) + self.norm
         return 2.0 * math.sqrt(growth * (volume + bias)) + self.norm
