@@ -63,9 +63,9 @@ class Run:
         """Go on for so many rewards; the regret of them, in the unit of the start."""
         noise = world.scale * (self.noise[self.done : self.done + rewards] + world.shift)
         theta, before = world.scale * world.sign * self.theta, float(self.episode.numbers[0])
-        setting = (self.policy, self.state, self.arms, hb.links.Identity(), theta)
-        setting += (self.buffer, self.key, noise, self.episode, self.trace, Unobserved())
-        compiled(play_kernel, *setting)(*setting)
+        setting = (self.policy, self.state, self.arms, hb.links.Identity(), theta, self.buffer)
+        record = (self.key, noise, self.episode, self.trace, Unobserved())
+        compiled(play_kernel, *setting, *record)(*setting, *record)
         self.done += rewards
         return (float(self.episode.numbers[0]) - before) / world.scale
 

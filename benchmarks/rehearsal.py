@@ -24,7 +24,7 @@ class Cut(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.level)
 
 

@@ -525,7 +525,7 @@ def test_blocks_keep_the_plays_of_their_levels(order):
             terms = exact * rewards
             total = blocks.truncated_sum(history, level, row, order, sums)
             assert total == pytest.approx(terms[np.abs(terms) <= limit].sum(), rel=1e-11)
-            cut = blocks.count_cut(history, level, row, order, sums)
+            cut = blocks.count_truncated(history, level, row, order, sums)
             assert cut == (np.abs(terms) > limit).sum() > 0
 
 

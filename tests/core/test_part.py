@@ -118,16 +118,16 @@ def test_an_attribute_that_is_a_method_is_refused():
     assert said.startswith("Lacking.plays must be a whole number >= 1, got <bound method")
 
 
-def test_an_arm_set_must_say_when_it_changes():
+def test_an_arm_set_must_say_when_it_is_redrawn():
     class Sometimes(hb.arms.Fixed):
         __slots__ = ()
 
         @property
-        def changes(self) -> Any:
-            return "static"
+        def redraw(self) -> Any:
+            return "sometimes"
 
     with pytest.raises(
-        hb.InvalidInputError, match="changes must be one of fixed, frozen, fresh, got"
+        hb.InvalidInputError, match="redraw must be one of never, decision, round, got"
     ):
         check_part("arms", Sometimes(3, 2), ArmSet)
 

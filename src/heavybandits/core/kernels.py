@@ -1,4 +1,4 @@
-"""The compiled entries: each holds the stamp of its sources (see compiling.py)."""
+"""The entry points that are compiled: each contains the stamp of its sources (see compile.py)."""
 
 import math
 from typing import Any
@@ -25,7 +25,7 @@ def choose_kernel(stamp: str) -> Function:
         policy: Policy, state: Any, arms: ArmSet, buffer: ArmBuffer
     ) -> tuple[int, float, float]:
         stamp  # noqa: B018
-        mark_stale(buffer)  # the widths of other arms, or of an older state, must not linger
+        mark_stale(buffer)  # scores and squares may belong to other arms or to an older state
         arm = choose(policy, state, arms, buffer)
         expected, width = estimate_arm(policy, state, buffer.chosen)
         return arm, expected, width
@@ -37,7 +37,7 @@ def learn_kernel(stamp: str) -> Function:
     def kernel(policy: Policy, state: Any, x: Floats, rewards: Floats, lessons: Integers) -> None:
         stamp  # noqa: B018
         learn(policy, state, x, rewards)
-        lessons[0] += 1  # here, where no signal comes between: learned, and known to be
+        lessons[0] += 1  # in compiled code no signal comes between learning and counting
 
     return kernel
 
@@ -49,14 +49,14 @@ def teach_kernel(stamp: str) -> Function:
         stamp  # noqa: B018
         for t in range(rows.shape[0]):
             learn(policy, state, rows[t], rewards[t])
-        lessons[0] += 1  # as in `learn_kernel`: all of it, and known to be
+        lessons[0] += 1  # as in `learn_kernel`: after all rows
 
     return kernel
 
 
 @jitable
 def offer_rows(buffer: ArmBuffer, rows: Floats, hidden: Booleans, order: Integers) -> None:
-    """Put the rows of one decision on offer, in this order."""
+    """Make the rows of one decision the available arms, in this order."""
     for k in range(order.size):
         row = order[k]
         buffer.penalty[k] = math.inf if hidden[row] else 0.0
@@ -66,7 +66,7 @@ def offer_rows(buffer: ArmBuffer, rows: Floats, hidden: Booleans, order: Integer
 
 
 def choose_many_kernel(stamp: str) -> Function:
-    """One decision per block of rows; `numbers` gets the mean, the width and the propensity."""
+    """Make one decision per block of rows; write mean, width and propensity into `numbers`."""
 
     def kernel(
         policy: Policy,
@@ -90,7 +90,7 @@ def choose_many_kernel(stamp: str) -> Function:
 
 
 def draw_many_kernel(stamp: str) -> Function:
-    """`choose_many_kernel` for a policy that draws."""
+    """Do the same for a policy that draws its arm."""
 
     def kernel(
         policy: Any,

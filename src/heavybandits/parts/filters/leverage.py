@@ -80,6 +80,7 @@ class LeverageClip(NamedTuple):
     curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
     power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
 
+    >>> import numpy as np
     >>> clip = LeverageClip()
     >>> memory = clip.init()
     >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
@@ -121,6 +122,7 @@ class TailClip(NamedTuple):
     whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
     pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
 
+    >>> import numpy as np
     >>> clip = TailClip()
     >>> memory = clip.init()
     >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
