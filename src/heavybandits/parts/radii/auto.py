@@ -19,12 +19,12 @@ CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choi
 class ScaleFreeRadius(NamedTuple):
     """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
-    The width that one arm needs, and not all at once: of d directions each has its share of the
-    volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
-    noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
-    large an effect is: what one that is not learned yet may be. The penalty holds that at s /
-    sqrt(lambda), unless it is at its own bounds; then what few directions have told is not taken
-    for all there is. Before the first reward that tells a scale there is no bound.
+    This is the width of one arm, not of all arms at once: each of d directions has its share of the
+    volume, so that d does not enter, unlike in Abbasi-Yadkori et al. (2011). s is the noise scale,
+    k = d - lambda tr V^-1 the number of learned directions, and ||theta|| / sqrt(k) the size of an
+    effect, which an unknown effect may have too. The penalty makes that size s / sqrt(lambda),
+    unless the penalty is at one of its bounds. Before the first reward that is informative about
+    the scale there is no bound.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
