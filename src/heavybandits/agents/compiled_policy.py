@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.validation import bounded_array
-from ..core.arm_buffer import View, make_view
+from ..core.arm_buffer import ArmBuffer, make_arm_buffer
 from ..core.arrays import Floats
 from ..core.compile import Function, compiled, rehearse_once
 from ..core.dispatch import tally
@@ -49,7 +49,7 @@ class Offers:
 
     def __init__(self, dim: int, any_norm: bool = False) -> None:
         self._dim = dim
-        self._sets: dict[int, tuple[Any, View]] = {}
+        self._sets: dict[int, tuple[Any, ArmBuffer]] = {}
         self._bytes = 0
         self._warned = any_norm
 
@@ -74,16 +74,16 @@ class Offers:
             )
         return offered, np.ones(len(offered), np.bool_) if allowed is None else allowed.copy()
 
-    def show_many(self, batch: Batch) -> tuple[Any, View]:
+    def show_many(self, batch: Batch) -> tuple[Any, ArmBuffer]:
         """The arm set and the view that the decisions of a batch are made in, one after another."""
         self._warn_norm(batch.rows.reshape(-1, self._dim))
         part, view = self._rows(batch.rows.shape[1])
         return part, view
 
-    def show(self, arms: Any, allowed: Allowed, order: Any) -> tuple[Any, View]:
+    def show(self, arms: Any, allowed: Allowed, order: Any) -> tuple[Any, ArmBuffer]:
         """The arm set, and its view filled; rows in this order, if one is given."""
         if is_part(arms):
-            view = arms.view()
+            view = arms.make_buffer()
             arms.refresh(view, np.uint64(0), 0)
             return arms, view
         self._warn_norm(arms)
@@ -95,9 +95,9 @@ class Offers:
             view.penalty[: arms.shape[0]][hidden] = np.inf
         return part, view
 
-    def _rows(self, size: int) -> tuple[Any, View]:
+    def _rows(self, size: int) -> tuple[Any, ArmBuffer]:
         if size not in self._sets:
-            view = make_view(self._dim, size)
+            view = make_arm_buffer(self._dim, size)
             self._bytes += _bytes_of(view)
             while self._sets and self._bytes > MOST_BYTES:
                 _, oldest = self._sets.pop(next(iter(self._sets)))
@@ -118,7 +118,7 @@ class Offers:
             )
 
 
-def _bytes_of(view: View) -> int:
+def _bytes_of(view: ArmBuffer) -> int:
     return sum(array.nbytes for array in view)
 
 
@@ -230,7 +230,7 @@ class Kernels:
         offers = batch.names_of(arms)
         return Choices(arms, features, means, widths, chances, offers)
 
-    def _try_out(self, learned: Any, arms: Any, view: View) -> None:
+    def _try_out(self, learned: Any, arms: Any, view: ArmBuffer) -> None:
         """Before the first event: a part of your own that cannot learn must not have decided.
 
         A fresh state plays some rounds uncompiled, and what learns is compiled.

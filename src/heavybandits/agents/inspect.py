@@ -15,7 +15,7 @@ from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
 from ..features import FeatureMap
 from ..ledger.store import Ledger
-from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
+from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .compiled_policy import Kernels
 from .encoders import encode
@@ -208,7 +208,7 @@ class Readings:
         32. 0 for every other policy."""
         parts = walk(self.state.learned)
         found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
-        return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+        return sum(restart_count(estimate) for estimate in found)
 
     @property
     def drift(self) -> DriftReport:

@@ -1,9 +1,9 @@
-"""The compiled entries: each holds the stamp of its sources (see compiling.py)."""
+"""The entry points that are compiled: each contains the stamp of its sources (see compile.py)."""
 
 import math
 from typing import Any
 
-from .arm_buffer import View
+from .arm_buffer import ArmBuffer, mark_stale
 from .arrays import Booleans, Floats, Integers
 from .compile import Function, stamped
 from .dispatch import choose, estimate_arm, learn, propensity
@@ -21,11 +21,13 @@ def noise_kernel(stamp: str) -> Function:
 
 
 def choose_kernel(stamp: str) -> Function:
-    def kernel(policy: Policy, state: Any, arms: ArmSet, view: View) -> tuple[int, float, float]:
+    def kernel(
+        policy: Policy, state: Any, arms: ArmSet, buffer: ArmBuffer
+    ) -> tuple[int, float, float]:
         stamp  # noqa: B018
-        view.synced[0] = -1  # the widths of other arms, or of an older state, must not linger
-        arm = choose(policy, state, arms, view)
-        expected, width = estimate_arm(policy, state, view.chosen)
+        mark_stale(buffer)  # scores and squares may belong to other arms or to an older state
+        arm = choose(policy, state, arms, buffer)
+        expected, width = estimate_arm(policy, state, buffer.chosen)
         return arm, expected, width
 
     return kernel
@@ -35,7 +37,7 @@ def learn_kernel(stamp: str) -> Function:
     def kernel(policy: Policy, state: Any, x: Floats, rewards: Floats, lessons: Integers) -> None:
         stamp  # noqa: B018
         learn(policy, state, x, rewards)
-        lessons[0] += 1  # here, where no signal comes between: learned, and known to be
+        lessons[0] += 1  # in compiled code no signal comes between learning and counting
 
     return kernel
 
@@ -47,30 +49,30 @@ def teach_kernel(stamp: str) -> Function:
         stamp  # noqa: B018
         for t in range(rows.shape[0]):
             learn(policy, state, rows[t], rewards[t])
-        lessons[0] += 1  # as in `learn_kernel`: all of it, and known to be
+        lessons[0] += 1  # as in `learn_kernel`: after all rows
 
     return kernel
 
 
 @jitable
-def offer_rows(view: View, rows: Floats, hidden: Booleans, order: Integers) -> None:
-    """Put the rows of one decision on offer, in this order."""
+def offer_rows(buffer: ArmBuffer, rows: Floats, hidden: Booleans, order: Integers) -> None:
+    """Make the rows of one decision the available arms, in this order."""
     for k in range(order.size):
         row = order[k]
-        view.penalty[k] = math.inf if hidden[row] else 0.0
+        buffer.penalty[k] = math.inf if hidden[row] else 0.0
         for i in range(rows.shape[1]):
-            view.features[i, k] = rows[row, i]
-    view.synced[0] = -1
+            buffer.features[i, k] = rows[row, i]
+    mark_stale(buffer)
 
 
 def choose_many_kernel(stamp: str) -> Function:
-    """One decision per block of rows; `numbers` gets the mean, the width and the propensity."""
+    """Make one decision per block of rows; write mean, width and propensity into `numbers`."""
 
     def kernel(
         policy: Policy,
         state: Any,
         arms: ArmSet,
-        view: View,
+        buffer: ArmBuffer,
         rows: Floats,
         hidden: Booleans,
         order: Integers,
@@ -79,22 +81,22 @@ def choose_many_kernel(stamp: str) -> Function:
     ) -> None:
         stamp  # noqa: B018
         for n in range(rows.shape[0]):
-            offer_rows(view, rows[n], hidden[n], order[n])
-            arm = choose(policy, state, arms, view)
+            offer_rows(buffer, rows[n], hidden[n], order[n])
+            arm = choose(policy, state, arms, buffer)
             chosen[n] = order[n, arm]
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, view.chosen)
+            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, buffer.chosen)
 
     return kernel
 
 
 def draw_many_kernel(stamp: str) -> Function:
-    """`choose_many_kernel` for a policy that draws."""
+    """Do the same for a policy that draws its arm."""
 
     def kernel(
         policy: Any,
         state: Any,
         arms: ArmSet,
-        view: View,
+        buffer: ArmBuffer,
         rows: Floats,
         hidden: Booleans,
         order: Integers,
@@ -103,11 +105,11 @@ def draw_many_kernel(stamp: str) -> Function:
     ) -> None:
         stamp  # noqa: B018
         for n in range(rows.shape[0]):
-            offer_rows(view, rows[n], hidden[n], order[n])
-            arm = choose(policy, state, arms, view)
+            offer_rows(buffer, rows[n], hidden[n], order[n])
+            arm = choose(policy, state, arms, buffer)
             chosen[n] = order[n, arm]
             numbers[n, 2] = propensity(policy, state)
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, view.chosen)
+            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, buffer.chosen)
 
     return kernel
 

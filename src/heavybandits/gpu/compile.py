@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from ..core.arm_buffer import View
-from ..core.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..core.arm_buffer import ArmBuffer
+from ..core.loop import (
+    Episode,
+    Trace,
+    Unobserved,
+    begin_decision,
+    draw_noise,
+    load_progress,
+    play,
+)
 from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
 from . import arms, medians
@@ -44,7 +52,8 @@ TWINS = (
 _NAMES = {
     "Episode": Episode,
     "Trace": Trace,
-    "View": View,
+    "ArmBuffer": ArmBuffer,
+    "begin_decision": begin_decision,
     "cuda": cuda,
     "draw_noise": draw_noise,
     "seed_of": seed_of,
@@ -54,6 +63,7 @@ _NAMES = {
     "int64": types.int64,
     "leading": leading,
     "load_common": load_common,
+    "load_progress": load_progress,
     "play": play,
     "store_common": store_common,
 }

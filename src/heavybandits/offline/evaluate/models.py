@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._utils.errors import InvalidInputError
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.compile import Function, compiled
 from ...core.kernels import predict_kernel, teach_kernel
@@ -99,7 +99,7 @@ class Pupil:
     def choose(self, state: Any, rows: Floats, offered: Any) -> Rows:
         """The action chosen in every row, of a context (n, p) or of all features (n, A, d)."""
         size, chosen = offered.shape[1], np.zeros(len(rows), np.int64)
-        arms, view = PerRound(size, self.policy.dim, 0.0), make_view(self.policy.dim, size)
+        arms, view = PerRound(size, self.policy.dim, 0.0), make_arm_buffer(self.policy.dim, size)
         kernel = choose_rows_kernel if rows.ndim == 2 else choose_encoded_kernel
         self._call(kernel, state, arms, view, rows, offered, chosen)
         return chosen

@@ -11,7 +11,7 @@ from ..._utils.threads import run_all
 from ..._utils.validation import whole
 from ...algorithms.auto import auto
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
 from ...features import FeatureMap
@@ -242,7 +242,7 @@ def pass_once(
         policy,
         state,
         PerRound(rounds.size, dim, 0.0),
-        make_view(dim, rounds.size),
+        make_arm_buffer(dim, rounds.size),
         rounds.features,
         offer.offers,
         rounds.rewards / scale,
