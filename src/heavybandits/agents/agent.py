@@ -22,7 +22,7 @@ from ..core.protocols import Policy
 from ..features import Features
 from ..ledger.sqlite import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
-from .compiled_policy import Kernels
+from .agent_policy import AgentPolicy
 from .encoders import check_encoder
 from .events import REWARD, Book, Event, Kind, make_limits
 from .state import AgentState, Step, carry_out, own_generator, plan
@@ -128,7 +128,7 @@ class Agent(Teaching):
             the policy's own.
         """
         with self._lock:
-            given = check_given(self._kernels.takes_spread, reward, spread)
+            given = check_given(self._kernels.takes_noise_scale, reward, spread)
             number = ticket if type(ticket) is int else self._number(ticket)
             self._take([(number, given)])
 
@@ -139,7 +139,7 @@ class Agent(Teaching):
         """
         with self._lock:
             owners = self._state.owners
-            self._take(check_rewards(rewards, owners, self._kernels.takes_spread))
+            self._take(check_rewards(rewards, owners, self._kernels.takes_noise_scale))
 
     def _number(self, ticket: Ticket | int | str) -> int:
         try:
@@ -208,7 +208,7 @@ class Agent(Teaching):
 
     def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
         check_clock(clock)
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
+        self._state, self._clock, self._kernels = state, clock, AgentPolicy(state.policy)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)
 
