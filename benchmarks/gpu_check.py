@@ -70,11 +70,13 @@ def compare(name: str, policy: Any, problem: Problem, horizon: int) -> dict[str,
 
 
 def crtm(dim: int, horizon: int, projection: str = "exact") -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3, projection=projection)
+    return hb.crtm(
+        dim=dim, horizon=horizon, raw_moment=3.5, radius_scale=1e-3, projection=projection
+    )
 
 
 def crmm(dim: int, horizon: int) -> Any:
-    return hb.crmm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3)
+    return hb.crmm(dim=dim, horizon=horizon, central_moment=3.5, radius_scale=1e-3)
 
 
 def problem_of(kind: Any, dim: int = DIM, arms: int = ARMS) -> Problem:

@@ -65,9 +65,9 @@ def test_the_shell_completes_names(shell, words, monkeypatch):
 
 def test_bounds_prints_the_papers_numbers():
     found = json.loads(invoke("bounds", "--json").stdout)
-    assert found["CRTM: truncation level Gamma"] == pytest.approx(18.2690, abs=1e-4)
+    assert found["CRTM: truncation threshold Gamma"] == pytest.approx(18.2690, abs=1e-4)
     assert found["CRMM: plays per decision r"] == 317
-    assert "CRTM: truncation level Gamma" in invoke("bounds").stdout
+    assert "CRTM: truncation threshold Gamma" in invoke("bounds").stdout
     widths = [found[f"{name}: width of an arm times sqrt(plays)"] for name in ("CRTM", "CRHL")]
     assert widths[0] / widths[1] == pytest.approx(5.91, abs=0.005)  # and both are vacuous
     assert (found["CRCM: plays per decision k"], found["CRCM: decisions"]) == (75, 13_333)
@@ -174,7 +174,7 @@ def test_tune_takes_any_argument_of_the_constructor():
         (("simulate", "CRTM", "--noise", "cauchy"), "noise must be one of t, pareto"),
         (("simulate", "CRTM", "--noise", "t:x"), "noise t takes numbers after colons"),
         (("simulate", "CRTM", "--noise", "stable:0.9"), "noise must have a mean"),
-        (("simulate", "CRMM", "--changes", "fresh"), "changes with every play"),
+        (("simulate", "CRMM", "--changes", "round"), "changes with every play"),
         (("simulate", "CRTM", "--horizon", "0"), "'--horizon': 0 is not between 1 and 1e+12"),
         (("simulate", "NOBODY"), "'NOBODY' is not one of"),
         (("reproduce", "figure2"), "'figure2' is not one of"),

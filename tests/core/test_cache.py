@@ -340,7 +340,7 @@ def test_kernels_on_disk_are_for_their_owner_alone(machine):
 
 
 def test_stamps_follow_the_parts():
-    crtm = hb.crtm(dim=2, horizon=10, moment=1.0)
+    crtm = hb.crtm(dim=2, horizon=10, raw_moment=1.0)
     mark = stamp_of(learn_kernel, crtm)
     assert mark == stamp_of(learn_kernel, crtm._replace(radius=hb.radii.Constant(7.0)))
     assert mark != stamp_of(learn_kernel, hb.noises.Gaussian())

@@ -44,11 +44,6 @@ def guilty(part: type) -> int:
     return first + next(i for i, line in enumerate(lines) if line.rstrip().endswith("# here"))
 
 
-def cell_of(name: str) -> dict[str, Any]:
-    simulated(getattr(broken, name)(1.0))
-    return {}
-
-
 # ---- what fails in Python
 
 
@@ -66,7 +61,7 @@ def test_what_is_wrong_is_said_with_class_method_and_line(part, use):
     with pytest.raises(hb.PartError) as caught:
         use(part(1.0))
     said = str(caught.value)
-    assert said.startswith(f"{part.__name__}.clean, line {guilty(part)}: ")
+    assert said.startswith(f"{part.__name__}.apply, line {guilty(part)}: ")
     assert PYTHON[part] in said.splitlines()[0]
     assert len(said.splitlines()) <= 15
     assert caught.value.__cause__ is None
@@ -79,19 +74,19 @@ def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
 
 
 def test_a_cell_says_it_in_its_last_line():
-    report = compute(Cell("test_dry_run:cell_of", {"name": "Misspelt"}), "nowhere")
+    report = compute(Cell("broken_parts:simulate_cell", {"name": "Misspelt"}), "nowhere")
     assert report.status == RAISED
-    assert report.text.splitlines()[-1].startswith("Misspelt.clean, line ")
+    assert report.text.splitlines()[-1].startswith("Misspelt.apply, line ")
 
 
 def test_what_only_stops_python_stops_nothing():
     """Compiled, 1.0 / 0.0 is infinite; a run that was fine stays fine."""
-    rehearse_once(make_clean, broken.Dividing(1.0), np.ones(1))
+    rehearse_once(make_apply, broken.Dividing(1.0), np.ones(1))
 
 
-def make_clean(stamp: str) -> Any:
+def make_apply(stamp: str) -> Any:
     def kernel(part: Any, rewards: Any) -> float:
-        return part.clean(None, rewards, 1.0, 0.0)
+        return part.apply(None, rewards, 1.0, 0.0)
 
     return kernel
 
@@ -136,11 +131,11 @@ def test_a_filter_that_numba_refuses_has_decided_nothing():
     class Summing(broken.Cut):
         __slots__ = ()
 
-        def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
             return (rewards * 2.0)[0]
 
     agent = hb.Agent(policy(Summing(1.0)))
-    with pytest.raises(hb.PartError, match=r"^Summing\.clean, line \d+: it runs in Python"):
+    with pytest.raises(hb.PartError, match=r"^Summing\.apply, line \d+: it runs in Python"):
         agent.select(ARMS)
     assert agent.counters["pending"] == 0
 
@@ -152,7 +147,7 @@ class Nothing(NamedTuple):
     dim: int = 3
     size: int = 4
     plays: int = 1
-    changes: str = "fixed"
+    redraw: str = "never"
 
     def maen(self, z: float) -> float:
         return z
@@ -160,10 +155,10 @@ class Nothing(NamedTuple):
     def drwa(self, key: Any, play: int) -> float:
         return 0.0
 
-    def vieww(self) -> Any:
+    def make_bufer(self) -> Any:
         return None
 
-    def claen(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def aply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return 0.0
 
     def init(self) -> Any:
@@ -175,16 +170,16 @@ class Nothing(NamedTuple):
     def raduis(self, estimate: Any, t: int) -> float:
         return 1.0
 
-    def chose(self, state: Any, arms: Any, view: Any) -> int:
+    def chose(self, state: Any, arms: Any, buffer: Any) -> int:
         return 0
 
 
 WRONG: Any = Nothing()
 MISSING: dict[str, Callable[[], Any]] = {
-    "mean": lambda: hb.crtm(dim=3, horizon=10, moment=1.0, link=WRONG),
+    "mean": lambda: hb.crtm(dim=3, horizon=10, raw_moment=1.0, link=WRONG),
     "draw": lambda: hb.simulate(RAW, problem(WRONG), horizon=5),
-    "view": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
-    "clean": lambda: policy(WRONG),
+    "make_buffer": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
+    "apply": lambda: policy(WRONG),
     "predict": lambda: hb.Agent(RAW._replace(estimator=WRONG)),
     "radius": lambda: hb.Agent(RAW._replace(radius=WRONG)),
     "choose": lambda: hb.Agent(WRONG),
@@ -220,11 +215,11 @@ def test_a_part_is_rehearsed_once_for_each_shape():
     rehearsals: list[int] = []
 
     def factory(stamp: str) -> Any:
-        return lambda part, view: rehearsals.append(view.chosen.size)
+        return lambda part, buffer: rehearsals.append(buffer.chosen.size)
 
     for dim in (3, 3, 4, 3):
-        rehearse_once(factory, Same(dim), hb.authoring.make_view(dim, 4))
-    rehearse_once(factory, hb.policies.Uniform(5), hb.authoring.make_view(5, 4))
+        rehearse_once(factory, Same(dim), hb.authoring.make_arm_buffer(dim, 4))
+    rehearse_once(factory, hb.policies.Uniform(5), hb.authoring.make_arm_buffer(5, 4))
     assert rehearsals == [3, 4]
 
 
@@ -256,7 +251,7 @@ class Endless(NamedTuple):
     def init(self) -> Any:
         return hb.filters.NoFilter().init()
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return float(rewards[0] / 0.0)
 
 

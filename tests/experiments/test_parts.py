@@ -44,10 +44,10 @@ def test_every_second_play_is_louder() -> None:
 
 
 def shown(arms: Any, play: int) -> np.ndarray:
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, KEY, play)
-    return np.array(view.features[:, : arms.size])
+        arms.refresh(buffer, KEY, play)
+    return np.array(buffer.features[:, : arms.size])
 
 
 def test_offers_without_an_intercept_are_frozen_sets() -> None:
@@ -62,13 +62,13 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
     assert features[0] / features[1] == pytest.approx(plain[0] / plain[1])
 
 
-def test_what_is_told_is_the_spread_of_the_reward_to_come() -> None:
-    step: Any = hb.crhl(dim=2, spread=1.0, radius_scale=0.01).estimator
+def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
+    step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
     told, plain = Told(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)
     for t in range(6):
-        theirs.spread[0] = 1.0 if t % 2 else 0.2
+        theirs.noise_scale[0] = 1.0 if t % 2 else 0.2
         x, reward = rng.uniform(-0.5, 0.5, 2), rng.normal()
         for region in (mine.region, theirs.region):
             hb.authoring.measure(region, x)
@@ -92,7 +92,7 @@ def test_regions_of_different_algorithms_stand_in_their_own_columns() -> None:
         for _ in range(3)
     ]
     found = analyse(rows)
-    (panel,) = found.figures[0].views[0].panels
+    (panel,) = found.figures[0].buffers[0].panels
     assert panel.categories == ["theorem", "c = 0.01", "a fiftieth"]
     assert {series.name: series.x for series in panel.series} == {
         "CRTM": [0.0, 1.0],

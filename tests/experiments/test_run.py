@@ -383,7 +383,7 @@ def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
     script = (
         "import heavybandits as hb\n"
         "from heavybandits.sweeps import simulation_cells\n"
-        "policy = hb.crtm(dim=10, horizon=1000, moment=1.0, radius_scale=0.01)\n"
+        "policy = hb.crtm(dim=10, horizon=1000, raw_moment=1.0, radius_scale=0.01)\n"
         "problem = hb.Problem(hb.arms.Fixed(2, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))\n"
         "common = {'repetitions': 1, 'seed': 0, 'checkpoints': [10], 'label': ''}\n"
         "print(simulation_cells(policy, problem, horizon=10, **common)[0].sources)"

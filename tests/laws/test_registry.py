@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
 from heavybandits._utils.registry import Entry, make_named
-from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, SPREAD, Algorithm, example
+from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, Algorithm, example
 from heavybandits.cli.app import cli
 from heavybandits.core.conformance import members, written
 from heavybandits.core.part import check_part
@@ -38,9 +38,9 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Any:
 # ---- algorithms
 
 
-def planted(*, dim: int, moment: float, radius_scale: float | None = None) -> Any:
+def planted(*, dim: int, raw_moment: float, radius_scale: float | None = None) -> Any:
     """An algorithm that nobody has heard of."""
-    return hb.linucb(dim=dim, radius=moment * (radius_scale or 1.0))
+    return hb.linucb(dim=dim, radius=raw_moment * (radius_scale or 1.0))
 
 
 @pytest.fixture
@@ -82,8 +82,9 @@ def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
 def test_an_algorithm_is_built_from_its_row(name):
     row, policy = ALGORITHMS[name], example(name)
     assert (policy.dim, policy.plays >= 1) == (100, True)
-    told = {"moment", "spread"} & set(inspect.signature(row.make).parameters)
-    assert told == ({"spread" if row.moment == SPREAD else "moment"} if row.moment else set())
+    takes = inspect.signature(row.make).parameters.values()
+    required = {each.name for each in takes if each.default is each.empty}
+    assert required & {"raw_moment", "central_moment", "noise_scale"} == {row.moment} - {None}
     assert (row.tuning is None) == (name in ("random play", "Auto"))
 
 
@@ -130,8 +131,8 @@ def test_a_row_says_what_it_is_and_takes_no_more_numbers_than_it_names(kind, nam
         make_named(kind, text, REGISTRIES[kind])
 
 
-def test_arm_sets_are_named_by_how_they_change():
-    assert {name: row.make(2, 3).changes for name, row in arms.REGISTRY.items()} == {
+def test_arm_sets_are_named_by_when_they_are_redrawn():
+    assert {name: row.make(2, 3).redraw for name, row in arms.REGISTRY.items()} == {
         name: name for name in arms.REGISTRY
     }
 
@@ -141,7 +142,7 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
     monkeypatch.setitem(links.REGISTRY, "mine", Entry(links.Probit, "mine"))
     monkeypatch.setitem(arms.REGISTRY, "mine", Entry(arms.PerRound, "mine", ("arms", "dimension")))
     words = ("--noise", "mine:2", "--link", "mine", "--changes", "mine")
-    known = ("--noise", "laplace:2", "--link", "probit", "--changes", "fresh")
+    known = ("--noise", "laplace:2", "--link", "probit", "--changes", "round")
     assert run("simulate", "random play", *SMALL, *words) == run(
         "simulate", "random play", *SMALL, *known
     )

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import heavybandits as hb
 from heavybandits.authoring import Floats, Key, make_memory, uniform
 from heavybandits.links import Identity
 
@@ -19,14 +20,14 @@ class Cut(NamedTuple):
     def init(self) -> Any:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.level)
 
 
 class Misspelt(Cut):
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.levle)  # type: ignore[attr-defined] # here
 
 
@@ -35,7 +36,7 @@ class Distant(Cut):
 
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[0] += 1
         if memory.counts[0] > 5:
             return rewards[99]  # here
@@ -45,7 +46,7 @@ class Distant(Cut):
 class Assigning(Cut):
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         self.level = rewards[0]  # type: ignore[misc] # here
         return rewards[0]
 
@@ -53,7 +54,7 @@ class Assigning(Cut):
 class Silent(Cut):
     __slots__ = ()
 
-    def clean(  # here
+    def apply(  # here
         self, memory: Any, rewards: Floats, norm: float, predicted: float
     ) -> float:
         return None  # type: ignore[return-value]
@@ -73,7 +74,7 @@ class Dividing(Cut):
 
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], 1.0 / (self.level - self.level))
 
 
@@ -150,3 +151,11 @@ class Careful(Draw):
     def draw(self, key: Key, play: int) -> float:
         with np.errstate(all="ignore"):  # here
             return uniform(key, 4 * play)
+
+
+def simulate_cell(name: str) -> dict[str, Any]:
+    """Simulate with the broken filter of this name, as a cell of a sweep does."""
+    policy = hb.linucb(dim=3, radius=1.0, filter=globals()[name](1.0))
+    problem = hb.Problem(hb.arms.PerRound(4, 3), Identity(), hb.noises.StudentT(1.5))
+    hb.simulate(policy, problem, horizon=40, repetitions=1, checkpoints=4)
+    return {}

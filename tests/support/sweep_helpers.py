@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import heavybandits as hb
 from heavybandits.core.part import describe
 from heavybandits.sweeps import Cell, run_cells
 from paths import ROOT, SUPPORT
-from processes import marked
 
 HERE = "sweep_functions"
 
@@ -47,7 +44,7 @@ def run(cells: list[Cell], folder: Path, **options: Any) -> Any:
 
 def simulations() -> list[Cell]:
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, radius_scale=1e-2)
+    policy = hb.crtm(dim=3, horizon=500, raw_moment=3.5, radius_scale=1e-2)
     return [
         Cell(
             "heavybandits.sweeps.simulation_cell:simulate_cell",
@@ -83,14 +80,6 @@ def start(folder: Path, count: int, seconds: float, backend: str, mark: str) -> 
     """A process that runs a sweep and says so."""
     script = str(SUPPORT / "sweep_functions.py")
     return start_python([script, str(folder), str(count), str(seconds), backend], mark)
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    text = uuid.uuid4().hex
-    yield text
-    for process in marked(text):  # only after a test that failed
-        os.kill(process, signal.SIGKILL)
 
 
 def kill(process: Any) -> None:

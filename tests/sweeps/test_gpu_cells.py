@@ -31,7 +31,7 @@ PROBLEMS = {
 
 
 def crtm(constant):
-    return hb.crtm(dim=3, horizon=60, moment=3.5, radius_scale=constant)
+    return hb.crtm(dim=3, horizon=60, raw_moment=3.5, radius_scale=constant)
 
 
 def play_run(policy, problem, horizon, plays, seed, repetition):

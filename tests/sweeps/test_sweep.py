@@ -18,7 +18,7 @@ from sweep_functions import OwnNoise, square
 
 ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
 PROBLEMS = {name: hb.Problem(ARMS, LINK, hb.noises.StudentT(d)) for name, d in (("a", 3), ("b", 9))}
-POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=1e-2)
+POLICY = hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=1e-2)
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 7, "seed": 3, "checkpoints": 4}
 
 
@@ -135,7 +135,7 @@ class Mine(NamedTuple):
     def init(self):
         return make_memory(self.plays)
 
-    def clean(self, memory, rewards, norm, predicted):
+    def apply(self, memory, rewards, norm, predicted):
         return FACTOR * rewards[0]
 """
 SCRIPT = """
@@ -216,7 +216,7 @@ def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatc
         "    plays: int = 1\n\n"
         "    def init(self) -> Any:\n"
         "        return make_memory(1)\n\n"
-        "    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
+        "    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
         "        return min(max(rewards[0], -1.0), 1.0)\n"
     )
     source = tmp_path / "an_edited_part.py"

@@ -14,7 +14,7 @@ SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 
 
 
 def crtm(constant: float) -> Any:
-    return hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=constant)
+    return hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=constant)
 
 
 def deaf(constant: float) -> Any:
@@ -66,7 +66,7 @@ def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: 
 
 def test_a_policy_may_be_made_for_its_problem():
     def made(constant: float, problem: hb.Problem) -> Any:
-        return hb.crtm(dim=problem.arms.dim, horizon=200, moment=3.5, radius_scale=constant)
+        return hb.crtm(dim=problem.arms.dim, horizon=200, raw_moment=3.5, radius_scale=constant)
 
     grid: dict[str, Any] = {"constants": 2, "within": (1e-4, 1.0)}
     found = hb.tune(made, PROBLEM, **SIZE, **grid)

@@ -2,8 +2,8 @@
 
 Every refusal is an InvalidInputError whose message names the argument, what is allowed and what was
 given. What a constant of a part may be is said where the field is, `plays: Count`,
-`level: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of the
-library and for yours.
+`threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
+the library and for yours.
 """
 
 import math
@@ -121,11 +121,11 @@ def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> f
 def positive(name: str, value: Any) -> float:
     """A number above zero whose square, and one over it, are numbers too.
 
-    >>> positive("moment", 3)
+    >>> positive("raw_moment", 3)
     3.0
-    >>> positive("moment", 0)
+    >>> positive("raw_moment", 0)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: moment must be positive, got 0
+    heavybandits.InvalidInputError: raw_moment must be positive, got 0
     """
     bounded_number(name, value, Interval(0.0, ends="(]"))
     return bounded_number(name, value, Interval(SMALLEST, LARGEST))
@@ -203,9 +203,9 @@ def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> in
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of the words that are allowed.
 
-    >>> one_of("reading", "lemma", ("theorem", "corollary"))
+    >>> one_of("variant", "lemma", ("theorem", "corollary"))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: reading must be one of theorem, corollary, got 'lemma'
+    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'lemma'
     """
     words = tuple(allowed)
     if not isinstance(value, str) or value not in words:

@@ -61,7 +61,7 @@ class Agent(Teaching):
     whatever signal interrupts a call, its rewards are taken whole or not at all.
 
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, radius_scale=0.01))
+    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, raw_moment=1.0, radius_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
     >>> agent.updates, agent.counters["pending"]
@@ -114,7 +114,7 @@ class Agent(Teaching):
     # ---- learning
 
     def update(
-        self, ticket: Ticket | int | str, reward: float, spread: float | None = None
+        self, ticket: Ticket | int | str, reward: float, noise_scale: float | None = None
     ) -> None:
         """The reward of a play: any finite number, once.
 
@@ -123,17 +123,17 @@ class Agent(Teaching):
 
         Parameters
         ----------
-        spread : nu of this reward, for policies such as `crhl` whose noise may differ from reward
-            to reward: E|noise|^{1+epsilon} <= nu^{1+epsilon}, known before the reward is. None for
-            the policy's own.
+        noise_scale : nu of this reward, for policies such as `crhl` whose noise may differ from
+            reward to reward: E|noise|^{1+epsilon} <= nu^{1+epsilon}, known before the reward is.
+            None for the policy's own.
         """
         with self._lock:
-            given = check_given(self._kernels.takes_noise_scale, reward, spread)
+            given = check_given(self._kernels.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
             self._take([(number, given)])
 
     def update_many(self, rewards: Iterable[tuple[Any, ...]]) -> None:
-        """Several rewards at once, in this order: pairs (ticket, reward), or triples with a spread.
+        """Several rewards at once, in order: (ticket, reward), or (ticket, reward, noise_scale).
 
         If one of them is refused, none is taken.
         """

@@ -108,7 +108,7 @@ class AgentPolicy:
             learned,
             decision.features,
             rewards,
-            noise_scale=decision.spread,
+            noise_scale=decision.noise_scale,
             time=max(decision.times.values(), default=0.0),
         )
 

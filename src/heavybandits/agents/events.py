@@ -73,7 +73,7 @@ class Event(NamedTuple):
     reward: float | None = None
     decision: Decision | None = None
     changes: str | None = None
-    spread: float | None = None
+    noise_scale: float | None = None
     lesson: Lesson | Revision | None = None
     raw: str | None = None
     many: Choices | None = None
@@ -211,7 +211,7 @@ class Book:
             return  # done before an interrupt
         if event.reward is not None:
             decision.rewards[number] = event.reward
-            decision.spread = event.spread
+            decision.noise_scale = event.noise_scale
             if decision.complete:
                 learn(learned, decision)
         else:

@@ -7,7 +7,7 @@ import numpy as np
 from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
 from ..core.capabilities import innermost
-from ..core.confidence_region import UPDATES
+from ..core.confidence_region import update_count
 from ..core.linalg import bounded
 
 SHOWN = 6  # features of an arm that `str` lists: the rest is one line
@@ -81,7 +81,7 @@ def explain_rows(
         raise InvalidInputError(
             f"explain needs a policy with a confidence region, {type(policy).__name__} has none"
         )
-    radius = bounded(policy.radius.radius(learned.estimate, region.counts[UPDATES]))
+    radius = bounded(policy.radius.radius(learned.estimate, update_count(region)))
     images = rows @ region.inverse
     norms = np.sqrt(np.maximum((rows * images).sum(axis=1), 0.0))
     doubts = radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None]

@@ -16,7 +16,7 @@ from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
 from ..features import Features
 from ..ledger.store import Ledger
-from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
+from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .agent_policy import AgentPolicy
 from .encoders import encode
@@ -201,7 +201,7 @@ class Readings:
         32. 0 for every other policy."""
         parts = walk(self.state.learned)
         found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
-        return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+        return sum(restart_count(estimate) for estimate in found)
 
     @property
     def drift(self) -> DriftReport:

@@ -50,6 +50,6 @@ def revised_arrays(
         rewards = np.array([told])
         clamp(rewards)
         memory = copy.deepcopy(state.memory)
-        cleaned.append(bounded(inside.filter.clean(memory, rewards, norm, expected)))
+        cleaned.append(bounded(inside.filter.apply(memory, rewards, norm, expected)))
     inside.estimator.revise(state.estimate, x, *cleaned)
     return kept(after)

@@ -16,13 +16,13 @@ from ..core.arrays import Floats
 class Decision:
     """An arm that was chosen, and the rewards of its plays as they come in.
 
-    `lessons` is how many decisions had been learned from when the turn of this one came, `spread`
-    that of its reward, if one was given.
+    `lessons` is how many decisions had been learned from when the turn of this one came,
+    `noise_scale` that of its reward, if one was given.
     """
 
     __slots__ = (
         *("arm", "estimate", "features", "lessons", "offer", "plays", "propensity"),
-        *("rewards", "spread", "times", "width"),
+        *("rewards", "noise_scale", "times", "width"),
     )
 
     def __init__(
@@ -41,7 +41,7 @@ class Decision:
         self.rewards: dict[int, float | None] = {}
         self.times: dict[int, float] = {}
         self.lessons: int | None = None
-        self.spread: float | None = None
+        self.noise_scale: float | None = None
 
     @property
     def left(self) -> int:
@@ -211,20 +211,22 @@ def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
 
 
 class Given(NamedTuple):
-    """A reward as it was given: with its own spread, or None for the policy's."""
+    """A reward as it was given: with its own noise scale, or None for the policy's."""
 
     reward: float
-    spread: float | None = None
+    noise_scale: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.reward}" + ("" if self.spread is None else f" with spread {self.spread}")
+        return f"{self.reward}" + (
+            "" if self.noise_scale is None else f" with noise_scale {self.noise_scale}"
+        )
 
 
-def check_rewards(rewards: Any, owners: Owners, spreads: bool) -> list[tuple[int, Given]]:
-    """Tickets and what was given for them, with `spreads` also those of a reward.
+def check_rewards(rewards: Any, owners: Owners, noise_scales: bool) -> list[tuple[int, Given]]:
+    """Tickets and what was given for them, with `noise_scales` also those of a reward.
 
-    >>> check_rewards([(3, 1), (4, 0.5, 2)], (Owner("6b1f", 0),), spreads=True)
-    [(3, Given(reward=1.0, spread=None)), (4, Given(reward=0.5, spread=2.0))]
+    >>> check_rewards([(3, 1), (4, 0.5, 2)], (Owner("6b1f", 0),), noise_scales=True)
+    [(3, Given(reward=1.0, noise_scale=None)), (4, Given(reward=0.5, noise_scale=2.0))]
     """
     try:
         rows = [(ticket, reward, *rest) for ticket, reward, *rest in rewards]
@@ -233,20 +235,23 @@ def check_rewards(rewards: Any, owners: Owners, spreads: bool) -> list[tuple[int
         shaped = False
     if not shaped:
         raise InvalidInputError(
-            f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
+            "rewards must be pairs (ticket, reward), or (ticket, reward, noise_scale), "
+            f"got {rewards!r}"
         )
-    return [(ticket_number(t, owners), check_given(spreads, *given)) for t, *given in rows]
+    return [(ticket_number(t, owners), check_given(noise_scales, *given)) for t, *given in rows]
 
 
-def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
-    """What is given for a ticket; with `spreads` it may have one of its own.
+def check_given(noise_scales: bool, reward: Any, noise_scale: Any = None) -> Given:
+    """What is given for a ticket; with `noise_scales` it may have one of its own.
 
     >>> check_given(False, 3)
-    Given(reward=3.0, spread=None)
+    Given(reward=3.0, noise_scale=None)
     """
     number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
-    if spread is None:
+    if noise_scale is None:
         return Given(number)
-    if not spreads:
-        raise InvalidInputError("spread must be left out: this policy knows one for all, or none")
-    return Given(number, positive("spread", spread))
+    if not noise_scales:
+        raise InvalidInputError(
+            "noise_scale must be left out: this policy knows one for all, or none"
+        )
+    return Given(number, positive("noise_scale", noise_scale))

@@ -16,11 +16,11 @@ def auto(
     link: Link = Identity(),
     half_life: float | None = None,
     half_life_seconds: float | None = None,
-    watch: bool = True,
+    monitor_drift: bool = True,
 ) -> UCB | TimeDiscounted:
-    """The policy that needs no number from you: scale, level, width and penalty come from the data.
+    """Make a policy without tuning: scale, threshold, width and penalty come from the data.
 
-    Huber regression at a level that follows the noise (`ScaleFreeHuber`), with a radius made of
+    Huber regression at a threshold that follows the noise (`ScaleFreeHuber`), with a radius made of
     what it has learned (`ScaleFreeRadius`). With linear rewards it has no unit: rewards in cents
     or dollars, features in metres or miles, and the same arms are chosen. Heavy tails of any kind,
     rare sales, a first reward of 1e100, or two; O(K d^2) per round. `Agent.drift` says when the
@@ -34,20 +34,22 @@ def auto(
     half_life : rewards after which one counts half as much, for effects that move; None forgets
         nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
     half_life_seconds : the same in seconds of the agent's clock (`policies.TimeDiscounted`).
-    watch : False saves the little time that watching takes.
+    monitor_drift : False saves the little time that watching takes.
 
-    >>> auto(dim=3).estimator.level
+    >>> auto(dim=3).estimator.threshold
     0.35
     >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
     'TimeDiscounted'
-    >>> type(auto(dim=3, watch=False).filter).__name__
+    >>> type(auto(dim=3, monitor_drift=False).filter).__name__
     'NoFilter'
     """
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Discounted(estimator, positive("half_life", half_life))
     policy = UCB(
-        estimator, DriftMonitor() if flag("watch", watch) else NoFilter(), ScaleFreeRadius()
+        estimator,
+        DriftMonitor() if flag("monitor_drift", monitor_drift) else NoFilter(),
+        ScaleFreeRadius(),
     )
     if half_life_seconds is None:
         return cast(policy)

@@ -19,11 +19,11 @@ from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl
 from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
 
-RAW, CENTRAL, SPREAD = "raw", "central", "spread"
+RAW, CENTRAL, NOISE_SCALE = "raw_moment", "central_moment", "noise_scale"
 _BOUNDS = {
     RAW: "E|y|^{1+eps} <= u",
     CENTRAL: "E|noise|^{1+eps} <= v",
-    SPREAD: "E|noise|^{1+eps} <= nu^{1+eps}",
+    NOISE_SCALE: "E|noise|^{1+eps} <= nu^{1+eps}",
 }
 _TUNED = ("radius_scale", "radius_scale", "radius")
 
@@ -40,7 +40,7 @@ class Algorithm(NamedTuple):
     make: Callable[..., Policy]
     paper: str
     model: str  # of the mean reward
-    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; SPREAD, nu; or none
+    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; NOISE_SCALE, nu; or none
     noise: str  # what else is assumed of it
     regret: str
     time: str  # per decision
@@ -74,10 +74,10 @@ class Algorithm(NamedTuple):
         317
         """
         told = dict(known)
-        if self.moment == SPREAD:
-            told["spread"] = known["central_moment"] ** (1.0 / (1.0 + known.get("epsilon", 1.0)))
-        elif self.moment:
-            told["moment"] = known[f"{self.moment}_moment"]
+        if self.moment == NOISE_SCALE:
+            told["noise_scale"] = known["central_moment"] ** (
+                1.0 / (1.0 + known.get("epsilon", 1.0))
+            )
         takes = inspect.signature(self.make).parameters
         if argument is not None and argument not in takes:
             names = ", ".join(takes)
@@ -113,7 +113,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", "none proved", NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
-    "CRHL": Algorithm(crhl, OURS, GLM, SPREAD, "", HEAVY, NEWTON, SMALL),
+    "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
     "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"),
     "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
     "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
@@ -142,9 +142,13 @@ ALGORITHMS: dict[str, Algorithm] = {
     "SupBMM": Algorithm(
         supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
     ),
-    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, SPREAD, "", HEAVY, NEWTON, SMALL),
-    "Heavy_OFUL": Algorithm(heavy_oful, HUANG, LINEAR, SPREAD, "", HEAVY, "K d^2 + t d^2", "T d"),
-    "GAda_OFUL": Algorithm(gada_oful, YU, GLM, SPREAD, "eps = 1", ROOT, "K d^2 + t d^2", "T d"),
+    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
+    "Heavy_OFUL": Algorithm(
+        heavy_oful, HUANG, LINEAR, NOISE_SCALE, "", HEAVY, "K d^2 + t d^2", "T d"
+    ),
+    "GAda_OFUL": Algorithm(
+        gada_oful, YU, GLM, NOISE_SCALE, "eps = 1", ROOT, "K d^2 + t d^2", "T d"
+    ),
     "random play": Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 

@@ -40,7 +40,7 @@ def btc(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -50,7 +50,7 @@ def btc(
 
     Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
     is played. This is what the code that circulates as SupBTC does, and most likely what Xue et al.
-    (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `moment` (raw) and
+    (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `raw_moment` and
     K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) per round, space
     T(d + K): it refuses to go beyond `horizon`.
 
@@ -59,13 +59,13 @@ def btc(
     radius_scale : None for (S + alpha n^q) ||x||_{A^-1}, alpha = (2/3) L + sqrt(2 L v) + v,
         L = ln(2 T K ln T / delta), q = (1-eps)/(2(1+eps)), n plays; c for c alpha n^q ||x||_{A^-1}.
 
-    >>> policy = btc(dim=10, horizon=10**6, arms=20, moment=3.534446647)
+    >>> policy = btc(dim=10, horizon=10**6, arms=20, raw_moment=3.534446647)
     >>> round(policy.base.radius.scale, 4)
     33.2478
     """
-    eps, moment = check_epsilon(epsilon), positive("moment", moment)
+    eps, raw_moment = check_epsilon(epsilon), positive("raw_moment", raw_moment)
     union = _union(horizon, arms, delta)
-    alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * moment) + moment
+    alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * raw_moment) + raw_moment
     region = _arm_radius(alpha, eps, norm, radius_scale)
     base = TruncatedRegression(whole("dim", dim), horizon, arms, 1.0 + eps, region)
     return cast(PerArmUCB(base))
@@ -76,7 +76,7 @@ def bmm(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -86,7 +86,7 @@ def bmm(
     """BMM played greedily on the whole history: the base routine of SupBMM without its master.
 
     Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
-    regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `moment`
+    regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `central_moment`
     (central) and arms that stand still for r plays. O(K d (d + r)) per decision.
 
     Parameters
@@ -95,13 +95,13 @@ def bmm(
         c for c alpha n^q ||x||_{A^-1}.
     plays : None for r.
 
-    >>> policy = bmm(dim=10, horizon=10**6, arms=20, moment=3.0)
+    >>> policy = bmm(dim=10, horizon=10**6, arms=20, central_moment=3.0)
     >>> policy.plays, policy.base.radius.scale
     (198, 6.0)
     """
     eps, union = check_epsilon(epsilon), _union(horizon, arms, delta)
     plays = whole("plays", round_up(8.0 * union) if plays is None else plays)
-    alpha = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
+    alpha = math.pow(12.0 * positive("central_moment", central_moment), 1.0 / (1.0 + eps))
     region = _arm_radius(alpha, eps, norm, radius_scale)
     return cast(PerArmUCB(MedianRegression(whole("dim", dim), plays, region)))
 
@@ -111,7 +111,7 @@ def supbtc(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -124,7 +124,7 @@ def supbtc(
     per stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With these widths
     the first stage explores for very long.
 
-    >>> supbtc(dim=10, horizon=10**6, arms=20, moment=3.5).target
+    >>> supbtc(dim=10, horizon=10**6, arms=20, raw_moment=3.5).target
     0.001
     """
     return _master(tell(btc, locals()).base, horizon)
@@ -135,7 +135,7 @@ def supbmm(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -148,7 +148,7 @@ def supbmm(
     `StagedElimination`; T counts plays in the target 1/sqrt(T). Regret O~(sqrt(d) T^{1/(1+eps)})
     for K arms.
 
-    >>> supbmm(dim=10, horizon=10**6, arms=20, moment=3.0).base.stages
+    >>> supbmm(dim=10, horizon=10**6, arms=20, central_moment=3.0).base.stages
     13
     """
     return _master(tell(bmm, locals()).base, horizon)

@@ -81,7 +81,7 @@ def crtm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -97,9 +97,9 @@ def crtm(
     Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the rest feed an online Newton step, and
     the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
 
-    Assumes E|y|^{1+epsilon} <= `moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`. Arms
-    may change at every round. O(K d^2) per round, O(d^2) space, regret
-    O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
+    Assumes E|y|^{1+epsilon} <= `raw_moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`.
+    Arms may change at every round. O(K d^2) per round, O(d^2) space, regret O(d (log T)^{(1+2
+    epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def crtm(
         tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
         T^{(1-eps)/(1+eps)}.
     truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
-        proof does not close); a number is that level, math.inf never truncates; a filter part is
-        used instead, e.g. `AdaptiveClip()`, whose level sets itself.
+        proof does not close); a number is that threshold, math.inf never truncates; a filter part
+        is used instead, e.g. `AdaptiveClip()`, whose threshold sets itself.
     curvature : what a round adds to V along x x^T. "half" is kappa/2, which the theorems are about;
         "kappa" is kappa, with less regret in most experiments; "local" is mu'(x.theta), without
         which a link as curved as the exponential one is hopeless; or a number. Only "half" is
@@ -116,16 +116,16 @@ def crtm(
     projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
     corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
 
-    >>> policy = crtm(dim=10, horizon=1_000_000, moment=3.534446647)
-    >>> round(policy.filter.level, 4), f"{policy.radius.squared:.4e}"
+    >>> policy = crtm(dim=10, horizon=1_000_000, raw_moment=3.534446647)
+    >>> round(policy.filter.threshold, 4), f"{policy.radius.squared:.4e}"
     (18.269, '2.9342e+07')
     """
     kappa = check_link(link, positive("norm", norm))
-    moment = positive("moment", moment)
+    raw_moment = positive("raw_moment", raw_moment)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
     keep: Filter = NoFilter()
     if truncation is None:
-        keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
+        keep = Truncate(theory.truncation_threshold(**common, raw_moment=raw_moment, kappa=kappa))
     elif is_part(truncation):
         keep = check_part("truncation", truncation, Filter)
     elif not (isinstance(truncation, float) and truncation == math.inf):
@@ -133,7 +133,7 @@ def crtm(
     if radius_scale is None:
         squared = theory.truncation_region(
             **common,
-            moment=moment,
+            raw_moment=raw_moment,
             kappa=kappa,
             bound=link.bound(norm),
             norm=norm,
@@ -150,7 +150,7 @@ def crmm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -166,10 +166,10 @@ def crmm(
     Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
     feeds one online Newton step. At T = 10^4 that is r = 244 and 40 updates in all.
 
-    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `moment` (the central moment
-    v), and arms that stand still for r plays. O(d^2 T / log T) in all; regret
-    O(d (log T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The
-    proof treats adaptive weights as fixed, so take the theorem's radius as a guide.
+    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `central_moment` (the central
+    moment v), and arms that stand still for r plays. O(d^2 T / log T) in all; regret O(d (log
+    T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The proof treats
+    adaptive weights as fixed, so take the theorem's radius as a guide.
 
     Parameters
     ----------
@@ -178,13 +178,13 @@ def crmm(
     plays : None for Algorithm 2's r.
     curvature, projection, corrected : as in `crtm`.
 
-    >>> policy = crmm(dim=10, horizon=1_000_000, moment=3.0)
+    >>> policy = crmm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
     (317, '6.46892e+06')
     """
     kappa = check_link(link, positive("norm", norm))
     horizon, delta = whole("horizon", horizon), fraction("delta", delta)
-    moment = positive("moment", moment)
+    central_moment = positive("central_moment", central_moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
     newton = make_newton(dim, link, norm, curvature, projection)
     power = excess(check_epsilon(epsilon))
@@ -192,7 +192,7 @@ def crmm(
         radius: Radius = theory.median_radius(
             dim=dim,
             horizon=horizon,
-            moment=moment,
+            central_moment=central_moment,
             kappa=kappa,
             bound=link.bound(norm),
             norm=norm,

@@ -13,13 +13,13 @@ from ..parts.radii import LogRadius
 from . import theory
 from .glm import make_projection
 
-TUNED_LEVEL = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
+TUNED_THRESHOLD = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
 
 
 def crhl(
     *,
     dim: int,
-    spread: float,
+    noise_scale: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -27,7 +27,7 @@ def crhl(
     horizon: int | None = None,
     penalty: float = 1.0,
     radius_scale: float | None = None,
-    level: float | None = None,
+    threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
     """CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
@@ -36,9 +36,9 @@ def crhl(
     known, hardly at all for the others (see `HuberNewton`). The region
     {||theta - theta_t||_V <= beta_t} holds theta* with probability 1 - delta at all times.
 
-    Assumes E|noise|^{1+epsilon} <= `spread`^{1+epsilon}, a central moment; ||x|| <= 1, ||theta*||
-    <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2) per round,
-    O(d^2) memory, regret O~((L/kappa) nu d T^{1/(1+epsilon)}).
+    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}, a central moment; ||x|| <= 1,
+    ||theta*|| <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2)
+    per round, O(d^2) memory, regret O~((L/kappa) nu d T^{1/(1+epsilon)}).
 
     Parameters
     ----------
@@ -47,19 +47,19 @@ def crhl(
         clipped); a number c for beta_t^2 = c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)} and
         sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the learner's own error at
         the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1.
-    level : tau0. None for the theorem's, or 0.5 in the tuned form; smaller clips more.
+    threshold : tau0. None for the theorem's, or 0.5 in the tuned form; smaller clips more.
     corruption : C, if rewards may be falsified by c_t with sum |c_t| <= C (Theorem 3).
 
-    >>> policy = crhl(dim=10, spread=3**0.5, horizon=1_000_000)
-    >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.level, 4)
+    >>> policy = crhl(dim=10, noise_scale=3**0.5, horizon=1_000_000)
+    >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.threshold, 4)
     (748.241, 2.1218)
-    >>> crhl(dim=10, spread=1.0, radius_scale=0.01).estimator.level
+    >>> crhl(dim=10, noise_scale=1.0, radius_scale=0.01).estimator.threshold
     0.5
     """
     kappa = check_link(link, positive("norm", norm))
     promise = theory.huber_theorem(
         dim=dim,
-        spread=spread,
+        noise_scale=noise_scale,
         kappa=kappa,
         lipschitz=link.lipschitz(norm),
         norm=norm,
@@ -67,7 +67,7 @@ def crhl(
         delta=delta,
         horizon=horizon,
         penalty=penalty,
-        level=level if radius_scale is None else None,
+        threshold=threshold if radius_scale is None else None,
         corruption=corruption,
     )
     step = HuberNewton(
@@ -76,28 +76,30 @@ def crhl(
         curvature=kappa,
         penalty=penalty,
         projection=BallProjection(norm),
-        spread=spread,
-        level=promise.level,
+        noise_scale=noise_scale,
+        threshold=promise.threshold,
         power=promise.power,
         radius=promise.region(),
         volume=promise.volume_region(),
-        least=spread,
+        least=noise_scale,
         steady=promise.steady,
         doubt=promise.doubt,
         corruption=promise.corruption * math.sqrt(kappa),
     )
     if radius_scale is None:
         return cast(UCB(step, NoFilter(), step.radius))
-    return tuned_form(step, radius_scale, level, promise.lipschitz * promise.norm)
+    return tuned_form(step, radius_scale, threshold, promise.lipschitz * promise.norm)
 
 
-def tuned_form(step: HuberNewton, radius_scale: float, level: float | None, reach: float) -> UCB:
+def tuned_form(
+    step: HuberNewton, radius_scale: float, threshold: float | None, reach: float
+) -> UCB:
     """A Huber step in the form that experiments tune; `reach` is L S, the largest error."""
-    tau = TUNED_LEVEL if level is None else positive("level", level)
+    tau = TUNED_THRESHOLD if threshold is None else positive("threshold", threshold)
     scale, time_scale = positive("radius_scale", radius_scale) * step.dim, step.dim * step.penalty
     region = LogRadius(scale, time_scale, 2.0 * step.power)
     steady = math.sqrt(2.0 * reach * math.sqrt(step.curvature * step.penalty) / tau)
-    step = step._replace(level=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
+    step = step._replace(threshold=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
     return cast(UCB(step, NoFilter(), region))
 
 
@@ -105,7 +107,7 @@ def crcm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -120,9 +122,9 @@ def crcm(
     the j-th of k Newton estimates, and the one in their midst is the centre (see `NewtonEnsemble`).
     At T = 10^4 that is k = 56, where CRMM needs 244.
 
-    Assumes E|noise|^{1+epsilon} <= `moment` (the central moment v), ||x|| <= 1, ||theta*|| <=
-    `norm`, and arms that stand still for k plays. O(d^2) per play, memory O(d^2 + dk + k^2); regret
-    O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
+    Assumes E|noise|^{1+epsilon} <= `central_moment` (the central moment v), ||x|| <= 1, ||theta*||
+    <= `norm`, and arms that stand still for k plays. O(d^2) per play, memory O(d^2 + dk + k^2);
+    regret O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def crcm(
     plays : None for the theorem's k.
     projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
 
-    >>> policy = crcm(dim=10, horizon=1_000_000, moment=3.0)
+    >>> policy = crcm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 13_333), 2)
     (75, 857.96)
     """
@@ -139,7 +141,7 @@ def crcm(
     promise = theory.column_theorem(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         lipschitz=link.lipschitz(norm),
         norm=norm,

@@ -19,12 +19,12 @@ def hvt_ucb(
     *,
     dim: int,
     horizon: int,
-    spread: float,
+    noise_scale: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-    level: float | None = None,
+    threshold: float | None = None,
 ) -> UCB:
     """Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
 
@@ -37,18 +37,18 @@ def hvt_ucb(
 
     Parameters
     ----------
-    radius_scale, level : as in `crhl`.
+    radius_scale, threshold : as in `crhl`.
 
-    >>> policy = hvt_ucb(dim=2, horizon=1000, spread=1.0)
-    >>> round(policy.estimator.level, 4), round(policy.radius.radius(None, 0), 4)
+    >>> policy = hvt_ucb(dim=2, horizon=1000, noise_scale=1.0)
+    >>> round(policy.estimator.threshold, 4), round(policy.radius.radius(None, 0), 4)
     (1.5202, 3.4641)
     """
     dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
     norm, confidence = positive("norm", norm), _union_over_rounds(horizon, delta)
     volume = dim * math.log1p(horizon * horizon / (4.0 * dim * dim))
-    tau = _balanced_level(volume, horizon, confidence, eps)
-    if level is not None and radius_scale is None:
-        tau = positive("level", level)
+    tau = balanced_threshold(volume, horizon, confidence, eps)
+    if threshold is not None and radius_scale is None:
+        tau = positive("threshold", threshold)
     start = math.sqrt(dim * (2.0 + 4.0 * norm * norm))
     region = PowerRadius(107.0 * confidence * tau, excess(eps) / 2.0, start, start)
     step = HuberNewton(
@@ -57,8 +57,8 @@ def hvt_ucb(
         curvature=0.25,
         penalty=dim,
         projection=BallProjection(norm),
-        spread=positive("spread", spread),
-        level=tau,
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=tau,
         power=excess(eps) / 2.0,
         radius=region,
         volume=Constant(volume),
@@ -67,23 +67,23 @@ def hvt_ucb(
     )
     if radius_scale is None:
         return cast(UCB(step, NoFilter(), region))
-    return tuned_form(step, radius_scale, level, norm)
+    return tuned_form(step, radius_scale, threshold, norm)
 
 
 def heavy_oful(
     *,
     dim: int,
     horizon: int,
-    spread: float,
+    noise_scale: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-    level: float | None = None,
+    threshold: float | None = None,
 ) -> UCB:
     """Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), Huber regression on the whole history, linear.
 
-    Assumes E|noise|^{1+epsilon} <= `spread`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
+    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
     lambda = d/S^2 (quoted from memory) and K = d ln(1 + T^2/(d lambda)):
     beta_t = 3 sqrt(lambda) S + 24 t^q sqrt(2 K) ln(3T)^q l^{eps/(1+eps)}. Refits on all rewards
     (see `BatchHuber`), so it has room for `horizon` decisions. Regret O~(d nu T^{1/(1+eps)}).
@@ -92,10 +92,10 @@ def heavy_oful(
     ----------
     radius_scale : None for that radius; a number c for beta_t^2 = c d ln(1 + t/d) t^{2q} and
         sigma = max{nu, p}. With the theorem's sigma the first 10^3 rewards hardly count.
-    level : tau0. None for the theorem's, or 1 in the tuned form.
+    threshold : tau0. None for the theorem's, or 1 in the tuned form.
 
-    >>> policy = heavy_oful(dim=2, horizon=1000, spread=1.0)
-    >>> round(policy.estimator.level, 6), round(policy.radius.radius(None, 4), 4)
+    >>> policy = heavy_oful(dim=2, horizon=1000, noise_scale=1.0)
+    >>> round(policy.estimator.threshold, 6), round(policy.radius.radius(None, 4), 4)
     (1.612791, 744.0813)
     """
     dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
@@ -113,42 +113,42 @@ def heavy_oful(
         penalty=penalty,
         ridge=penalty,
         norm=norm,
-        spread=positive("spread", spread),
-        level=_balanced_level(volume, horizon, confidence, eps),
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=balanced_threshold(volume, horizon, confidence, eps),
         power=power,
         least=1.0 / math.sqrt(horizon),
         steady=math.sqrt(23.0 * confidence),
         root=math.sqrt(norm) * math.pow(2.0 * small * volume, -0.25),
     )
-    return _fitted(batch, PowerRadius(growth, power, 3.0 * start, start), radius_scale, level)
+    return _fitted(batch, PowerRadius(growth, power, 3.0 * start, start), radius_scale, threshold)
 
 
 def gada_oful(
     *,
     dim: int,
     horizon: int,
-    spread: float,
+    noise_scale: float,
     link: Link = Logistic(),
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-    level: float | None = None,
+    threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
     """GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
 
-    Assumes a variance, E noise^2 <= `spread`^2, and rewards falsified by at most `corruption` in
-    all; ||x|| <= 1. With l = ln(2 T^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
-    beta_t = (4 sqrt(K)/kappa if C > 0) + (32/kappa) (K/tau0 + sqrt(K l_t) + tau0 l_t)
-    + 5 sqrt(lambda) S, l_t = ln(2 t^2/delta), with probability 1 - 3 delta. Refits on all rewards
-    (see `BatchHuber`), so it has room for `horizon` decisions. The index is that of the region
-    without the ball. Regret O~((L/kappa) d (nu sqrt(T) + max{S L, C})).
+    Assumes a variance, E noise^2 <= `noise_scale`^2, and rewards falsified by at most `corruption`
+    in all; ||x|| <= 1. With l = ln(2 T^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
+    beta_t = (4 sqrt(K)/kappa if C > 0) + (32/kappa) (K/tau0 + sqrt(K l_t) + tau0 l_t) + 5
+    sqrt(lambda) S, l_t = ln(2 t^2/delta), with probability 1 - 3 delta. Refits on all rewards (see
+    `BatchHuber`), so it has room for `horizon` decisions. The index is that of the region without
+    the ball. Regret O~((L/kappa) d (nu sqrt(T) + max{S L, C})).
 
     Parameters
     ----------
-    radius_scale, level : as in `heavy_oful`.
+    radius_scale, threshold : as in `heavy_oful`.
 
-    >>> policy = gada_oful(dim=2, horizon=1000, spread=1.0, link=Identity())
+    >>> policy = gada_oful(dim=2, horizon=1000, noise_scale=1.0, link=Identity())
     >>> round(policy.estimator.root, 6), round(policy.radius.radius(None, 4), 4)
     (4.476017, 1370.0915)
     """
@@ -157,8 +157,8 @@ def gada_oful(
     penalty, lies = dim / (norm * norm), bounded_number("corruption", corruption, Interval(0.0))
     volume = dim * math.log1p(horizon * horizon / (dim * penalty))
     tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
-    if level is not None and radius_scale is None:
-        tau = positive("level", level)
+    if threshold is not None and radius_scale is None:
+        tau = positive("threshold", threshold)
     flat = math.sqrt(norm * link.lipschitz(norm)) * math.pow(42.0 * confidence / dim, 0.25)
     start = math.sqrt(penalty) * norm
     bias = 5.0 * start + (4.0 * math.sqrt(volume) / kappa if lies > 0.0 else 0.0)
@@ -169,29 +169,29 @@ def gada_oful(
         penalty=penalty,
         ridge=penalty * kappa,
         norm=norm,
-        spread=positive("spread", spread),
-        level=tau,
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=tau,
         least=1.0 / math.sqrt(horizon),
         steady=6.0 * math.sqrt(3.0 * confidence),
         root=max(flat, math.sqrt(lies) * math.pow(volume, -0.25)),
         smooth=True,
     )
     region = PseudoHuberRadius(32.0 / kappa, volume, tau, delta, bias, start)
-    return _fitted(batch, region, radius_scale, level)
+    return _fitted(batch, region, radius_scale, threshold)
 
 
 def _fitted(
-    batch: BatchHuber, region: Radius, radius_scale: float | None, level: float | None
+    batch: BatchHuber, region: Radius, radius_scale: float | None, threshold: float | None
 ) -> UCB:
     """The policy of a batch estimator: as its theorem has it, or in the form to be tuned."""
     if radius_scale is not None:
-        tau = 1.0 if level is None else positive("level", level)
+        tau = 1.0 if threshold is None else positive("threshold", threshold)
         region = LogRadius(
             positive("radius_scale", radius_scale) * batch.dim, batch.dim, 2.0 * batch.power
         )
-        batch = batch._replace(level=tau, least=0.0, steady=1.0, root=0.0)
-    elif level is not None:
-        batch = batch._replace(level=positive("level", level))
+        batch = batch._replace(threshold=tau, least=0.0, steady=1.0, root=0.0)
+    elif threshold is not None:
+        batch = batch._replace(threshold=positive("threshold", threshold))
     return cast(UCB(batch, NoFilter(), region))
 
 
@@ -200,7 +200,7 @@ def _union_over_rounds(horizon: int, delta: float) -> float:
     return math.log(2.0 * horizon * horizon / fraction("delta", delta))
 
 
-def _balanced_level(volume: float, horizon: int, confidence: float, epsilon: float) -> float:
+def balanced_threshold(volume: float, horizon: int, confidence: float, epsilon: float) -> float:
     """tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} of Hvt-UCB and Heavy-OFUL."""
-    spread = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
-    return math.sqrt(2.0 * volume) * spread * math.pow(confidence, -1.0 / (1.0 + epsilon))
+    logs = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
+    return math.sqrt(2.0 * volume) * logs * math.pow(confidence, -1.0 / (1.0 + epsilon))

@@ -45,7 +45,7 @@ def problem_options(command: Any) -> Any:
         click.option(
             "--changes",
             type=OneOf(arms.REGISTRY),
-            default="fixed",
+            default="never",
             show_default=True,
             help="Arms: one set for ever, new ones at every decision, or at every play.",
         ),

@@ -16,8 +16,16 @@ from numba.cuda.cudadrv import nvvm
 from numba.cuda.cudadrv.driver import binding, driver
 from numba.cuda.typing.typeof import typeof
 
-from ..core.arm_buffer import View
-from ..core.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..core.arm_buffer import ArmBuffer
+from ..core.loop import (
+    Episode,
+    Trace,
+    Unobserved,
+    begin_decision,
+    draw_noise,
+    load_progress,
+    play,
+)
 from ..core.rng import seed_of
 from . import arms, medians
 from . import confidence_region as regions
@@ -42,7 +50,8 @@ TWINS = (
 _NAMES = {
     "Episode": Episode,
     "Trace": Trace,
-    "View": View,
+    "ArmBuffer": ArmBuffer,
+    "begin_decision": begin_decision,
     "cuda": cuda,
     "draw_noise": draw_noise,
     "seed_of": seed_of,
@@ -52,6 +61,7 @@ _NAMES = {
     "int64": types.int64,
     "leading": leading,
     "load_common": load_common,
+    "load_progress": load_progress,
     "play": play,
     "store_common": store_common,
 }

@@ -12,9 +12,8 @@ from typing import Any
 from numba.cuda import libdevice
 from numba.cuda.core.errors import TypingError
 
-from ..core.blocked import combine
 from ..core.jit import jitable
-from ..core.linalg import stretch
+from ..core.linalg import combine, stretch
 from ..core.projection import (
     ROWS,
     Tridiagonal,

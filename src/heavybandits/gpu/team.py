@@ -222,6 +222,6 @@ def total(value: Any, lanes: int) -> Any:
 
 
 @jitable
-def told(value: float, lanes: int) -> float:
+def broadcast(value: float, lanes: int) -> float:
     """The value that the first lane has."""
     return cuda.shfl_sync(members(lanes), value, first_lane(lanes))

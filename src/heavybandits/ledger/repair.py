@@ -34,8 +34,8 @@ from .rows import (
     linked_rows,
     make_tables,
     migrate,
+    noise_scale_of,
     propensity_of,
-    spread_of,
 )
 from .sqlite import Database, End, Head, Statement, check_file, read_end, spare_ledger
 
@@ -179,9 +179,9 @@ def _rewrite(source: Database, made: Path, path: Path) -> End:
 def export(path: str | Path, output: str | Path) -> Findings:
     """Write the true events of a ledger to a table: CSV if `output` ends so, else Parquet.
 
-    One row per event: its number, kind, ticket, time, reward and the spread given with it, and for
-    a decision the arm, the mean expected of it, its width, how likely it was and its features x0,
-    x1, ...
+    One row per event: its number, kind, ticket, time, reward and the noise scale given with it, and
+    for a decision the arm, the mean expected of it, its width, how likely it was and its features
+    x0, x1, ...
     """
     path, output = Path(path), Path(output)
     spare_ledger(output)
@@ -202,7 +202,9 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
     names = ("event", "kind", "ticket", "time", "reward", "arm", "estimate", "width")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     columns["offer"] = [row[10] for row in rows]
-    columns["spread"] = [spread_of(row[9]) if row[1] == Kind.REWARD else None for row in rows]
+    columns["noise_scale"] = [
+        noise_scale_of(row[9]) if row[1] == Kind.REWARD else None for row in rows
+    ]
     columns["propensity"] = [
         propensity_of(row[9]) if row[1] == Kind.SELECT else None for row in rows
     ]

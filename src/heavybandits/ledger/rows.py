@@ -43,13 +43,13 @@ def chain(previous: bytes, *contents: Any) -> bytes:
 
 def to_row(number: int, event: Event) -> Row:
     """An event as a row, numbered."""
-    kind, ticket, time, reward, chosen, changes, spread, lesson, raw, _ = event
+    kind, ticket, time, reward, chosen, changes, noise_scale, lesson, raw, _ = event
     row = (number, kind.value, ticket, time, reward)
     if chosen is not None:
         x, arm, offer = chosen.features.tobytes(), chosen.arm, chosen.offer
         return (*row, arm, chosen.estimate, chosen.width, x, changes, offer, raw)
     if lesson is None:
-        told = None if spread is None else canonical({"spread": spread})
+        told = None if noise_scale is None else canonical({"noise_scale": noise_scale})
         return (*row, None, None, None, None, told, None, None)
     if isinstance(lesson, Revision):
         told = canonical({"before": lesson.before})
@@ -83,7 +83,7 @@ def to_event(row: Row, state: AgentState) -> Event:
     _check_fits(event, state)
     if kind in (Kind.SELECT, Kind.LEARN, Kind.REVISE):
         return event._replace(changes=changes if kind == Kind.SELECT else None)
-    return event._replace(spread=_check_spread(kind, changes, state))
+    return event._replace(noise_scale=_check_noise_scale(kind, changes, state))
 
 
 def _read_floats(blob: Any, width: int) -> Floats:
@@ -115,19 +115,19 @@ def propensity_of(changes: str | None) -> Any:
     return 1.0 if changes is None else json.loads(changes).get("propensity", 1.0)
 
 
-def spread_of(changes: str | None) -> float | None:
-    """The spread that came with a reward.
+def noise_scale_of(changes: str | None) -> float | None:
+    """The noise_scale that came with a reward.
 
-    >>> spread_of('{"spread":0.5}'), spread_of(None)
+    >>> noise_scale_of('{"noise_scale":0.5}'), noise_scale_of(None)
     (0.5, None)
     """
-    return None if changes is None else positive("spread", json.loads(changes)["spread"])
+    return None if changes is None else positive("noise_scale", json.loads(changes)["noise_scale"])
 
 
-def _check_spread(kind: str, changes: str | None, state: AgentState) -> float | None:
+def _check_noise_scale(kind: str, changes: str | None, state: AgentState) -> float | None:
     if changes is not None and (kind != Kind.REWARD or not takes_noise_scale(state.policy)):
-        raise LedgerError(f"a {kind} of this policy has no spread")
-    return spread_of(changes)
+        raise LedgerError(f"a {kind} of this policy has no noise scale")
+    return noise_scale_of(changes)
 
 
 ALLOWED_REWARDS = {Kind.REWARD: (True,), Kind.REVISE: (True,), Kind.EXPIRE: (True, False)}

@@ -39,7 +39,7 @@ from .rows import (
     differences,
     follow_chain,
     migrate,
-    spread_of,
+    noise_scale_of,
     to_event,
     to_row,
 )
@@ -239,7 +239,7 @@ class Ledger(Reports):
         if not found:  # abandoned, or from before a reset
             return None, None
         kind, reward, changes = found[0]
-        return Kind(kind), None if reward is None else Given(reward, spread_of(changes))
+        return Kind(kind), None if reward is None else Given(reward, noise_scale_of(changes))
 
     def learned_from(self, ticket: int) -> tuple[Floats, float]:
         """The features of a settled ticket, and the reward in force, from which was learned."""

@@ -60,7 +60,7 @@ def simulate(
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
+    >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
     >>> result = hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, checkpoints=4)
     >>> len(result), result.columns[:4]
     (8, ('policy', 'repetition', 'play', 'regret'))
@@ -144,8 +144,8 @@ def run_once(
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
     noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
-    state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
-    setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
+    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(policy.plays)
+    setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
     record = (episode, trace, observer)
     first = noise[: first_plays(policy, problem.arms)]
     with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly

@@ -77,7 +77,7 @@ def sweep(
     ...     name: hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(dof))
     ...     for name, dof in {"light": 9.0, "heavy": 1.5}.items()
     ... }
-    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
+    >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
     >>> result = hb.sweep({"CRTM": policy}, problems, horizon=1000, repetitions=2, checkpoints=4)
     >>> len(result), result.problems, result.policies
     (16, ['light', 'heavy'], ['CRTM'])

@@ -67,7 +67,7 @@ def tune(
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> def crtm(constant: float) -> hb.policies.UCB:
-    ...     return hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=constant)
+    ...     return hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=constant)
     >>> found = hb.tune({"CRTM": crtm}, problem, horizon=1000, repetitions=2,
     ...                 tuning_repetitions=2, constants=[0.01, 1.0], within=(0.01, 1.0))
     >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies

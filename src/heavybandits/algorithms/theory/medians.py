@@ -36,22 +36,25 @@ class MedianConstants(NamedTuple):
 def median_constants(
     *,
     horizon: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     plays: int | None = None,
 ) -> MedianConstants:
     """C = (4v)^(1/(1+eps)) and rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
 
-    >>> constants = median_constants(horizon=10**6, moment=3.0)
+    >>> constants = median_constants(horizon=10**6, central_moment=3.0)
     >>> round(constants.scale, 6), round(constants.rho, 4)
     (3.464102, 686.2869)
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
-    scale = math.pow(4.0 * moment, 1.0 / (1.0 + epsilon))
+    epsilon, central_moment = (
+        valid.epsilon(epsilon),
+        valid.positive("central_moment", central_moment),
+    )
+    scale = math.pow(4.0 * central_moment, 1.0 / (1.0 + epsilon))
     confidence = confidence_log(horizon=horizon, delta=delta)
     repeats = _plays(horizon, delta, plays)
-    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * moment
+    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * central_moment
     return MedianConstants(scale, rho)
 
 
@@ -60,7 +63,7 @@ def median_region(
     t: int,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -77,14 +80,15 @@ def median_region(
     and gamma_1 = lambda S^2. corrected: 2 (4 U^2 + C rho t^q). The proof treats weights that
     depend on the past as fixed; no constant repairs that, so read the promise as a guide.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
+    >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> [round(median_region(t=t, **setting)) for t in (0, 1, 3154)]
     [1, 4795795, 6468915]
     """
     region = median_radius(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -100,7 +104,7 @@ def median_radius(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -111,14 +115,15 @@ def median_radius(
 ) -> MedianRadius:
     """The region of Theorem 3 as a part, for all t at once: what `crmm` uses.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
+    >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> median_radius(**setting).start
     1.0
     """
     dim, kappa = valid.whole("dim", dim), valid.positive("kappa", kappa)
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
     scale, rho = median_constants(
-        horizon=horizon, moment=moment, epsilon=epsilon, delta=delta, plays=plays
+        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta, plays=plays
     )
     penalty = regularisation(kappa)
     return MedianRadius(
@@ -149,7 +154,7 @@ def median_regret(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     lipschitz: float,
     bound: float,
@@ -171,7 +176,7 @@ def median_regret(
 
     with the corrected gamma_t of Theorem 3. Neither counts the T - r T_0 plays left at the end.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(median_regret(**setting, **link))
     2727129528
@@ -182,7 +187,7 @@ def median_regret(
     region = median_radius(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -195,7 +200,9 @@ def median_regret(
         total = math.fsum(region.squared(t) for t in range(epochs))
         volume = dim * growth_log(t=epochs, dim=dim, kappa=kappa) / kappa
         return repeats * 2.0 * lipschitz * math.sqrt(4.0 * volume * total)
-    scale, rho = median_constants(horizon=horizon, moment=moment, epsilon=epsilon, delta=delta)
+    scale, rho = median_constants(
+        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta
+    )
     growth = growth_log(t=horizon, dim=dim, kappa=kappa)
     confidence = confidence_log(horizon=horizon, delta=delta)
     root = math.sqrt(confidence * horizon)

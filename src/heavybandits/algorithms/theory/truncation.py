@@ -67,11 +67,11 @@ def lower_bound(
 # ---- CRTM
 
 
-def truncation_level(
+def truncation_threshold(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -84,13 +84,14 @@ def truncation_level(
     Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides; only the form of
     Algorithm 1 turns the appendix's own bound into the next one.
 
-    >>> round(truncation_level(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933), 4)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
+    >>> round(truncation_threshold(**setting), 4)
     18.269
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    epsilon, raw_moment = valid.epsilon(epsilon), valid.positive("raw_moment", raw_moment)
     confidence = confidence_log(horizon=horizon, delta=delta)
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
-    tail = math.pow(moment / confidence, 1.0 / (1.0 + epsilon))
+    tail = math.pow(raw_moment / confidence, 1.0 / (1.0 + epsilon))
     return 2.0 * tail * math.sqrt(volume) * math.pow(horizon, excess(epsilon) / 2.0)
 
 
@@ -98,7 +99,7 @@ def truncation_region(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -113,18 +114,18 @@ def truncation_region(
 
     corrected: 96 U^2 instead of 48 U^2; the first term already covers its own repair.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> round(truncation_region(**setting, bound=0.731058579))
     29341982
     >>> round(truncation_region(**setting, bound=0.731058579, corrected=True))
     29353977
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    epsilon, raw_moment = valid.epsilon(epsilon), valid.positive("raw_moment", raw_moment)
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
     confidence = confidence_log(horizon=horizon, delta=delta)
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
     tail = (
-        math.pow(moment, 2.0 / (1.0 + epsilon))
+        math.pow(raw_moment, 2.0 / (1.0 + epsilon))
         * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
         * math.pow(horizon, excess(epsilon))
     )
@@ -152,7 +153,7 @@ def truncation_regret(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     lipschitz: float,
     bound: float,
@@ -169,7 +170,7 @@ def truncation_regret(
     with G = ln(1 + kappa T/(2 lambda d)). corrected: 2 L ((4d/kappa) G T gamma)^(1/2), the line
     the printed one is relaxed from, with the corrected gamma of Theorem 1.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(truncation_regret(**setting, **link))
     127288398
@@ -180,7 +181,7 @@ def truncation_regret(
     gamma = truncation_region(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        raw_moment=raw_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -193,7 +194,7 @@ def truncation_regret(
         return 2.0 * lipschitz * math.sqrt(4.0 * volume * horizon * gamma)
     confidence = confidence_log(horizon=horizon, delta=delta)
     tail = (
-        math.pow(moment, 1.0 / (1.0 + epsilon))
+        math.pow(raw_moment, 1.0 / (1.0 + epsilon))
         * math.pow(confidence, epsilon / (1.0 + epsilon))
         * math.pow(horizon, 1.0 / (1.0 + epsilon))
     )

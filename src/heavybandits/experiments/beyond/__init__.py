@@ -109,4 +109,4 @@ def build_policy(point: Point, horizon: int, constant: float | None) -> Any:
     if point.algorithm != settings.TOLD:
         return policy
     step = policy.estimator
-    return policy._replace(estimator=Told(step, step.spread / settings.RATIO, settings.RATIO))
+    return policy._replace(estimator=Told(step, step.noise_scale / settings.RATIO, settings.RATIO))

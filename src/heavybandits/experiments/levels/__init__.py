@@ -95,7 +95,7 @@ def make_policy(problem: str, horizon: int, name: str) -> Any:
     filter = (FIXED | ADAPTIVE)[name]
     if problem == "linear":
         return linucb(dim=DIM, radius=RADIUS, filter=filter)
-    policy = crtm(dim=DIM, horizon=horizon, moment=1.0, radius_scale=1.0, truncation=filter)
+    policy = crtm(dim=DIM, horizon=horizon, raw_moment=1.0, radius_scale=1.0, truncation=filter)
     return policy._replace(radius=Constant(RADIUS**2))
 
 

@@ -110,9 +110,9 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         return ALGORITHMS[kind].build(constant, **told)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
-        return crmm(**told, moment=found.central_moment.high, plays=plays)
+        return crmm(**told, central_moment=found.central_moment.high, plays=plays)
     cut = {"theory": None, "none": math.inf}.get(kind, filters.get(kind))
-    return crtm(**told, moment=found.raw_moment.high, truncation=cut)
+    return crtm(**told, raw_moment=found.raw_moment.high, truncation=cut)
 
 
 @functools.cache

@@ -84,9 +84,9 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "Ours are compiled loops, the paper's are Python: compare the ratios, not the seconds.",
             "TOFU is computed here by a shorter way to the same numbers: a reward is looked at "
-            "again only when it could have crossed the truncation level. The claim that it takes "
-            "over a hundred times longer is about the published procedure, whose multiplications "
-            "are in the table.",
+            "again only when it could have crossed the truncation threshold. The claim that it "
+            "takes over a hundred times longer is about the published procedure, whose "
+            "multiplications are in the table.",
             "Seconds are CPU time of one thread, run alone; intervals pool the deviation of "
             "ln(time) over all algorithms.",
         ],

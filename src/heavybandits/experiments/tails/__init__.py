@@ -87,12 +87,12 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
     told: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
-        "moment": known.raw_moment,
+        "raw_moment": known.raw_moment,
         "epsilon": epsilon,
         "link": link,
     }
     printed: Any = crtm(**told)
-    cut = math.inf if level == NONE else level * printed.filter.level
+    cut = math.inf if level == NONE else level * printed.filter.threshold
     policy = crtm(**told, truncation=cut)
     return policy._replace(radius=Constant(radius * radius))
 
@@ -190,13 +190,13 @@ def level_figure(rows: Sequence[Row]) -> Figure:
         ]
         names = [level_name(level) for level in levels]
         panel = Panel(
-            NOISES[noise][0], "truncation level", "final regret", series, categories=names
+            NOISES[noise][0], "truncation threshold", "final regret", series, categories=names
         )
         views.setdefault(PROBLEMS[problem][0], []).append(panel)
     return Figure(
         "tails",
         "Where truncation matters",
-        "Mean final regret with 95% intervals over the truncation level, as a multiple of "
+        "Mean final regret with 95% intervals over the truncation threshold, as a multiple of "
         "Algorithm 1's Gamma, at three radii of the confidence region.",
         [View(label, panels) for label, panels in views.items()],
     )

@@ -16,10 +16,9 @@ import numpy as np
 
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
-from ...core.blocked import combine
 from ...core.confidence_region import REPAIR_EVERY, Region
 from ...core.jit import jitable
-from ...core.linalg import dot, invert, invert_pivoted, norm
+from ...core.linalg import combine, dot, invert, invert_pivoted, norm
 
 DIGITS = 30.0  # -ln of the relative error asked for
 TOO_LONG = 16.0  # room for arms longer than 1: the spectrum may reach this many times its bound

@@ -1,4 +1,4 @@
-"""auto's radius: made of what the data says, so that it has no constant with a unit."""
+"""auto's radius: computed from the data, so that no parameter has a unit."""
 
 import math
 from typing import NamedTuple
@@ -6,9 +6,14 @@ from typing import NamedTuple
 from ..._utils.validation import NonNegative
 from ...core.confidence_region import log_volume
 from ...core.linalg import LARGEST
-from ..estimators.auto import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+from ..estimators.auto import (
+    ScaleFreeEstimate,
+    known_count,
+    learned_directions,
+    prior_radius,
+)
 
-CAUTION = 2.0  # so that early luck does not settle on an arm for ever
+CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choice of an arm
 
 
 class ScaleFreeRadius(NamedTuple):
@@ -31,7 +36,7 @@ class ScaleFreeRadius(NamedTuple):
     doubt: NonNegative = 1.0
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
-        if estimate.counts[KNOWN] == 0:
+        if known_count(estimate) == 0:
             return LARGEST
         region, learned = estimate.region, learned_directions(estimate.region)
         noise = math.sqrt(estimate.scale[0])
