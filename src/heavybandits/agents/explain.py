@@ -6,6 +6,7 @@ import numpy as np
 
 from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
+from ..core.capabilities import innermost
 from ..core.confidence_region import update_count
 from ..core.linalg import bounded
 
@@ -68,13 +69,6 @@ class Explanation(NamedTuple):
             sums = self.contributions[arm, rest].sum(), self.doubts[arm, rest].sum()
             lines.append(f"  {f'and {rest.size} more':24} {sums[0]:+11.4g} {sums[1]:+11.4g}")
         return lines
-
-
-def innermost(policy: Any, learned: Any) -> tuple[Any, Any]:
-    """The policy that estimates, inside those that draw around it, and its state."""
-    while hasattr(policy, "policy") and hasattr(learned, "inner"):
-        policy, learned = policy.policy, learned.inner
-    return policy, learned
 
 
 def explain_rows(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
+from ..core.capabilities import choice_writes_of, is_valid_state
 from ..core.confidence_region import Region, has_valid_volume
 from ..core.part import regions_of
 from .events import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
@@ -174,10 +175,7 @@ def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
 
 def check_sound(policy: Any, state: Any) -> None:
     """Whether what the parts use as indices can be used so, as far as they can say."""
-    pairs = [(policy, state)]
-    pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
-    pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
-    if not all(part.is_valid(memory) for part, memory in pairs if hasattr(part, "is_valid")):
+    if not is_valid_state(policy, state):
         raise StateError("the arrays in the file do not fit together")
 
 
@@ -241,7 +239,7 @@ def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
 
     A policy names them in `choice_writes`; for one that does not, they are all that is kept.
     """
-    names = getattr(state.policy, "choice_writes", None)
+    names = choice_writes_of(state.policy)
     if names == ():
         return {}
     arrays = kept(state.learned)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .allocation import aligned_zeros
-from .arrays import Floats, Integers
+from .arrays import Booleans, Floats, Integers
 from .confidence_region import Region, has_strayed, last_step, update_count
 from .jit import jitable, outlined
 from .linalg import combine, largest, squares
@@ -60,12 +60,65 @@ def mark_stale(buffer: ArmBuffer) -> None:
 
 
 @jitable
-def load_rows(buffer: ArmBuffer, rows: Floats) -> None:
-    """Make the rows of an array the available arms."""
-    for k in range(rows.shape[0]):
+def fill_rows(
+    buffer: ArmBuffer, rows: Floats, mask: Booleans | None = None, order: Integers | None = None
+) -> None:
+    """Put rows of features into the buffer, one arm each.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The buffer.
+    rows : array of shape (n, d)
+        Features.
+    mask : array of n booleans, optional
+        False for a row that cannot be chosen. Without it, and without `order`, the penalties of the
+        arms stay as they are.
+    order : array of K integers, optional
+        The row that each arm shows, -1 for an arm that is missing. By default arm k is row k.
+
+    An option that is not given costs nothing: numba removes its branch.
+    """
+    size = rows.shape[0]
+    if order is not None:
+        size = order.size
+    for k in range(size):
+        row = k
+        if order is not None:
+            row = order[k]
+            buffer.penalty[k] = 0.0 if row >= 0 else math.inf
+        if mask is not None:
+            buffer.penalty[k] = 0.0 if row >= 0 and mask[row] else math.inf
         for i in range(rows.shape[1]):
-            buffer.features[i, k] = rows[k, i]
+            buffer.features[i, k] = rows[row, i] if row >= 0 else 0.0
     mark_stale(buffer)
+
+
+@jitable
+def fill_products(
+    buffer: ArmBuffer, context: Floats, actions: Floats, mask: Booleans | None = None
+) -> None:
+    """Put the products of each action's features with those of the context into the buffer.
+
+    Entry i p + j of arm k is actions[k, i] context[j], where p is the size of the context. No array
+    of all products is needed, which for a long log would not fit into memory. `mask` is that of
+    `fill_rows`.
+    """
+    for k in range(actions.shape[0]):
+        if mask is not None:
+            buffer.penalty[k] = 0.0 if mask[k] else math.inf
+        place = 0
+        for i in range(actions.shape[1]):
+            for j in range(context.size):
+                buffer.features[place, k] = actions[k, i] * context[j]
+                place += 1
+    mark_stale(buffer)
+
+
+@jitable
+def load_rows(buffer: ArmBuffer, rows: Floats) -> None:
+    """Put the rows of an array into the buffer, all of them and in their order."""
+    fill_rows(buffer, rows)
 
 
 @jitable

@@ -35,7 +35,12 @@ from .protocols import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def dispatched(method: F, inline: bool = False, default: Callable[..., Any] | None = None) -> F:
+def dispatched(
+    method: F,
+    inline: bool = False,
+    default: Callable[..., Any] | None = None,
+    inherit: bool = False,
+) -> F:
     """Make the dispatch function of a method of a contract.
 
     Parameters
@@ -48,12 +53,17 @@ def dispatched(method: F, inline: bool = False, default: Callable[..., Any] | No
     default : function, optional
         Called where the class of the part does not define the method itself. An inherited method
         counts as missing: it does not know what the class has changed.
+    inherit : bool, default False
+        Call an inherited method nevertheless.
     """
     name, signature = method.__name__, inspect.signature(method)
     returns = signature.return_annotation
 
+    def missing(part: type) -> bool:
+        return not hasattr(part, name) if inherit else name not in vars(part)
+
     def call(self: Any, *arguments: Any) -> Any:
-        if default is not None and name not in vars(type(self)):
+        if default is not None and missing(type(self)):
             return default(self, *arguments)
         value = getattr(self, name)(*arguments)
         if value is None and returns is not None:
@@ -62,7 +72,7 @@ def dispatched(method: F, inline: bool = False, default: Callable[..., Any] | No
 
     def resolve(part: Any) -> Callable[..., Any]:
         known = class_of(part)
-        return default if default and name not in vars(known) else _method(known, name)
+        return default if default and missing(known) else _method(known, name)
 
     signature = _without_annotations(signature)
     call.__name__ = call.__qualname__ = name
@@ -103,6 +113,10 @@ def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
         out[j] = mean(self, z[j])
 
 
+def _certain(self, state):  # type: ignore[no-untyped-def]
+    return 1.0
+
+
 mean = dispatched(Link.mean)
 means = dispatched(ManyMeans.means, default=_each_mean)
 slope = dispatched(Link.slope)
@@ -122,6 +136,6 @@ remember = dispatched(PerArmEstimator.remember)
 choose = dispatched(Policy.choose, inline=True)
 learn = dispatched(Policy.learn, inline=True)
 estimate_arm = dispatched(Policy.estimate_arm)
-propensity = dispatched(Extras.propensity)
+propensity = dispatched(Extras.propensity, default=_certain, inherit=True)
 tally = dispatched(Tallied.tally)
 observe = dispatched(Observer.observe)

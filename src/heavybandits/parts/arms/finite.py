@@ -151,3 +151,35 @@ class FromArray(NamedTuple):
     def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
         follow(buffer, region)
         return pick(buffer, width)
+
+
+class Rows(NamedTuple):
+    """Arms that the caller puts into the buffer: up to `size` rows of features per decision.
+
+    `Agent.select`, `evaluate` and `replay` use it for the features they are given. It draws nothing
+    itself, so `simulate` rejects it: use `FromArray` for one array that stays the same.
+
+    >>> Rows(20, 10).redraw
+    'decision'
+    """
+
+    size: Count
+    dim: Count
+
+    @property
+    def redraw(self) -> Redraw:
+        return "decision"
+
+    def make_buffer(self) -> ArmBuffer:
+        return make_arm_buffer(self.dim, self.size)
+
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
+        """Leave the rows as they are: the caller has filled the buffer with `fill_rows`."""
+        return True
+
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return best_score(buffer, theta)
+
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        measure_all(buffer, region)
+        return pick(buffer, width)

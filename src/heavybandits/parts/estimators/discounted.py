@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Positive
+from ...core.capabilities import capacity_of
 from ...core.confidence_region import discount, update_count
 from ...core.dispatch import predict, update
 from ...core.protocols import Estimator, Observation
@@ -28,7 +29,7 @@ class Discounted(NamedTuple):
     every: Count = 32
 
     def check(self) -> None:
-        if hasattr(self.inner, "capacity"):
+        if capacity_of(self.inner) is not None:
             raise InvalidInputError(
                 f"Discounted.inner must see each reward once, but {type(self.inner).__name__} "
                 "keeps them all"
@@ -43,15 +44,8 @@ class Discounted(NamedTuple):
     def dim(self) -> int:
         return self.inner.dim
 
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.inner, "any_norm", False)
-
     def init(self) -> Any:
         return self.inner.init()
-
-    def is_valid(self, estimate: Any) -> bool:
-        return not hasattr(self.inner, "is_valid") or self.inner.is_valid(estimate)
 
     def predict(self, estimate: Any, z: float) -> float:
         return predict(self.inner, estimate, z)

@@ -201,10 +201,7 @@ class DriftMonitor(NamedTuple):
         return DriftMemory(counts, *arrays, self.filter.init())
 
     def is_valid(self, memory: DriftMemory) -> bool:
-        is_valid = getattr(self.filter, "is_valid", None)
-        if not 0 <= memory.counts[WAITING] < BLOCK:
-            return False
-        return is_valid is None or bool(is_valid(memory.inner))
+        return bool(0 <= memory.counts[WAITING] < BLOCK)
 
     def apply(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
         reward = apply(self.filter, memory.inner, rewards, norm, predicted)

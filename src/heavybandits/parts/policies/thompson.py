@@ -16,14 +16,7 @@ from ...core.jit import jitable, outlined
 from ...core.linalg import bounded, cholesky, combine
 from ...core.protocols import ArmSet, Policy, Tally
 from ...core.rng import uniform
-from .randomised import (
-    count_learned,
-    count_offered,
-    is_valid_state,
-    next_draw,
-    offered_at,
-    state_written,
-)
+from .randomised import count_learned, count_offered, next_draw, offered_at
 
 MOST_DRAWS = 1 << 16
 LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
@@ -195,23 +188,15 @@ class Thompson(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
     def is_valid(self, state: ThompsonState) -> bool:
-        return is_valid_state(self.policy, state)
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> ThompsonState:
         room = Draws(
