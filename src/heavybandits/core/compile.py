@@ -207,7 +207,7 @@ def _kind(factory: Factory, arguments: tuple[Any, ...], outline: Any) -> Kind:
 
 
 def _outline(value: Any) -> Any:
-    """All that numba's type of a value depends on: to ask numba takes longer than a short run."""
+    """Return all that numba's type of a value depends on: asking numba takes longer than a run."""
     if isinstance(value, tuple):
         return (type(value), *map(_outline, value))
     if isinstance(value, np.ndarray):
@@ -216,12 +216,11 @@ def _outline(value: Any) -> Any:
 
 
 def compiled(factory: Factory, *arguments: Any) -> Function:
-    """The function that factory(stamp) makes, compiled for arguments of these types and no others.
+    """Compile what factory(stamp) makes, for arguments of these types and no others.
 
-    The function holds the stamp: it is `stamped`, or it names the stamp, which then is a closure
-    cell and part of numba's cache key. What is returned is numba's bare entry: it does not look at
-    the types of its arguments again, which saves most of the cost of a call. With numba switched
-    off (NUMBA_DISABLE_JIT=1) it is the function as it is.
+    Returns numba's bare entry, which does not look at the types of its arguments again: that saves
+    most of the cost of a call. With numba's public API only (numba_internals.py) it is the
+    dispatcher, and with numba switched off (NUMBA_DISABLE_JIT=1) the function itself.
 
     The arguments are those of a real first call, or of its beginning: if a part among them is not
     the library's, that call is rehearsed uncompiled, once for each type and shape.

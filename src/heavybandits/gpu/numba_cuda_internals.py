@@ -13,22 +13,24 @@ from importlib.metadata import version
 from threading import Lock
 from typing import Any
 
-from numba import cuda
+import numba
 
 from .._utils.errors import DeviceError
 
-VERSION, TESTED = version("numba-cuda"), "0.30.4"
+VERSION, TESTED = version("numba-cuda"), "numba-cuda==0.30.4 numba==0.68.1"
 
 
 def unknown_version(missing: object) -> DeviceError:
     """Return the error for a numba-cuda that lacks something or has changed it."""
     return DeviceError(
-        f"device='cuda' does not know numba-cuda {VERSION} ({missing}): run `pip install "
-        f"numba-cuda=={TESTED}`, or install a newer heavybandits"
+        f"device='cuda' does not know numba-cuda {VERSION} with numba {numba.__version__} "
+        f"({missing}): run `pip install --upgrade heavybandits numba-cuda`, or install what was "
+        f"tested, `pip install {TESTED}`"
     )
 
 
 try:
+    from numba import cuda
     from numba.cuda import types
     from numba.cuda.core.errors import NumbaError as CudaError
     from numba.cuda.core.errors import NumbaPerformanceWarning, TypingError
@@ -39,7 +41,7 @@ try:
     from numba.cuda.np.arrayobj import populate_array
     from numba.cuda.typing.templates import signature
     from numba.cuda.typing.typeof import typeof
-except ImportError as error:
+except (ImportError, AttributeError) as error:
     raise unknown_version(error) from error
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "TypingError",
     "allow_shared_memory",
     "can_cache",
+    "cuda",
     "dump_kernel",
     "intrinsic",
     "load_kernel",
