@@ -52,9 +52,8 @@ if TYPE_CHECKING:
     from .offline.log import Log
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
-    from .sweeps.sweep import sweep
-    from .sweeps.tune import tune
-    from .sweeps.tune_result import Tuning
+    from .sweeps.grid import map_cells, sweep
+    from .sweeps.tune import Tuning, tune
 
 __all__ = [
     "ALGORITHMS",
@@ -94,6 +93,7 @@ __all__ = [
     "links",
     "list_checks",
     "load",
+    "map_cells",
     "noises",
     "policies",
     "radii",
@@ -114,12 +114,13 @@ _LATER = {
     "LedgerReader": "ledger.reader",
     "Log": "offline.log",
     "ReplayResult": "offline.replay.result",
-    "Tuning": "sweeps.tune_result",
+    "Tuning": "sweeps.tune",
     "diagnose": "offline.diagnose.diagnosis",
     "evaluate": "offline.evaluate.estimators",
+    "map_cells": "sweeps.grid",
     "rebuild": "ledger.rebuild",
     "replay": "offline.replay.replay",
-    "sweep": "sweeps.sweep",
+    "sweep": "sweeps.grid",
     "tune": "sweeps.tune",
 }
 

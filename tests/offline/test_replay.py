@@ -89,8 +89,8 @@ def test_days_of_different_length_are_masked() -> None:
 
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
-    from heavybandits.arms import PerRound
-    from heavybandits.core.arm_buffer import make_view
+    from heavybandits.arms import Rows
+    from heavybandits.core.arm_buffer import make_arm_buffer
     from heavybandits.offline.replay.kernels import rounds_kernel
 
     rounds = make_rows(make_frame(200))
@@ -99,8 +99,8 @@ def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), PerRound(5, 3, 0.0)
-        given = (policy, state, arms, view, rounds.features, dealt.arms, rounds.rewards)
+        buffer, arms = make_arm_buffer(3, 5), Rows(5, 3)
+        given = (policy, state, arms, buffer, rounds.features, dealt.arms, rounds.rewards)
         rest = (dealt.payers, np.zeros(1), chosen)
         make(*given, *rest)(*given, *rest)
         runs.append((digest(state), chosen.tolist()))

@@ -7,7 +7,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.arms import PerRound
-from heavybandits.core.arm_buffer import load_rows, make_view
+from heavybandits.core.arm_buffer import load_rows, make_arm_buffer, mark_stale
 from heavybandits.parts.policies.thompson import fill_hypercube, normal_quantile
 from heavybandits.policies import EpsilonGreedy, SquareCB, Thompson
 
@@ -31,16 +31,16 @@ def taught(policy, decisions: int = 30):
 
 def draw_arms(policy, state, draws: int, masked: int | None = None):
     """The arms of many choices in one state, and the propensity of each."""
-    view = make_view(2, 4)
-    load_rows(view, ROWS)
+    buffer = make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
     if masked is not None:
-        view.penalty[masked] = np.inf
+        buffer.penalty[masked] = np.inf
     arms, said = np.zeros(draws, int), np.zeros(draws)
     for n in range(draws):
-        view.synced[0] = -1
-        arms[n] = policy.choose(state, PerRound(4, 2), view)
+        mark_stale(buffer)
+        arms[n] = policy.choose(state, PerRound(4, 2), buffer)
         said[n] = policy.propensity(state)
-        assert np.array_equal(view.chosen, ROWS[arms[n]])
+        assert np.array_equal(buffer.chosen, ROWS[arms[n]])
     return arms, said
 
 
@@ -98,12 +98,12 @@ def test_draws_come_from_the_seed_and_nothing_else() -> None:
 
 def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
     rng, policy = np.random.default_rng(4), EpsilonGreedy(INSIDE, epsilon=0.6, seed=9)
-    state, view = taught(policy, 8), make_view(2, 4)
-    load_rows(view, ROWS)
+    state, buffer = taught(policy, 8), make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
     log: dict[str, list[float]] = {"action": [], "reward": [], "propensity": []}
     for _ in range(1500):
-        view.synced[0] = -1
-        arm = policy.choose(state, PerRound(4, 2), view)
+        mark_stale(buffer)
+        arm = policy.choose(state, PerRound(4, 2), buffer)
         log["action"].append(arm)
         log["reward"].append(arm + rng.standard_t(2))
         log["propensity"].append(policy.propensity(state))
@@ -158,11 +158,11 @@ def test_a_policy_that_does_not_draw_is_certain(tmp_path) -> None:
 
 def thompson_choices(policy, state, draws: int):
     """The arms of many decisions, what was said of each, and all the probabilities of each."""
-    view = make_view(2, 4)
-    load_rows(view, ROWS)
+    buffer = make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
     arms, said, all_chances = np.zeros(draws, int), np.zeros(draws), np.zeros((draws, 4))
     for n in range(draws):
-        arms[n] = policy.choose(state, PerRound(4, 2), view)
+        arms[n] = policy.choose(state, PerRound(4, 2), buffer)
         said[n] = policy.propensity(state)
         wins = np.bincount(state.scratch.best, minlength=4) / policy.draws
         all_chances[n] = policy.epsilon / 4 + (1.0 - policy.epsilon) * wins

@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from ..offline.diagnose.diagnosis import diagnose
-from .parameters import COUNT
-from .shared import print_json
-from .sources import DROP, ENCODER, FEATURES, JSON, PLOT, open_source, read_features, report_picture
+from .options import COUNT, JSON, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
 
 
 @click.command("diagnose", short_help="Examine rewards: tails, moments, the policy to use.")

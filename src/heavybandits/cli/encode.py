@@ -8,8 +8,7 @@ import click
 from ..features import Encoder
 from ..features import tables as frames
 from ..features.interactions import INTERACTIONS
-from .parameters import COUNT, NewFile
-from .shared import print_json
+from .options import COUNT, NewFile, print_json
 from .sources import read_names
 
 

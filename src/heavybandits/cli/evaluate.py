@@ -11,9 +11,8 @@ from ..offline.evaluate.means import AGGREGATES
 from ..offline.evaluate.targets import Target
 from ..offline.log import Log
 from ..offline.replay.replay import default_policies
-from .parameters import SEED
-from .shared import print_json
-from .sources import DROP, ENCODER, FEATURES, JSON, PLOT, read_features, report_picture
+from .options import JSON, SEED, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, read_features, report_picture
 
 LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 

@@ -11,9 +11,8 @@ from ..core.protocols import Policy
 from ..offline.replay.replay import PROTOCOLS, replay
 from ..offline.replay.result import summarise
 from ..parts.filters import AdaptiveClip, Clip
-from .parameters import SEED, TWO, WORKERS, Number
-from .shared import print_json
-from .sources import DROP, ENCODER, FEATURES, JSON, PLOT, open_source, read_features, report_picture
+from .options import JOBS, JSON, SEED, TWO, Number, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
 
 SHOWN = ["policy", "value", "random", "oracle", "fraction"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]
@@ -44,7 +43,7 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
     help="Threshold of Clip, in mean |rewards| over ||x||_{V^-1}.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the orders.")
-@click.option("--jobs", type=WORKERS, help="Threads; all cores by default.")
+@JOBS
 @DROP
 @PLOT
 @JSON

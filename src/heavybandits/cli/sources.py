@@ -9,13 +9,12 @@ from .._utils.errors import InvalidInputError
 from ..experiments.data import LOADERS, load_data
 from ..features import Encoder
 from ..offline.log import FeatureColumns, Log
-from .parameters import PICTURES, NewFile
+from .options import PICTURES, NewFile
 
 FEATURES = click.option("--features", help="Columns of features, separated by commas.")
 ENCODER = click.option("--encoder", help='File of "encode fit", instead of --features.')
 DROP = click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
 PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class Source(NamedTuple):

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._utils.drawing import finish
+from ..._utils.drawing import COLOURS, GREY, finish
 from ..._utils.errors import optional
-from ..._utils.palette import COLOURS, GREY
 from ...core.arrays import Floats
 from .tail_index import Tail
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..._utils.errors import InvalidInputError
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
-from ...parts.arms import PerRound
+from ...parts.arms import Rows
 from ...parts.policies.checks import check_room
 from ..log import Bools, Decisions
 from ..replay.kernels import encoded_kernel, for_pass, log_kernel, run_timed
@@ -40,12 +40,12 @@ def accept_rows(log: Decisions, policy: Target, vectors: Floats | None) -> Bools
         )
     check_room("policy", player, log.taken.size)
     state, chosen = player.init(), np.zeros(log.taken.size, np.int64)
-    arms, view = PerRound(len(log.actions), dim, 0.0), make_view(dim, len(log.actions))
+    arms, buffer = Rows(len(log.actions), dim), make_arm_buffer(dim, len(log.actions))
     given = log.taken, log.rewards / choose_scale(log.rewards, None), np.zeros(1), chosen
     if log.rows is not None:
-        run_timed(encoded_kernel, player, state, arms, view, log.rows, *given)
+        run_timed(encoded_kernel, player, state, arms, buffer, log.rows, *given)
     else:
-        run_timed(log_kernel, player, state, arms, view, log.contexts, own, *given)
+        run_timed(log_kernel, player, state, arms, buffer, log.contexts, own, *given)
     agreed = chosen == log.taken
     if agreed.sum() < LEAST_ROWS:
         raise InvalidInputError(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.drawing import finish
+from ..._utils.drawing import COLOURS, GREY, finish
 from ..._utils.errors import optional
-from ..._utils.palette import COLOURS, GREY
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
 from ..log import Decisions

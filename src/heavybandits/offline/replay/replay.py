@@ -10,11 +10,11 @@ from ..._utils.threads import count_workers, run_all
 from ..._utils.validation import one_of, whole
 from ...algorithms.auto import auto
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
 from ...features import tables as frames
-from ...parts.arms import PerRound
+from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
 from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
@@ -251,8 +251,8 @@ def pass_once(
         rounds_kernel,
         policy,
         state,
-        PerRound(rounds.size, dim, 0.0),
-        make_view(dim, rounds.size),
+        Rows(rounds.size, dim),
+        make_arm_buffer(dim, rounds.size),
         rounds.features,
         schedule.arms,
         rounds.rewards / scale,

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._utils.drawing import finish
+from ..._utils.drawing import COLOURS, GREY, finish
 from ..._utils.errors import optional
-from ..._utils.palette import COLOURS, GREY
 from ..._utils.records import Frame, Records, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
