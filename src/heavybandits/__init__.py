@@ -35,7 +35,6 @@ from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import ALGORITHMS
 from .features import Encoder
-from .ledger.rebuild import load
 from .parts.filters.drift import DriftReport
 from .simulation.problem import Problem
 from .simulation.result import Result
@@ -45,7 +44,6 @@ from .testing.check_policy import check_policy, list_checks
 if TYPE_CHECKING:
     from .agents.explain import Explanation
     from .ledger.reader import LedgerReader
-    from .ledger.rebuild import rebuild
     from .offline.diagnose.diagnose import Diagnosis, diagnose
     from .offline.evaluate.evaluate import evaluate
     from .offline.evaluate.result import Evaluation
@@ -91,11 +89,9 @@ __all__ = [
     "filters",
     "links",
     "list_checks",
-    "load",
     "noises",
     "policies",
     "radii",
-    "rebuild",
     "replay",
     "simulate",
     "sweep",
@@ -114,7 +110,6 @@ _LATER = {
     "Tuning": "sweeps.tune_result",
     "diagnose": "offline.diagnose.diagnose",
     "evaluate": "offline.evaluate.evaluate",
-    "rebuild": "ledger.rebuild",
     "replay": "offline.replay.replay",
     "sweep": "sweeps.sweep",
     "tune": "sweeps.tune",

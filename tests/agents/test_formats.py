@@ -120,14 +120,14 @@ def saved(tmp_path: Path) -> Path:
 def test_bytes_before_or_after_are_refused(saved: Path, change: Any) -> None:
     saved.write_bytes(change(saved.read_bytes()))
     with pytest.raises(hb.StateError, match="is damaged"):
-        hb.load(saved)
+        hb.Agent.load(saved)
 
 
 def test_a_ledger_is_not_an_agent_nor_the_reverse(tmp_path: Path, saved: Path) -> None:
     policy = hb.linucb(dim=2, radius=1.0)
     hb.Agent(policy, ledger=tmp_path / "agent.db").close()
     with pytest.raises(hb.StateError, match=r"this is a ledger: .*Agent\(policy, ledger=path\)"):
-        hb.load(tmp_path / "agent.db")
+        hb.Agent.load(tmp_path / "agent.db")
     with pytest.raises(hb.LedgerError, match=r"agent.state is a state file: load\("):
         hb.Agent(policy, ledger=saved)
     assert sorted(path.name for path in tmp_path.glob("agent.state*")) == ["agent.state"]

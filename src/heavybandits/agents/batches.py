@@ -15,14 +15,13 @@ from ..core.arrays import Booleans, Floats
 class Batch(NamedTuple):
     """Decisions to be made: `rows` is (n, K, d), and where `hidden` is True there is no arm.
 
-    `sizes` are the rows that each decision has, `names` theirs, `told` contexts and offers.
+    `sizes` are the rows that each decision has, `names` those of the rows.
     """
 
     rows: Floats
     hidden: Booleans
     sizes: NDArray[np.int64]
     names: list[tuple[str, ...]] | None = None
-    told: list[tuple[Any, Any]] | None = None
 
     @property
     def size(self) -> int:

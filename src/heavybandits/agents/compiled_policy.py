@@ -1,7 +1,6 @@
 """The compiled verbs of one policy, and what is offered to it: checked, then put in its place."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from ..parts.links import Identity
 from ..parts.policies.checks import check_finite, check_room
 from ..parts.policies.time_discounted import NOW, TimeDiscountedState
 from .batches import Batch, row_orders
-from .events import Book, Lesson, Revision
+from .events import Lesson, Revision
 from .revise import revised_arrays
 from .state import AgentState, kept
 from .tickets import Choices, Decision
@@ -133,27 +132,7 @@ def _check_mask(mask: Any, size: int) -> NDArray[np.bool_]:
     return allowed
 
 
-def repeat(book: Book, arms: Any, allowed: Allowed, names: Sequence[str] | None) -> Decision | None:
-    """The decision that still asks for plays, if its arm is on offer."""
-    if not book.open:
-        return None
-    decision = book.open[0]
-    if is_part(arms):
-        return decision
-    arm = decision.arm
-    if names is not None:
-        arm = names.index(decision.offer) if decision.offer in names else -1
-    here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
-    if not here or (allowed is not None and not allowed[arm]):
-        raise InvalidInputError(
-            f"arms must still offer {decision.offer or f'arm {arm}'}: this policy plays it "
-            f"{decision.left} more times before it decides anew. "
-            "Keep the arms as they are for a decision, or call abandon()"
-        )
-    return decision
-
-
-def takes_spread(policy: Any, learned: Any) -> bool:
+def takes_noise_scale(policy: Any, learned: Any) -> bool:
     """Whether a reward may come with a spread of its own, as those of `crhl` may."""
     return policy.plays == 1 and hasattr(getattr(learned, "estimate", None), "spread")
 
@@ -170,7 +149,7 @@ class Kernels:
 
     def __init__(self, policy: Any, learned: Any) -> None:
         self.offers = Offers(policy.dim, getattr(policy, "any_norm", False))
-        self.takes_spread = takes_spread(policy, learned)
+        self.takes_noise_scale = takes_noise_scale(policy, learned)
         self._policy = policy
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
@@ -185,7 +164,7 @@ class Kernels:
         if is_part(arms):
             check_finite("policy", self._policy, arms)
         if self._bounded:
-            waiting = len({id(decision) for decision in state.book.decisions()})
+            waiting = len({id(decision) for decision in state.tickets.decisions()})
             learned = int(tally(self._policy, state.learned)[0])
             check_room("policy", self._policy, learned + waiting + more)
 
@@ -258,9 +237,9 @@ class Kernels:
             decision.lessons = self._lessons.item()
         elif decision.lessons != self._lessons.item():
             return
-        if self.takes_spread:
-            usual = self._policy.estimator.spread
-            learned.estimate.spread[0] = usual if decision.spread is None else decision.spread
+        if self.takes_noise_scale:
+            usual, given = self._policy.estimator.spread, decision.noise_scale
+            learned.estimate.spread[0] = usual if given is None else given
         if self._fades:
             clock_of(learned)[NOW] = max(decision.times.values())
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
@@ -272,7 +251,7 @@ class Kernels:
             lesson.lessons = self._lessons.item()
         elif lesson.lessons != self._lessons.item():
             return
-        if self.takes_spread:
+        if self.takes_noise_scale:
             learned.estimate.spread[0] = self._policy.estimator.spread
         if self._fades:
             clock_of(learned)[NOW] = time

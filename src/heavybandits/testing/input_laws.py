@@ -135,7 +135,7 @@ def cold_start(policy: Any) -> None:
     means, widths = agent.predict(make_arms(policy), return_width=True)
     require(bool(np.isfinite(means).all() and np.isfinite(widths).all()), "a prediction is not")
     ticket = agent.select(make_arms(policy))
-    require(np.isfinite(ticket.estimate) and ticket.width >= 0.0, f"it expects {ticket.estimate}")
+    require(np.isfinite(ticket.expected) and ticket.width >= 0.0, f"it expects {ticket.expected}")
 
 
 @check
@@ -183,7 +183,9 @@ def several_plays(policy: Any) -> None:
     """Its ticket counts the plays down, and the arm stays the same until they are over."""
     agent, arms = still_agent(policy), make_arms(policy)
     tickets = [agent.select(arms) for _ in range(policy.plays)]
-    require([t.plays for t in tickets] == list(range(policy.plays, 0, -1)), "it counts wrongly")
+    require(
+        [t.plays_left for t in tickets] == list(range(policy.plays, 0, -1)), "it counts wrongly"
+    )
     require(len({t.arm for t in tickets}) == 1, "it changed the arm within a decision")
 
 

@@ -10,7 +10,6 @@ from ..agents.agent import Agent
 from ..agents.state import kept, written_by_choice
 from ..core.arm_buffer import make_view
 from ..core.part import classes_of
-from ..ledger.rebuild import load
 from ..parts.arms import PerRound
 from .check_policy import check, require
 from .input_laws import (
@@ -73,11 +72,11 @@ def pure_predictions(policy: Any) -> None:
     agent, twin, arms = trained(policy), trained(policy), make_arms(policy, 99)
     means, widths = agent.predict(arms, return_width=True)
     ticket = agent.select(arms)
-    said = ticket.estimate, ticket.width
+    said = ticket.expected, ticket.width
     require(said == (means[ticket.arm], widths[ticket.arm]), f"the ticket says {said}")
     twin.select(arms)
     for each in (agent, twin):
-        each.abandon()
+        each.cancel_all()
         train(each, 2, seed=50)
     require(bits(agent) == bits(twin), "predict changed the state")
 
@@ -93,10 +92,10 @@ def save_and_continue(policy: Any) -> None:
             agent.select(make_arms(policy, rounds))
         with tempfile.TemporaryDirectory() as folder:
             agent.save(f"{folder}/agent.state")
-            again = load(f"{folder}/agent.state", classes_of(policy), lambda: 0.0)
+            again = Agent.load(f"{folder}/agent.state", classes_of(policy), lambda: 0.0)
         require(packed(again) == packed(agent), f"after {stop} plays the file does not hold it all")
         for each in (agent, again):
-            each.abandon()
+            each.cancel_all()
             train(each, 2, seed=50)
         require(packed(again) == packed(agent), f"after {stop} plays it goes on differently")
 
@@ -183,7 +182,7 @@ def bounded_memory(policy: Any) -> None:
     size = len(bits(agent))
     trained_size = len(bits(train(agent, decisions(policy))))
     require(trained_size == size, f"the state grew from {size} to {trained_size} bytes")
-    require(not agent.pending and not agent.state.book.open, "it keeps tickets that are settled")
+    require(not agent.pending and not agent.state.tickets.open, "it keeps tickets that are settled")
 
 
 @check

@@ -69,7 +69,7 @@ def evaluate(
     features : names of columns, or an `Encoder` (any `features.Features`); then one model of the
         rewards serves all actions.
     reward, action : names of columns; actions may be text or numbers. None is "action", but of an
-        agent's `feedback()` "offer", if its offers have names.
+        agent's `feedback()` "action_name", if its actions have names.
     propensity : the column with the probability of the action taken, or "uniform" if every offer
         was as likely as the other. A log without either is refused.
     offers : a column of lists, or of text such as "a|b", with what was on offer; None if all

@@ -62,7 +62,7 @@ def read_decisions(
     `choices` is one more column that a policy may look at.
     """
     source = frames.read_frame(_flat(frame))
-    action = action or ("offer" if _has_names(frame) else "action")
+    action = action or ("action_name" if _has_names(frame) else "action")
     if isinstance(features, str):
         raise InvalidInputError(f"features must be a list of columns, got {features!r}")
     seen = list(features.columns if isinstance(features, Features) else features)
@@ -131,7 +131,7 @@ def _is_feedback(frame: Any) -> bool:
 def _has_names(frame: Any) -> bool:
     """Whether this is the feedback of an agent whose offers have names, which stay the same when
     one is left out and the places of all after it change."""
-    offers = frame.get("offer") if _is_feedback(frame) else None
+    offers = frame.get("action_name") if _is_feedback(frame) else None
     return offers is not None and frame.get("context_of") == "arm" and None not in list(offers)
 
 

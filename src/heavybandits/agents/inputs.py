@@ -1,0 +1,152 @@
+"""Named inputs: encoded into features, logged as JSON, and encoded again with another encoder."""
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from .._utils.errors import InvalidInputError
+from .._utils.validation import bounded_array
+from ..core.arrays import Floats
+from ..core.protocols import Policy
+from ..features import Features
+from ..features.values import is_missing
+
+Context = Mapping[str, Any]  # what is known of the moment
+Actions = Mapping[str, Mapping[str, Any]]  # what is known of each action, by name
+
+NOT_LOGGED = (
+    "the ledger holds features only, and another encoder needs the inputs: log_inputs was False, "
+    "or the actions had no names"
+)
+
+
+def check_encoder(encoder: Features, policy: Policy) -> None:
+    """Raise InvalidInputError unless the policy can take the features of this encoder."""
+    if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
+        raise InvalidInputError(
+            "encoder must have dim, names, encode and encode_rows, as an Encoder has, "
+            f"got {type(encoder).__name__}"
+        )
+    if encoder.dim != policy.dim:
+        raise InvalidInputError(
+            f"encoder makes {encoder.dim} features, but the policy has dim {policy.dim}"
+        )
+
+
+def action_names(encoder: Features | None, actions: Actions | None) -> tuple[str, ...]:
+    """Return the names of the actions, for an agent with an encoder."""
+    if encoder is None:
+        raise InvalidInputError(
+            "context and actions need an agent with an encoder: Agent(encoder=...)"
+        )
+    if not isinstance(actions, Mapping) or not actions:
+        raise InvalidInputError(
+            f"actions must be features by name, such as {{'tea': {{...}}}}, got {actions!r:.100}"
+        )
+    try:
+        names = tuple(map(str.__str__, actions))  # plain text, also of NumPy's own text type
+        "".join(names).encode()
+        if all(map(actions.__contains__, names)):  # not so for text with another hash
+            return names
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise InvalidInputError(f"actions must have plain text for names, got {tuple(actions)!r:.100}")
+
+
+def encode(
+    encoder: Features | None,
+    context: Context | None,
+    actions: Actions | None,
+    known: tuple[str, ...] | None = None,
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return the features of the actions, not yet validated, and the names of their rows.
+
+    `known` are these names, if the caller has them already.
+    """
+    names = action_names(encoder, actions) if known is None else known
+    assert encoder is not None  # action_names raises without one
+    assert actions is not None
+    rows = encoder.encode(context, actions)
+    if len(rows) != len(names):
+        raise InvalidInputError(
+            f"encoder must make one row per action, got {len(rows)} of {len(names)}"
+        )
+    return rows, names
+
+
+# ---- in a ledger
+
+
+def to_json(value: Any) -> str:
+    """Return inputs as JSON, so that another encoder can read them later.
+
+    >>> to_json({"context": {"when": datetime.date(2026, 5, 1)}, "price": np.float64(2)})
+    '{"context":{"when":"2026-05-01"},"price":2.0}'
+    """
+    try:
+        return json.dumps(value, default=_plain, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"a value cannot be logged in the ledger: {error}. Agent(log_inputs=False) logs the "
+            "features alone"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | Mapping) and is_missing(value):
+        return None
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
+
+
+class Inputs:
+    """The named inputs of one decision, or of several made together."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Sequence[tuple[Context | None, Actions]]) -> None:
+        self._pairs = pairs
+
+    def repeated(self, times: int) -> "Inputs":
+        """Return the inputs of as many decisions, all made from these."""
+        return Inputs([*self._pairs] * times)
+
+    def check(self) -> None:
+        """Raise InvalidInputError if something cannot be logged, whatever is chosen."""
+        actions = {id(shown): shown for _, shown in self._pairs}  # often the same for all
+        to_json([[context for context, _ in self._pairs], list(actions.values())])
+
+    def log(self, place: int, action: str) -> str:
+        """Return the JSON of what a decision was made from, once its action is known."""
+        context, actions = self._pairs[place]
+        return to_json({"context": context, "action": action, "features": actions[action]})
+
+
+def encode_again(encoder: Features, logged: str | None) -> Floats:
+    """Return the features that another encoder makes of the logged inputs of a decision."""
+    if logged is None:
+        raise InvalidInputError(NOT_LOGGED)
+    inputs = json.loads(logged)
+    rows = encoder.encode(inputs["context"], {inputs["action"]: inputs["features"]})
+    return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
+
+
+def encode_rows_again(encoder: Features, logged: str | None) -> Floats:
+    """Return the features that another encoder makes of the logged rows of a warm start."""
+    if logged is None:
+        raise InvalidInputError(NOT_LOGGED)
+    rows = encoder.encode_rows(json.loads(logged))
+    return bounded_array("what the encoder makes", rows, (None, encoder.dim))
