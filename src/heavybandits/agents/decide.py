@@ -17,7 +17,7 @@ from .events import Event, Selected, SelectedMany
 from .inputs import Actions, Context, Inputs, action_names, encode
 from .pending import TicketTable
 from .state import AgentState, BeforeChoice, Plan, make_plan
-from .tickets import Choices, Decision, Ticket, gather, make_tickets
+from .tickets import Choices, Decision, gather, make_ticket, make_tickets
 
 
 class Request(NamedTuple):
@@ -136,17 +136,7 @@ def plan_one(
     number, action = state.tickets.issued, decision.action
     changes = before.changes() if before is not None and durable else None
     logged = None if inputs is None or action is None else inputs.log(0, action)
-    ticket = Ticket(
-        number,
-        decision.arm,
-        decision.features.copy(),
-        decision.expected,
-        decision.width,
-        decision.plays_left,
-        decision.propensity,
-        action,
-        state.owners[-1].agent,
-    )
+    ticket = make_ticket(decision, number, state.owners[-1].agent)
     event = Selected(number, now, decision, changes, logged)
     return make_plan(state, [event], None if before is None else before.undo, [ticket])
 

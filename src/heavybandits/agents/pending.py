@@ -87,11 +87,11 @@ class TicketTable:
 
     def counts_after(self, events: Sequence[Event]) -> dict[str, int]:
         """Return the counts after these events."""
+        if type(events[0]) is Selected:
+            return self.counts  # decisions are planned without other events
         counts = self.counts.copy()
         for event in events:
             match event:
-                case Selected() | SelectedMany():
-                    pass
                 case Rewarded():
                     counts["applied"] += 1
                 case Cancelled():

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, positive
-from .events import Cancelled, Event, Expired, Rewarded
+from .events import Cancelled, Expired, Rewarded
 from .pending import TicketTable
 from .state import AgentState, Plan, make_plan
 from .tickets import Owners, TicketLike, ticket_number
@@ -84,25 +84,33 @@ def plan_rewards(
 
     `outcome_of` asks the ledger how a ticket was settled; None without a ledger.
     """
-    tickets = state.tickets
+    pending = state.tickets.pending
     fresh: dict[int, Given] = {}
     for number, given in rewards:
-        if number in tickets.pending and number not in fresh:
+        if number in pending and number not in fresh:
             fresh[number] = given
-            continue
-        if number in fresh:
-            outcome = Outcome(Rewarded.kind, fresh[number])
         else:
-            tickets.check_issued(number)
-            outcome = Outcome(Expired.kind) if number in tickets.expired else Outcome()
-            if outcome.kind is None and outcome_of is not None:
-                outcome = outcome_of(number)
-        same = outcome_of is not None and outcome == (Rewarded.kind, given)
-        _count_repeated(tickets, number, outcome, None if same else given)
+            outcome = _outcome(state.tickets, number, fresh.get(number), outcome_of)
+            same = outcome_of is not None and outcome == (Rewarded.kind, given)
+            _count_repeated(state.tickets, number, outcome, None if same else given)
     if not fresh:
         return None
-    events: list[Event] = [Rewarded(n, now, *given) for n, given in fresh.items()]
-    return make_plan(state, events)
+    return make_plan(state, [Rewarded(n, now, y, scale) for n, (y, scale) in fresh.items()])
+
+
+def _outcome(
+    tickets: TicketTable,
+    number: int,
+    earlier: Given | None,
+    outcome_of: Callable[[int], Outcome] | None,
+) -> Outcome:
+    """Return how a ticket was settled, as far as it is known; `earlier` in the same call."""
+    if earlier is not None:
+        return Outcome(Rewarded.kind, earlier)
+    tickets.check_issued(number)
+    if number in tickets.expired:
+        return Outcome(Expired.kind)
+    return Outcome() if outcome_of is None else outcome_of(number)
 
 
 def _count_repeated(

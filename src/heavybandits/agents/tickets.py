@@ -153,7 +153,24 @@ class Ticket(NamedTuple):
 
 TicketLike = Ticket | int | str  # a ticket, its id or its key
 
-_new_ticket = partial(tuple.__new__, Ticket)  # avoids the Python call per ticket of _make
+_new_ticket = partial(tuple.__new__, Ticket)  # avoids a Python call per ticket
+
+
+def make_ticket(decision: Decision, number: int, agent: str) -> Ticket:
+    """Make the next ticket of a decision, with its own features."""
+    return _new_ticket(
+        (
+            number,
+            decision.arm,
+            decision.features.copy(),
+            decision.expected,
+            decision.width,
+            decision.plays_left,
+            decision.propensity,
+            decision.action,
+            agent,
+        )
+    )
 
 
 def make_tickets(choices: Choices, agent: str) -> list[Ticket]:

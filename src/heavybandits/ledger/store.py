@@ -178,6 +178,8 @@ def _read_changes(row: Row) -> Changes | None:
     if row.arrays is None and row.generator is None:
         return None
     arrays = {} if row.arrays is None else json.loads(row.arrays)
+    if not isinstance(arrays, dict):
+        raise LedgerError("the arrays of a select are not arrays by name")
     changed = {name: bytes.fromhex(text) for name, text in arrays.items()}
     return Changes(changed, None if row.generator is None else json.loads(row.generator))
 
