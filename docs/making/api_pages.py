@@ -58,11 +58,29 @@ INTRODUCTIONS = {
     "errors": "Everything that the library raises on purpose. Messages name the argument.",
 }
 # Which page the public names of a package belong to; exceptions are always errors.
-OWNERS = {"algorithms": "algorithms", "agents": "agents", "simulation": "simulation"}
-OWNERS |= {"sweeping": "simulation", "gym": "simulation", "diagnosis": "data", "replaying": "data"}
-OWNERS |= {"data": "data", "coba": "data", "evaluating": "data", "features": "features"}
+OWNERS = {
+    "algorithms": "algorithms",
+    "agents": "agents",
+    "ledger": "agents",
+    "testing": "agents",
+    "simulation": "simulation",
+    "sweeps": "simulation",
+    "offline": "data",
+    "experiments": "data",
+    "integrations": "simulation",
+    "features": "features",
+}
 CONSTANTS = {"heavybandits.ALGORITHMS": "algorithms", "heavybandits.DriftReport": "agents"}
-APART = tuple(f"heavybandits.{name}" for name in ("features", "sweeping", "data", "gym", "coba"))
+APART = tuple(
+    f"heavybandits.{name}"
+    for name in (
+        "features",
+        "sweeps",
+        "experiments.data",
+        "integrations.gymnasium",
+        "integrations.coba",
+    )
+)
 
 
 def public_names(module: ModuleType) -> list[str]:

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from heavybandits import paper
+import heavybandits.experiments
 from heavybandits.experiments.run import NAMES
 
 ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device cuda"}
@@ -49,7 +49,7 @@ ALTERNATIVES = {
 
 def experiments() -> dict[str, Path]:
     """The README of every experiment by name."""
-    folder = Path(paper.__file__).parent
+    folder = Path(heavybandits.experiments.__file__).parent
     return {name: folder / name / "README.md" for name in NAMES}
 
 

@@ -44,11 +44,6 @@ def guilty(part: type) -> int:
     return first + next(i for i, line in enumerate(lines) if line.rstrip().endswith("# here"))
 
 
-def cell_of(name: str) -> dict[str, Any]:
-    simulated(getattr(broken, name)(1.0))
-    return {}
-
-
 # ---- what fails in Python
 
 
@@ -79,7 +74,7 @@ def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
 
 
 def test_a_cell_says_it_in_its_last_line():
-    report = compute(Cell("test_dry_run:cell_of", {"name": "Misspelt"}), "nowhere")
+    report = compute(Cell("broken_parts:simulate_cell", {"name": "Misspelt"}), "nowhere")
     assert report.status == RAISED
     assert report.text.splitlines()[-1].startswith("Misspelt.clean, line ")
 

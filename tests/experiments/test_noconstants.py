@@ -162,6 +162,10 @@ def test_a_cell_is_recomputed_when_a_problem_is_another_one(monkeypatch: pytest.
     _, (cell,) = noconstants.problem_group(given, HARD, 1.0)
     assert cell.code == "stamp"
     reached = closure(frozenset(seen[0]))
-    for name in ("paper.noconstants.settings", "paper.noconstants.offers", "noises.heavy"):
+    for name in (
+        "experiments.noconstants.settings",
+        "experiments.noconstants.arm_sets",
+        "parts.noises.heavy",
+    ):
         assert f"heavybandits.{name}" in reached
     assert "heavybandits.parts.arms.finite" in reached

@@ -20,7 +20,15 @@ from heavybandits.core.allocation import state_bytes
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import EXPECTED, UPDATES, make_region, measure
 from heavybandits.core.kernels import noise_kernel
-from heavybandits.core.part import build, cast, check_part, classes_of, describe, known_parts
+from heavybandits.core.part import (
+    build,
+    cast,
+    check_part,
+    classes_of,
+    describe,
+    known_parts,
+    public_module,
+)
 from heavybandits.core.protocols import CONTRACTS
 from heavybandits.parts.estimators.online_to_confidence import GRADIENTS
 from heavybandits.parts.registry import FAMILIES, exported_parts, library_parts
@@ -45,7 +53,7 @@ def classes() -> Any:
 def untested() -> list[str]:
     """The parts of the library that no example is of."""
     return [
-        f"{family.module.__name__}:{name}"
+        f"{public_module(family.module.__name__)}:{name}"
         for kind, family in FAMILIES.items()
         for name, part in family.parts().items()
         if part not in EXAMPLES[kind]

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import heavybandits as hb
 from heavybandits.authoring import Floats, Key, make_memory, uniform
 from heavybandits.links import Identity
 
@@ -150,3 +151,11 @@ class Careful(Draw):
     def draw(self, key: Key, play: int) -> float:
         with np.errstate(all="ignore"):  # here
             return uniform(key, 4 * play)
+
+
+def simulate_cell(name: str) -> dict[str, Any]:
+    """Simulate with the broken filter of this name, as a cell of a sweep does."""
+    policy = hb.linucb(dim=3, radius=1.0, filter=globals()[name](1.0))
+    problem = hb.Problem(hb.arms.PerRound(4, 3), Identity(), hb.noises.StudentT(1.5))
+    hb.simulate(policy, problem, horizon=40, repetitions=1, checkpoints=4)
+    return {}

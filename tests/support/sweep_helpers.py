@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import heavybandits as hb
 from heavybandits.core.part import describe
 from heavybandits.sweeps import Cell, run_cells
 from paths import ROOT, SUPPORT
-from processes import marked
 
 HERE = "sweep_functions"
 
@@ -83,14 +80,6 @@ def start(folder: Path, count: int, seconds: float, backend: str, mark: str) -> 
     """A process that runs a sweep and says so."""
     script = str(SUPPORT / "sweep_functions.py")
     return start_python([script, str(folder), str(count), str(seconds), backend], mark)
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    text = uuid.uuid4().hex
-    yield text
-    for process in marked(text):  # only after a test that failed
-        os.kill(process, signal.SIGKILL)
 
 
 def kill(process: Any) -> None:

@@ -21,7 +21,7 @@ from .._utils.validation import finite_array, finite_number, flag, whole
 from ..core.arrays import Floats
 from ..core.part import check_part
 from ..core.protocols import ArmSet, Policy
-from ..features import Features
+from ..features import FeatureMap
 from ..ledger.reader import Feedback, read_feedback, read_history
 from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork, spare_ledger
@@ -92,7 +92,7 @@ class Agent:
         nothing, as if the ticket were cancelled. A reward that comes later is counted as late.
     clock : function, default time.time
         Returns seconds since a fixed moment, which must be the same after a restart.
-    encoder : Encoder or other features.Features, optional
+    encoder : Encoder or other features.FeatureMap, optional
         Makes features of named inputs, `select(context=..., actions=...)`. State file and ledger
         store it, unless it is a wrapped transformer: give that one again when you load the agent.
     log_inputs : bool, default True
@@ -128,7 +128,7 @@ class Agent:
         expire_after: float | None = None,
         expired_reward: float | None = None,
         clock: Clock = time.time,
-        encoder: Features | None = None,
+        encoder: FeatureMap | None = None,
         log_inputs: bool = True,
     ) -> None:
         policy = check_part("policy", policy, Policy)
@@ -174,7 +174,7 @@ class Agent:
         path: str | Path,
         parts: Iterable[type] = (),
         clock: Clock = time.time,
-        encoder: Features | None = None,
+        encoder: FeatureMap | None = None,
     ) -> "Agent":
         """Load the agent that `save` wrote; it continues bit-for-bit identically.
 
@@ -190,7 +190,7 @@ class Agent:
             Classes of your own parts that the policy uses. They are never taken from the file.
         clock : function, default time.time
             The clock of the saved agent: seconds since the same moment.
-        encoder : features.Features, optional
+        encoder : features.FeatureMap, optional
             The encoder of the saved agent, if the file does not contain it.
 
         Raises
@@ -216,7 +216,7 @@ class Agent:
         ledger: str | Path,
         policy: Policy | None = None,
         *,
-        encoder: Features | None = None,
+        encoder: FeatureMap | None = None,
         corrections: Mapping[TicketLike, float] | None = None,
         output: str | Path | None = None,
         parts: Iterable[type] = (),
@@ -235,7 +235,7 @@ class Agent:
             The ledger to read.
         policy : Policy, optional
             None for the policy in the ledger. Limits and `log_inputs` are those of the ledger.
-        encoder : features.Features, optional
+        encoder : features.FeatureMap, optional
             None for the encoder in the ledger. Another one encodes every decision again from its
             logged inputs, and the policy must have its dimension.
         corrections : mapping, optional
@@ -625,7 +625,7 @@ class Agent:
         return self._state.policy
 
     @property
-    def encoder(self) -> Features | None:
+    def encoder(self) -> FeatureMap | None:
         """Return what makes features of named inputs; None for an agent that takes features."""
         return self._state.encoder
 

@@ -10,7 +10,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import whole
 from ..core.arrays import Floats
 from ..core.protocols import ArmSet
-from ..features import Features
+from ..features import FeatureMap
 from .batches import Batch, make_batch
 from .compiled_policy import Allowed, Kernels
 from .events import Event, Selected, SelectedMany
@@ -30,7 +30,7 @@ class Request(NamedTuple):
 
 
 def read_request(
-    encoder: Features | None,
+    encoder: FeatureMap | None,
     kernels: Kernels,
     *,
     arms: ArrayLike | ArmSet | None,

@@ -12,7 +12,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Floats
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from ..features.values import is_missing
 
 Context = Mapping[str, Any]  # what is known of the moment
@@ -24,7 +24,7 @@ NOT_LOGGED = (
 )
 
 
-def check_encoder(encoder: Features, policy: Policy) -> None:
+def check_encoder(encoder: FeatureMap, policy: Policy) -> None:
     """Raise InvalidInputError unless the policy can take the features of this encoder."""
     if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
         raise InvalidInputError(
@@ -37,7 +37,7 @@ def check_encoder(encoder: Features, policy: Policy) -> None:
         )
 
 
-def action_names(encoder: Features | None, actions: Actions | None) -> tuple[str, ...]:
+def action_names(encoder: FeatureMap | None, actions: Actions | None) -> tuple[str, ...]:
     """Return the names of the actions, for an agent with an encoder."""
     if encoder is None:
         raise InvalidInputError(
@@ -58,7 +58,7 @@ def action_names(encoder: Features | None, actions: Actions | None) -> tuple[str
 
 
 def encode(
-    encoder: Features | None,
+    encoder: FeatureMap | None,
     context: Context | None,
     actions: Actions | None,
     known: tuple[str, ...] | None = None,
@@ -135,7 +135,7 @@ class Inputs:
         return to_json({"context": context, "action": action, "features": actions[action]})
 
 
-def encode_again(encoder: Features, logged: str | None) -> Floats:
+def encode_again(encoder: FeatureMap, logged: str | None) -> Floats:
     """Return the features that another encoder makes of the logged inputs of a decision."""
     if logged is None:
         raise InvalidInputError(NOT_LOGGED)
@@ -144,7 +144,7 @@ def encode_again(encoder: Features, logged: str | None) -> Floats:
     return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
 
 
-def encode_rows_again(encoder: Features, logged: str | None) -> Floats:
+def encode_rows_again(encoder: FeatureMap, logged: str | None) -> Floats:
     """Return the features that another encoder makes of the logged rows of a warm start."""
     if logged is None:
         raise InvalidInputError(NOT_LOGGED)

@@ -16,7 +16,7 @@ from ..core.allocation import state_bytes
 from ..core.confidence_region import GROWTH, LOGDET, Region
 from ..core.part import regions_of
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from .events import (
     Cancelled,
     CancelledAll,
@@ -57,7 +57,7 @@ class AgentState(NamedTuple):
     generator: np.random.Generator | None
     limits: Limits
     owners: Owners
-    encoder: Features | None = None
+    encoder: FeatureMap | None = None
 
 
 ANYONE: Owners = (Owner("", 0),)

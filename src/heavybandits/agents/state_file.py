@@ -24,7 +24,7 @@ from .._utils.files import (
 from .._utils.validation import bounded_array, finite_number, fraction, whole
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
-from ..features import Encoder, Features
+from ..features import Encoder, FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .pending import MOST_EXPIRED, ActionCount, Limits, TicketTable, make_limits
@@ -110,7 +110,7 @@ def unpack(
     data: bytes,
     parts: Iterable[type] = (),
     policy: Policy | None = None,
-    encoder: Features | None = None,
+    encoder: FeatureMap | None = None,
 ) -> AgentState:
     """Return the state in the bytes of a state file, or raise a StateError that says what is wrong.
 
@@ -254,7 +254,7 @@ def _count(name: str, value: Any) -> int:
 FOREIGN = "foreign"
 
 
-def describe_encoder(encoder: Features | None) -> Description | None:
+def describe_encoder(encoder: FeatureMap | None) -> Description | None:
     """Describe an encoder as JSON: one without `to_dict` by its class and features only."""
     if encoder is None:
         return None
@@ -264,7 +264,7 @@ def describe_encoder(encoder: Features | None) -> Description | None:
     return {FOREIGN: f"{kind.__module__}.{kind.__qualname__}", "names": list(encoder.names)}
 
 
-def restore_encoder(stored: Description | None, given: Features | None) -> Features | None:
+def restore_encoder(stored: Description | None, given: FeatureMap | None) -> FeatureMap | None:
     """Return the stored encoder; raise StateError if another one is given."""
     if given is not None:
         if canonical(describe_encoder(given)) != canonical(stored):

@@ -1,4 +1,4 @@
-"""The papers' names: each a citation, its assumptions and one expression over parts."""
+"""Named algorithms: a citation, the assumptions and one expression over parts."""
 
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc

@@ -21,7 +21,7 @@ from ..agents.state_file import Start, describe_encoder, read_start, restore_enc
 from ..agents.tickets import Owners, TicketLike, new_owner, ticket_number
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .repair import copied, new_ledger
@@ -43,7 +43,7 @@ def rebuild_state(
     ledger: str | Path,
     policy: Policy | None = None,
     *,
-    encoder: Features | None = None,
+    encoder: FeatureMap | None = None,
     corrections: Mapping[TicketLike, float] | None = None,
     output: str | Path | None = None,
     parts: Iterable[type] = (),
@@ -85,7 +85,7 @@ def _logs_inputs(rows: Iterable[Row]) -> bool:
 
 
 def _start(
-    past: Start, policy: Policy | None, encoder: Features | None, parts: Iterable[type]
+    past: Start, policy: Policy | None, encoder: FeatureMap | None, parts: Iterable[type]
 ) -> AgentState:
     """Return the state of the new agent before the first event."""
     before: Policy = build(past.policy, known_parts(library_parts().values(), parts))

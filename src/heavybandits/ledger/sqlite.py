@@ -28,7 +28,7 @@ from ..agents.state_file import describe_encoder, pack, restore_encoder, unpack
 from ..core.arrays import Floats
 from ..core.part import describe
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from .sqlite_file import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
 from .store import Row, Source, repeat_events, to_row
 
@@ -280,7 +280,7 @@ class SqliteLedger:
                 "Open it with that policy, or start a ledger with another name"
             )
 
-    def _check_encoder(self, given: Features | None) -> Features | None:
+    def _check_encoder(self, given: FeatureMap | None) -> FeatureMap | None:
         """Return the encoder of this ledger."""
         try:
             return restore_encoder(json.loads(about(self.database, "encoder")), given)
