@@ -1,21 +1,20 @@
 """Warm starts: rows and rewards of the past that a policy learns without decisions."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._utils.validation import bounded_array, finite_array
-from ..features.tables import is_frame, records
+from ..features.tables import Table, is_frame, records
 from .events import Lesson, WarmStarted
 from .inputs import to_json
 from .state import AgentState, Plan, make_plan
 
 MOST_ROWS = 1 << 16  # rows of one event in a ledger
 
-RowsLike = ArrayLike | Sequence[Mapping[str, Any]]
+RowsLike = ArrayLike | Table
 NamedRows = list[Any]  # as they were given
 
 
@@ -26,7 +25,7 @@ def read_lesson(
     policy, encoder, named = state.policy, state.encoder, None
     if encoder is not None and not isinstance(rows, np.ndarray):
         named = _named_rows(rows) if log else None
-        rows = encoder.encode_rows(rows)
+        rows = encoder.encode_rows(cast(Table, rows))
     x = bounded_array("rows", rows, (None, policy.dim))
     shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
     given = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
