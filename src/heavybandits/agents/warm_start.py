@@ -24,12 +24,12 @@ def read_lesson(
     """Validate rows and rewards; also return the named rows if they are to be logged."""
     policy, encoder, named = state.policy, state.encoder, None
     if encoder is not None and not isinstance(rows, np.ndarray):
-        named = _named_rows(rows) if log else None
-        rows = encoder.encode_rows(cast(Table, rows))
+        given, rows = rows, encoder.encode_rows(cast(Table, rows))
+        named = _named_rows(given) if log else None
     x = bounded_array("rows", rows, (None, policy.dim))
     shape = (len(x),) if policy.plays == 1 else (len(x), policy.plays)
-    given = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
-    return Lesson(x, given + 0.0), named
+    paid = finite_array("rewards", rewards, shape).reshape(len(x), policy.plays)
+    return Lesson(x, paid + 0.0), named
 
 
 def _named_rows(rows: Any) -> NamedRows | None:
