@@ -20,7 +20,7 @@ import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
 from heavybandits.algorithms.catalogue import ALGORITHMS
-from heavybandits.arms import PerRound
+from heavybandits.arms import Rows
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import CUTS, PROJECTIONS, UPDATES
 from heavybandits.core.kernels import play_kernel
@@ -267,7 +267,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
     rng = np.random.default_rng(policy.dim)
     theta = rng.normal(size=policy.dim) / 2
     name = type(link).__name__
-    arms = PerRound(ARMS, policy.dim, 0.0)
+    arms = Rows(ARMS, policy.dim)
     view, state = arms.view(), policy.init()
     for t in range(rounds):
         rows = random_rows(rng, policy.dim)
@@ -325,7 +325,7 @@ def test_the_master_exploits_when_all_widths_are_small():
 def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     rng = np.random.default_rng(5)
     policy = build("supbtc", constant=0.03)
-    arms = PerRound(ARMS, DIM, 0.0)
+    arms = Rows(ARMS, DIM)
     view, state, waiting, seen = arms.view(), policy.init(), [], set()
     for _ in range(150):
         show(view, random_rows(rng, DIM))

@@ -17,6 +17,7 @@ from heavybandits._utils.validation import Interval
 from heavybandits.agents.state import flatten
 from heavybandits.core import dispatch as verbs
 from heavybandits.core.allocation import state_bytes
+from heavybandits.core.arm_buffer import load_rows
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import EXPECTED, UPDATES, make_region, measure
 from heavybandits.core.kernels import noise_kernel
@@ -30,6 +31,7 @@ from heavybandits.core.part import (
     public_module,
 )
 from heavybandits.core.protocols import CONTRACTS
+from heavybandits.parts.arms import Rows
 from heavybandits.parts.estimators.online_to_confidence import GRADIENTS
 from heavybandits.parts.registry import FAMILIES, exported_parts, library_parts
 from paths import DOCS
@@ -391,6 +393,8 @@ def test_an_arm_set_says_truly_whether_it_is_new(part):
     with np.errstate(over="ignore"):
         part.refresh(view, KEY, 0)
         before = view.features.copy()
+        if isinstance(part, Rows):  # filled by its caller
+            load_rows(view, np.eye(DIM))
         new = part.refresh(view, KEY, 1)
     assert new is (part.changes != "fixed")
     assert new is bool((view.features != before).any())

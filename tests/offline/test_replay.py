@@ -89,7 +89,7 @@ def test_days_of_different_length_are_masked() -> None:
 
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
-    from heavybandits.arms import PerRound
+    from heavybandits.arms import Rows
     from heavybandits.core.arm_buffer import make_view
     from heavybandits.offline.replay.kernels import rounds_kernel
 
@@ -99,7 +99,7 @@ def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), PerRound(5, 3, 0.0)
+        view, arms = make_view(3, 5), Rows(5, 3)
         told = (policy, state, arms, view, rounds.features, offer.offers, rounds.rewards)
         rest = (offer.payers, np.zeros(1), chosen)
         make(*told, *rest)(*told, *rest)

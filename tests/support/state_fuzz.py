@@ -19,7 +19,7 @@ import heavybandits as hb
 from heavybandits._utils.files import HEADER, _pieces, digest
 from heavybandits.agents.state import AgentState
 from heavybandits.agents.state_file import pack, unpack
-from heavybandits.arms import PerRound
+from heavybandits.arms import Rows
 from heavybandits.core.arm_buffer import make_view
 from heavybandits.core.part import known_parts
 from heavybandits.parts.registry import library_parts
@@ -266,7 +266,7 @@ MALICE: tuple[Mangle, ...] = (rewrite, exchange, distort, enlarge, bomb, smuggle
 def exercise(found: AgentState) -> None:
     """Use the state uncompiled, where a wrong index is an IndexError and not a wild write."""
     policy, state = found.policy, found.learned
-    offer, view = PerRound(4, policy.dim, 0.0), make_view(policy.dim, 4)
+    offer, view = Rows(4, policy.dim), make_view(policy.dim, 4)
     view.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
     with np.errstate(all="ignore"):
         policy.choose(state, offer, view)

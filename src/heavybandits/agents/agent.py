@@ -28,7 +28,7 @@ from ..ledger.sqlite_file import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
 from ..parts.filters.drift import DriftReport
 from . import inspect
-from .compiled_policy import Kernels
+from .agent_policy import AgentPolicy
 from .decide import (
     check_k,
     check_request,
@@ -113,7 +113,7 @@ class Agent:
     """
 
     _state: AgentState
-    _kernels: Kernels
+    _policy: AgentPolicy
     _ledger: Ledger | None = None
     _unfinished: Undo | None = None  # finishes or undoes an interrupted call
 
@@ -143,11 +143,11 @@ class Agent:
             if not isinstance(ledger, str | Path):
                 raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
             self._ledger = SqliteLedger(ledger, every)
-            self._state = self._ledger.resume(self._state, self._kernels)
+            self._state = self._ledger.resume(self._state, self._policy)
 
     def _start(self, state: AgentState, clock: Clock) -> None:
         check_clock(clock)
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
+        self._state, self._clock, self._policy = state, clock, AgentPolicy(state.policy)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)
 
@@ -333,7 +333,7 @@ class Agent:
         """
         request = read_request(
             self._state.encoder,
-            self._kernels,
+            self._policy,
             arms=arms,
             mask=mask,
             context=context,
@@ -341,23 +341,23 @@ class Agent:
         )
         with self._lock:
             if k is not None:
-                request, size = check_k(self._kernels, request, k)
-                choose = partial(choose_k, kernels=self._kernels, request=request, k=size)
+                request, size = check_k(self._policy, request, k)
+                choose = partial(choose_k, policy=self._policy, request=request, k=size)
                 inputs = None if request.inputs is None else request.inputs.repeated(size)
                 return self._select_together(size, choose, inputs)
             inputs = self._logged(request.inputs)
             self._finish()
             if excess(self._state, 1) > 0:  # a ticket would expire for a call that is rejected
                 self._expire_due()
-                check_request(self._state, self._kernels, request)
+                check_request(self._state, self._policy, request)
                 _check_inputs(inputs)
             now, before = self._expire_due(room=1), None
             state, durable = self._state, self._ledger is not None
             decision = repeated(state.tickets, request)
             if decision is None:
-                self._kernels.check_room(state, request.arms)
+                self._policy.check_room(state, request.arms)
                 before = self._before_choice()
-                decision = choose_one(state, self._kernels, request)
+                decision = choose_one(state, self._policy, request)
             plan = plan_one(state, decision, now, before=before, durable=durable, inputs=inputs)
             return self._commit(plan)[0]
 
@@ -386,7 +386,7 @@ class Agent:
             batch, inputs = read_batch(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
-            choose = partial(self._kernels.choose_many, batch=batch)
+            choose = partial(self._policy.choose_many, batch=batch)
             return self._select_together(batch.size, choose, inputs)
 
     def _select_together(
@@ -396,7 +396,7 @@ class Agent:
         inputs, durable = self._logged(inputs), self._ledger is not None
         check_together(self._state, size)
         self._expire_due()
-        check_room(self._state, self._kernels, None, size)
+        check_room(self._state, self._policy, None, size)
         if excess(self._state, size) > 0:
             _check_inputs(inputs)
         now, state = self._expire_due(room=size), self._state
@@ -411,7 +411,7 @@ class Agent:
 
     def _before_choice(self) -> BeforeChoice | None:
         """Note what a choice may change; it is undone unless the choice is committed."""
-        if not self._kernels.leaves_traces(self._state):
+        if not self._policy.leaves_traces(self._state):
             return None
         before = BeforeChoice(self._state)
         self._unfinished = before.undo
@@ -445,7 +445,7 @@ class Agent:
             The reward could not be written. Nothing has changed.
         """
         with self._lock:
-            given = check_given(self._kernels.takes_noise_scale, reward, noise_scale)
+            given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
             self._reward([(number, given)])
 
@@ -458,7 +458,7 @@ class Agent:
             As for `update`. If one of them is rejected, none is recorded.
         """
         with self._lock:
-            takes = self._kernels.takes_noise_scale
+            takes = self._policy.takes_noise_scale
             self._reward(check_rewards(rewards, self._state.owners, takes))
 
     def _reward(self, rewards: list[Any]) -> None:
@@ -542,8 +542,8 @@ class Agent:
             log = self._ledger is not None and self._log_inputs
             lesson, named = read_lesson(self._state, rows, rewards, log=log)
             now, state = self._expire_due(), self._state
-            self._kernels.check_room(state, None, len(lesson.rows))
-            self._kernels.try_out_rows(state, lesson.rows)
+            self._policy.check_room(state, None, len(lesson.rows))
+            self._policy.compiled.dry_run(state.learned)
             self._commit(plan_warm_start(state, lesson, now, named=named))
 
     # ---- how a plan takes effect: completely or not at all
@@ -592,7 +592,7 @@ class Agent:
         return plan.tickets
 
     def _apply(self, plan: Plan) -> None:
-        self._state = apply(self._state, plan, self._kernels)
+        self._state = apply(self._state, plan, self._policy)
 
     def _recover(self, plan: Plan, length: int) -> None:
         """After an interrupt: apply the plan if the ledger has it, else undo its choices."""
@@ -733,7 +733,7 @@ class Agent:
             Also return the confidence widths of x.theta.
         """
         rows = finite_array("arms", arms, (None, self.policy.dim))
-        means, widths = self._read(lambda state: self._kernels.predict(state.learned, rows))
+        means, widths = self._read(lambda state: self._policy.compiled.predict(state.learned, rows))
         return (means, widths) if return_width else means
 
     def explain(
@@ -754,7 +754,7 @@ class Agent:
             Instead of `arms`, for an agent with an encoder.
         """
         what = {"arms": arms, "context": context, "actions": actions}
-        return self._read(lambda state: explain(state, self._kernels, **what))  # type: ignore[arg-type]
+        return self._read(lambda state: explain(state, self._policy, **what))  # type: ignore[arg-type]
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays in the ledger, one row each.

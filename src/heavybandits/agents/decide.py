@@ -11,10 +11,10 @@ from .._utils.validation import whole
 from ..core.arrays import Floats
 from ..core.protocols import ArmSet
 from ..features import FeatureMap
-from .batches import Batch, make_batch
-from .compiled_policy import Allowed, Kernels
+from ..parts.compiled_policy import Mask
+from .agent_policy import AgentPolicy
 from .events import Event, Selected, SelectedMany
-from .inputs import Actions, Context, Inputs, action_names, encode
+from .inputs import Actions, Batch, Context, Inputs, action_names, encode, make_batch
 from .pending import TicketTable
 from .state import AgentState, BeforeChoice, Plan, make_plan
 from .tickets import Choices, Decision, gather, make_ticket, make_tickets
@@ -24,14 +24,14 @@ class Request(NamedTuple):
     """What one decision is made from: validated arms, and their names if they have names."""
 
     arms: Floats | ArmSet
-    allowed: Allowed
+    allowed: Mask
     names: tuple[str, ...] | None = None
     inputs: Inputs | None = None
 
 
 def read_request(
     encoder: FeatureMap | None,
-    kernels: Kernels,
+    policy: AgentPolicy,
     *,
     arms: ArrayLike | ArmSet | None,
     mask: ArrayLike | None,
@@ -49,7 +49,7 @@ def read_request(
             raise InvalidInputError("select takes arms, or context and actions, not both")
         arms, names = encode(encoder, context, actions)
         inputs = Inputs([(context, actions or {})])
-    offered, allowed = kernels.offers.check(arms, mask)
+    offered, allowed = policy.compiled.check_arms(arms, mask)
     return Request(offered, allowed, names, inputs)
 
 
@@ -61,14 +61,14 @@ def excess(state: AgentState, size: int) -> int:
     return len(state.tickets.pending) + size - state.limits.max_pending
 
 
-def check_request(state: AgentState, kernels: Kernels, request: Request) -> None:
+def check_request(state: AgentState, policy: AgentPolicy, request: Request) -> None:
     """Raise InvalidInputError if the policy cannot make this decision."""
     if repeated(state.tickets, request) is None:
-        check_room(state, kernels, request.arms)
+        check_room(state, policy, request.arms)
 
 
 def check_room(
-    state: AgentState, kernels: Kernels, arms: Floats | ArmSet | None, size: int = 1
+    state: AgentState, policy: AgentPolicy, arms: Floats | ArmSet | None, size: int = 1
 ) -> None:
     """Raise InvalidInputError for more decisions than the policy has room for.
 
@@ -76,7 +76,7 @@ def check_room(
     """
     unlearned = state.limits.expired_reward is None and state.policy.plays == 1
     pushed_out = max(excess(state, size), 0) if unlearned else 0
-    kernels.check_room(state, arms, size - pushed_out)
+    policy.check_room(state, arms, size - pushed_out)
 
 
 def check_together(state: AgentState, size: int) -> None:
@@ -115,9 +115,9 @@ def repeated(tickets: TicketTable, request: Request) -> Decision | None:
     return decision
 
 
-def choose_one(state: AgentState, kernels: Kernels, request: Request) -> Decision:
+def choose_one(state: AgentState, policy: AgentPolicy, request: Request) -> Decision:
     """Let the policy choose one arm."""
-    decision = kernels.choose(state, request.arms, request.allowed)
+    decision = policy.choose(state, request.arms, request.allowed)
     if request.names is not None:
         decision.action = request.names[decision.arm]
     return decision
@@ -144,21 +144,21 @@ def plan_one(
 # ---- several decisions together
 
 
-def check_k(kernels: Kernels, request: Request, k: Any) -> tuple[Request, int]:
+def check_k(policy: AgentPolicy, request: Request, k: Any) -> tuple[Request, int]:
     """Validate the number of actions to choose; return it and the request with a mask to change."""
-    arms, allowed = kernels.offers.check_rows(request.arms, request.allowed)
+    arms, allowed = policy.compiled.check_rows(request.arms, request.allowed)
     size, available = whole("k", k), int(allowed.sum())
     if size > available:
         raise InvalidInputError(f"k must be at most the {available} available, got {size}")
     return request._replace(arms=arms, allowed=allowed), size
 
 
-def choose_k(state: AgentState, kernels: Kernels, request: Request, k: int) -> Choices:
+def choose_k(state: AgentState, policy: AgentPolicy, request: Request, k: int) -> Choices:
     """Let the policy choose k arms, each as if those before it were not available."""
     allowed, decisions = request.allowed, []
     assert allowed is not None  # check_k makes one
     for _ in range(k):
-        decision = choose_one(state, kernels, request)
+        decision = choose_one(state, policy, request)
         decision.propensity = None
         allowed[decision.arm] = False
         decisions.append(decision)

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
+from ..core.capabilities import innermost
 from ..core.confidence_region import UPDATES
 from ..core.linalg import bounded
-from .compiled_policy import Kernels
+from .agent_policy import AgentPolicy
 from .inputs import Actions, Context, encode
-from .inspect import innermost
 from .state import AgentState
 from .tickets import Ticket, ticket_number
 
@@ -79,7 +79,7 @@ class Explanation(NamedTuple):
 
 def explain(
     state: AgentState,
-    kernels: Kernels,
+    policy: AgentPolicy,
     *,
     arms: ArrayLike | Ticket | None,
     context: Context | None,
@@ -107,7 +107,7 @@ def explain(
         bonuses=radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None],
         width=width,
         score=contributions.sum(axis=1) + width,
-        mean=kernels.predict(state.learned, rows)[0],
+        mean=policy.compiled.predict(state.learned, rows)[0],
     )
 
 

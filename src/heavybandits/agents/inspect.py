@@ -1,23 +1,15 @@
 """What can be read from the state of an agent, as plain functions: always copies."""
 
-from typing import Any
-
 import numpy as np
 
 from ..core.arrays import Floats
+from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
 from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
 from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .state import AgentState
-
-
-def innermost(policy: Any, learned: Any) -> tuple[Any, Any]:
-    """Return the policy that estimates, inside those that draw around it, and its state."""
-    while hasattr(policy, "policy") and hasattr(learned, "inner"):
-        policy, learned = policy.policy, learned.inner
-    return policy, learned
 
 
 def region_of(state: AgentState) -> Region:
@@ -66,15 +58,7 @@ def truncated_share(state: AgentState) -> float:
 
 def threshold(state: AgentState) -> float | None:
     """Return the threshold of the filter or, if it has none, of the estimator; else None."""
-    policy, learned = innermost(state.policy, state.learned)
-    for name, field in (("filter", "memory"), ("estimator", "estimate")):
-        part: Any = getattr(policy, name, None)
-        memory = getattr(learned, field, None)
-        if hasattr(part, "filter"):  # a filter may wrap another
-            part, memory = part.filter, getattr(memory, "inner", None)
-        if hasattr(part, "level_in_force"):
-            return float(part.level_in_force(memory))
-    return None
+    return threshold_of(state.policy, state.learned)
 
 
 def restarts(state: AgentState) -> int:

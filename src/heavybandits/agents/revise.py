@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError
+from ..core.capabilities import innermost
 from ..core.confidence_region import measure
 from ..core.linalg import bounded, clamp, dot
-from ..core.part import walk
 from ..core.protocols import Policy
-from ..parts.policies.time_discounted import TimeDiscounted
+from ..parts.policies.time_discounted import TimeDiscounted, has_clock
 from .events import Revised, Revision
-from .inspect import innermost
 from .state import AgentState, Plan, kept, make_plan
 
 
@@ -21,7 +20,7 @@ def check_revisable(policy: Policy, learned: Any) -> None:
     """Raise InvalidInputError unless this policy can replace a reward that it has learned."""
     inside, _ = innermost(policy, learned)
     estimator = getattr(inside, "estimator", None)
-    discounts = any(isinstance(part, TimeDiscounted) for part in walk(policy))
+    discounts = has_clock(policy)
     if policy.plays != 1 or discounts or not hasattr(estimator, "revise"):
         name = type(inside).__name__ if estimator is None else type(estimator).__name__
         name = TimeDiscounted.__name__ if discounts else name

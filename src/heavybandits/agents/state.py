@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
+from ..core.capabilities import choice_writes_of, is_valid_state
 from ..core.confidence_region import GROWTH, LOGDET, Region
 from ..core.part import regions_of
 from ..core.protocols import Policy
@@ -207,10 +208,7 @@ def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
 
 def check_indices(policy: Any, state: Any) -> None:
     """Raise StateError if a part finds an index in its state that is out of range."""
-    pairs = [(policy, state)]
-    pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
-    pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
-    if not all(part.sound(memory) for part, memory in pairs if hasattr(part, "sound")):
+    if not is_valid_state(policy, state):
         raise StateError("the arrays in the file do not fit together")
 
 
@@ -274,7 +272,7 @@ def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
 
     A policy names them in `choice_writes`; without it, they are all that are kept.
     """
-    names = getattr(state.policy, "choice_writes", None)
+    names = choice_writes_of(state.policy)
     if names == ():
         return {}
     arrays = kept(state.learned)

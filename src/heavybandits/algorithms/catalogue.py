@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError
+from ..core.capabilities import is_finite_only
 from ..core.protocols import Policy
 from ..parts.policies import Uniform
 from .auto import auto
@@ -165,5 +166,5 @@ def arm_sets(policy: Policy) -> str:
     >>> arm_sets(example("CRTM")), arm_sets(example("SupBMM"))
     ('any', 'finite, still for a decision')
     """
-    size = "finite" if getattr(policy, "finite_only", False) else "any"
+    size = "finite" if is_finite_only(policy) else "any"
     return size if policy.plays == 1 else f"{size}, still for a decision"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .allocation import aligned_zeros
-from .arrays import Floats, Integers
+from .arrays import Booleans, Floats, Integers
 from .blocked import combine, largest, squares
 from .confidence_region import SHRINK, STEP, STRAYED, UPDATES, Region
 from .jit import jitable, outlined
@@ -53,12 +53,65 @@ def entries(view: View) -> int:
 
 
 @jitable
-def load_rows(view: View, rows: Floats) -> None:
-    """Put the rows of an array on offer."""
-    for k in range(rows.shape[0]):
+def fill_rows(
+    view: View, rows: Floats, mask: Booleans | None = None, order: Integers | None = None
+) -> None:
+    """Put rows of features into the buffer, one arm each.
+
+    Parameters
+    ----------
+    view : View
+        The buffer.
+    rows : array of shape (n, d)
+        Features.
+    mask : array of n booleans, optional
+        False for a row that cannot be chosen. Without it, and without `order`, the penalties of the
+        arms stay as they are.
+    order : array of K integers, optional
+        The row that each arm shows, -1 for an arm that is missing. By default arm k is row k.
+
+    An option that is not given costs nothing: numba removes its branch.
+    """
+    size = rows.shape[0]
+    if order is not None:
+        size = order.size
+    for k in range(size):
+        row = k
+        if order is not None:
+            row = order[k]
+            view.penalty[k] = 0.0 if row >= 0 else math.inf
+        if mask is not None:
+            view.penalty[k] = 0.0 if row >= 0 and mask[row] else math.inf
         for i in range(rows.shape[1]):
-            view.features[i, k] = rows[k, i]
+            view.features[i, k] = rows[row, i] if row >= 0 else 0.0
     view.synced[0] = -1
+
+
+@jitable
+def fill_products(
+    view: View, context: Floats, actions: Floats, mask: Booleans | None = None
+) -> None:
+    """Put the products of each action's features with those of the context into the buffer.
+
+    Entry i p + j of arm k is actions[k, i] context[j], where p is the size of the context. No array
+    of all products is needed, which for a long log would not fit into memory. `mask` is that of
+    `fill_rows`.
+    """
+    for k in range(actions.shape[0]):
+        if mask is not None:
+            view.penalty[k] = 0.0 if mask[k] else math.inf
+        place = 0
+        for i in range(actions.shape[1]):
+            for j in range(context.size):
+                view.features[place, k] = actions[k, i] * context[j]
+                place += 1
+    view.synced[0] = -1
+
+
+@jitable
+def load_rows(view: View, rows: Floats) -> None:
+    """Put the rows of an array into the buffer, all of them and in their order."""
+    fill_rows(view, rows)
 
 
 @jitable

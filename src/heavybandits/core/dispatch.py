@@ -35,18 +35,26 @@ from .protocols import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def verb(method: F, inline: bool = False, default: Callable[..., Any] | None = None) -> F:
+def verb(
+    method: F,
+    inline: bool = False,
+    default: Callable[..., Any] | None = None,
+    inherit: bool = False,
+) -> F:
     """The verb of a method of a contract: compiled, it becomes that method of the part's class.
 
-    With a `default` the method may be missing. One that is only inherited counts as missing: it
-    knows nothing of what the class has changed. What is called once per round with states and views
-    by value is inlined: then their arrays stay in registers.
+    With a `default` the method may be missing. One that is only inherited counts as missing, unless
+    `inherit` is set: it knows nothing of what the class has changed. What is called once per round
+    with states and views by value is inlined: then their arrays stay in registers.
     """
     name, signature = method.__name__, inspect.signature(method)
     returns = signature.return_annotation
 
+    def missing(part: type) -> bool:
+        return not hasattr(part, name) if inherit else name not in vars(part)
+
     def ask(self: Any, *arguments: Any) -> Any:
-        if default is not None and name not in vars(type(self)):
+        if default is not None and missing(type(self)):
             return default(self, *arguments)
         answer = getattr(self, name)(*arguments)
         if answer is None and returns is not None:
@@ -55,7 +63,7 @@ def verb(method: F, inline: bool = False, default: Callable[..., Any] | None = N
 
     def resolve(*arguments: Any) -> Callable[..., Any]:
         part = arguments[0].instance_class
-        return default if default and name not in vars(part) else _method(part, name)
+        return default if default and missing(part) else _method(part, name)
 
     signature = _bare(signature)
     ask.__name__ = ask.__qualname__ = name
@@ -92,6 +100,10 @@ def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
         out[j] = mean(self, z[j])
 
 
+def _certain(self, state):  # type: ignore[no-untyped-def]
+    return 1.0
+
+
 means = verb(ManyMeans.means, default=_each_mean)
 slope = verb(Link.slope)
 draw = verb(Noise.draw)
@@ -110,6 +122,6 @@ remember = verb(PerArmEstimator.remember)
 choose = verb(Policy.choose, inline=True)
 learn = verb(Policy.learn, inline=True)
 estimate_arm = verb(Policy.estimate_arm)
-propensity = verb(Extras.propensity)
+propensity = verb(Extras.propensity, default=_certain, inherit=True)
 tally = verb(Tallied.tally)
 observe = verb(Observer.observe)

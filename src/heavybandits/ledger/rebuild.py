@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical, sync_folder
 from .._utils.validation import finite_number
-from ..agents.compiled_policy import Kernels
+from ..agents.agent_policy import AgentPolicy
 from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
 from ..agents.inputs import check_encoder, encode_again, encode_rows_again
 from ..agents.pending import TicketTable
@@ -122,7 +122,7 @@ def _repeat_all(
             os.rename(f"{made}{ending}", f"{target}{ending}")
     sync_folder(target.parent)
     ledger = SqliteLedger(target, BATCH)
-    return ledger.resume(state, Kernels(state.policy, state.learned)), ledger
+    return ledger.resume(state, AgentPolicy(state.policy)), ledger
 
 
 def _repeat(
@@ -132,12 +132,12 @@ def _repeat(
 
     What a choice changed in another policy, such as its draws, is ignored unless it is the `same`.
     """
-    kernels = Kernels(state.policy, state.learned)
+    learner = AgentPolicy(state.policy)
     if ledger is not None:
-        state = ledger.resume(state, kernels)
+        state = ledger.resume(state, learner)
     unwritten: list[Event] = []
     for row in rows:
-        state, event = _repeat_one(state, row, same, kernels)
+        state, event = _repeat_one(state, row, same, learner)
         unwritten.append(event)
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
@@ -150,9 +150,9 @@ def _repeat(
 
 
 def _repeat_one(
-    state: AgentState, row: Row, same: bool, kernels: Kernels
+    state: AgentState, row: Row, same: bool, learner: AgentPolicy
 ) -> tuple[AgentState, Event]:
-    if row.kind == Rewarded.kind and not kernels.takes_noise_scale:
+    if row.kind == Rewarded.kind and not learner.takes_noise_scale:
         row = row._replace(noise_scale=None)
     if row.kind == Revised.kind:
         check_revisable(state.policy, state.learned)
@@ -161,10 +161,10 @@ def _repeat_one(
         event = event if same else replace(event, changes=None)
         state = install(state, event.changes)
     elif isinstance(event, WarmStarted):
-        kernels.check_room(state, None, len(event.lesson.rows))
-    state = apply(state, make_plan(state, [event]), kernels)
+        learner.check_room(state, None, len(event.lesson.rows))
+    state = apply(state, make_plan(state, [event]), learner)
     if isinstance(event, Selected):
-        kernels.check_room(state, None, 0)
+        learner.check_room(state, None, 0)
     return state, event
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from .._utils.errors import LedgerError
 from .._utils.validation import bounded_array, finite_array, finite_number, positive, whole
-from ..agents.compiled_policy import takes_noise_scale
 from ..agents.events import (
     SETTLING,
     Cancelled,
@@ -42,6 +41,7 @@ from ..agents.state import (
 )
 from ..agents.state_file import make_decision
 from ..core.arrays import Floats
+from ..core.capabilities import takes_noise_scale
 
 
 class Source(Protocol):
@@ -265,7 +265,7 @@ def _read_lesson(row: Row, state: AgentState) -> Lesson:
 def _read_noise_scale(row: Row, state: AgentState) -> float | None:
     if row.noise_scale is None:
         return None
-    if not takes_noise_scale(state.policy, state.learned):
+    if not takes_noise_scale(state.policy):
         raise LedgerError("a reward of this policy has no noise_scale")
     return positive("noise_scale", row.noise_scale)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..agents.agent import Agent
 from ..agents.state import kept, written_by_choice
-from ..core.arm_buffer import make_view
+from ..core.arm_buffer import fill_rows, make_view
 from ..core.part import classes_of
-from ..parts.arms import PerRound
+from ..parts.arms import Rows
 from .check_policy import check, require
 from .input_laws import (
     ROWS,
@@ -197,10 +197,10 @@ def counts(policy: Any) -> None:
 def uncompiled(policy: Any) -> None:
     """It gives bit-for-bit identical results compiled and not compiled."""
     agent, state = still_agent(policy), policy.init()
-    offer, view = PerRound(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
+    offer, view = Rows(ROWS, policy.dim), make_view(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
-        view.features[:, :ROWS], view.synced[0] = make_arms(policy, t).T, -1
+        fill_rows(view, make_arms(policy, t))
         with np.errstate(all="ignore"):
             arm = policy.choose(state, offer, view)
             policy.estimate_arm(state, view.chosen)

@@ -13,7 +13,7 @@ from ...core.arm_buffer import make_view
 from ...core.arrays import Floats
 from ...core.protocols import Tally
 from ...features import tables as frames
-from ...parts.arms import PerRound
+from ...parts.arms import Rows
 from ...parts.policies.checks import check_room
 from .kernels import for_pass, log_kernel, run_timed
 from .protocols import choose_scale
@@ -203,7 +203,7 @@ def _shuffle(log: Playable, seed: int, order: int) -> Playable:
 
 def _pass_log(name: str, policy: Any, log: Playable, order: int, scale: float) -> dict[str, Any]:
     state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
-    arms, view = PerRound(log.size, log.dim, 0.0), make_view(log.dim, log.size)
+    arms, view = Rows(log.size, log.dim), make_view(log.dim, log.size)
     seconds = log.play(policy, state, arms, view, log.rewards / scale, chosen)
     agreed = chosen == log.taken
     accepted, cut = int(agreed.sum()), int(Tally(*policy.tally(state)).truncated)

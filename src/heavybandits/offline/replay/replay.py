@@ -17,7 +17,7 @@ from ...core.protocols import Policy, Tally
 from ...features import FeatureMap
 from ...features import tables as frames
 from ...features.logs import encode_log
-from ...parts.arms import PerRound
+from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
 from .encoded import read_any
@@ -241,7 +241,7 @@ def pass_once(
         rounds_kernel,
         policy,
         state,
-        PerRound(rounds.size, dim, 0.0),
+        Rows(rounds.size, dim),
         make_view(dim, rounds.size),
         rounds.features,
         offer.offers,

@@ -2,7 +2,7 @@
 
 from ..._utils.registry import Entry
 from .continuous import Box, UnitBall, UnitSphere
-from .finite import Fixed, FromArray, PerDecision, PerRound
+from .finite import Fixed, FromArray, PerDecision, PerRound, Rows
 
 __all__ = [
     "REGISTRY",
@@ -11,6 +11,7 @@ __all__ = [
     "FromArray",
     "PerDecision",
     "PerRound",
+    "Rows",
     "UnitBall",
     "UnitSphere",
 ]

@@ -151,3 +151,35 @@ class FromArray(NamedTuple):
     def maximise(self, view: View, region: Region, width: float) -> int:
         follow(view, region)
         return pick(view, width)
+
+
+class Rows(NamedTuple):
+    """Arms that the caller puts into the buffer: up to `size` rows of features per decision.
+
+    `Agent.select`, `evaluate` and `replay` use it for the features they are given. It draws nothing
+    itself, so `simulate` rejects it: use `FromArray` for one array that stays the same.
+
+    >>> Rows(20, 10).changes
+    'frozen'
+    """
+
+    size: Count
+    dim: Count
+
+    @property
+    def changes(self) -> Changes:
+        return "frozen"
+
+    def view(self) -> View:
+        return make_view(self.dim, self.size)
+
+    def refresh(self, view: View, key: Key, play: int) -> bool:
+        """Leave the rows as they are: the caller has filled the buffer with `fill_rows`."""
+        return True
+
+    def top(self, view: View, theta: Floats) -> float:
+        return best_score(view, theta)
+
+    def maximise(self, view: View, region: Region, width: float) -> int:
+        measure_all(view, region)
+        return pick(view, width)

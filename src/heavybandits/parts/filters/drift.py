@@ -189,10 +189,7 @@ class DriftMonitor(NamedTuple):
         return DriftMemory(counts, *arrays, self.filter.init())
 
     def sound(self, memory: DriftMemory) -> bool:
-        sound = getattr(self.filter, "sound", None)
-        if not 0 <= memory.counts[HELD] < BLOCK:
-            return False
-        return sound is None or bool(sound(memory.inner))
+        return bool(0 <= memory.counts[HELD] < BLOCK)
 
     def clean(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
         reward = clean(self.filter, memory.inner, rewards, norm, predicted)

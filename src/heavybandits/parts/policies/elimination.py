@@ -28,11 +28,6 @@ def make_state(base: PerArmEstimator) -> StagesState:
     return StagesState(base.init(), np.zeros(1, np.int64), np.zeros((3, 1)))
 
 
-def base_sound(base: PerArmEstimator, state: StagesState) -> bool:
-    """Whether what a state file says of the base routine can be."""
-    return not hasattr(base, "sound") or base.sound(state.memory)
-
-
 @jitable
 def estimate_arm_at(
     base: PerArmEstimator, state: StagesState, stage: int, x: Floats
@@ -105,16 +100,8 @@ class PerArmUCB(NamedTuple):
         return self.base.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for; None if there is no limit."""
-        return getattr(self.base, "capacity", None)
-
-    @property
     def finite_only(self) -> bool:
         return True
-
-    def sound(self, state: StagesState) -> bool:
-        return base_sound(self.base, state)
 
     @property
     def choice_writes(self) -> tuple[str, ...]:
@@ -173,16 +160,8 @@ class StagedElimination(NamedTuple):
         return self.base.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for; None if there is no limit."""
-        return getattr(self.base, "capacity", None)
-
-    @property
     def finite_only(self) -> bool:
         return True
-
-    def sound(self, state: StagesState) -> bool:
-        return base_sound(self.base, state)
 
     @property
     def choice_writes(self) -> tuple[str, ...]:

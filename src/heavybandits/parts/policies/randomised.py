@@ -29,23 +29,6 @@ def make_state(policy: Policy) -> RandomisedState:
     return RandomisedState(policy.init(), np.zeros(2, np.int64), np.ones(1))
 
 
-def state_written(policy: Policy) -> tuple[str, ...] | None:
-    """What a choice leaves behind; None, which is everything, if the policy inside does not say."""
-    names: tuple[str, ...] | None = getattr(policy, "choice_writes", None)
-    if names is None:
-        return None
-    return ("counts", "propensity", *(f"inner.{name}" for name in names))
-
-
-def state_sound(policy: Policy, state: Any) -> bool:
-    """Whether what a state file says can be, of the draws and of the parts inside."""
-    pairs: list[tuple[Any, Any]] = [(policy, state.inner)]
-    for part, memory in (("estimator", "estimate"), ("filter", "memory")):
-        pairs.append((getattr(policy, part, None), getattr(state.inner, memory, None)))
-    likely = bool(0.0 < state.propensity[0] <= 1.0)
-    return likely and all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
-
-
 @jitable
 def count_offered(view: View) -> int:
     """How many arms are on offer."""
@@ -95,23 +78,15 @@ class EpsilonGreedy(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
     def sound(self, state: RandomisedState) -> bool:
-        return state_sound(self.policy, state)
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> RandomisedState:
         return make_state(self.policy)
@@ -173,23 +148,15 @@ class SquareCB(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
     def sound(self, state: RandomisedState) -> bool:
-        return state_sound(self.policy, state)
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> RandomisedState:
         return make_state(self.policy)

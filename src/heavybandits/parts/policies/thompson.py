@@ -17,7 +17,7 @@ from ...core.jit import jitable, outlined
 from ...core.linalg import bounded, cholesky
 from ...core.protocols import ArmSet, Policy, Tally
 from ...core.rng import uniform
-from .randomised import DRAWS, LEARNED, count_offered, offered_at, state_sound, state_written
+from .randomised import DRAWS, LEARNED, count_offered, offered_at
 
 MOST_DRAWS = 1 << 16
 LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
@@ -188,23 +188,15 @@ class Thompson(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
     def sound(self, state: ThompsonState) -> bool:
-        return state_sound(self.policy, state)
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> ThompsonState:
         room = Draws(

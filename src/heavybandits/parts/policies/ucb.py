@@ -55,15 +55,6 @@ class UCB(NamedTuple):
         return self.estimator.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for, if the estimator keeps them; None for no limit."""
-        return getattr(self.estimator, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.estimator, "any_norm", False)
-
-    @property
     def choice_writes(self) -> tuple[str, ...]:
         """The arrays of the state in which a choice leaves something that matters later."""
         return ()
