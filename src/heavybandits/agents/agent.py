@@ -27,22 +27,8 @@ from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
 from ..parts.filters.drift import DriftReport
-from . import inspect
+from . import decide, inspect
 from .agent_policy import AgentPolicy
-from .decide import (
-    check_k,
-    check_request,
-    check_room,
-    check_together,
-    choose_k,
-    choose_one,
-    excess,
-    plan_many,
-    plan_one,
-    read_batch,
-    read_request,
-    repeated,
-)
 from .events import CancelledAll, Reset, Revised, Revision
 from .explain import Explanation, explain
 from .inputs import Actions, Context, Inputs, check_encoder
@@ -331,7 +317,7 @@ class Agent:
         LedgerError
             The decision could not be written. Nothing has changed.
         """
-        request = read_request(
+        request = decide.read_request(
             self._state.encoder,
             self._policy,
             arms=arms,
@@ -341,24 +327,26 @@ class Agent:
         )
         with self._lock:
             if k is not None:
-                request, size = check_k(self._policy, request, k)
-                choose = partial(choose_k, policy=self._policy, request=request, k=size)
+                request, size = decide.check_k(self._policy, request, k)
+                choose = partial(decide.choose_k, policy=self._policy, request=request, k=size)
                 inputs = None if request.inputs is None else request.inputs.repeated(size)
                 return self._select_together(size, choose, inputs)
             inputs = self._logged(request.inputs)
             self._finish()
-            if excess(self._state, 1) > 0:  # a ticket would expire for a call that is rejected
+            if decide.excess(self._state, 1) > 0:  # reject the call before a ticket expires for it
                 self._expire_due()
-                check_request(self._state, self._policy, request)
+                decide.check_request(self._state, self._policy, request)
                 _check_inputs(inputs)
             now, before = self._expire_due(room=1), None
             state, durable = self._state, self._ledger is not None
-            decision = repeated(state.tickets, request)
+            decision = decide.repeated(state.tickets, request)
             if decision is None:
                 self._policy.check_room(state, request.arms)
                 before = self._before_choice()
-                decision = choose_one(state, self._policy, request)
-            plan = plan_one(state, decision, now, before=before, durable=durable, inputs=inputs)
+                decision = decide.choose_one(state, self._policy, request)
+            plan = decide.plan_one(
+                state, decision, now, before=before, durable=durable, inputs=inputs
+            )
             return self._commit(plan)[0]
 
     def select_many(
@@ -383,7 +371,7 @@ class Agent:
             The actions of all decisions, or in a list of each.
         """
         with self._lock:
-            batch, inputs = read_batch(
+            batch, inputs = decide.read_batch(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
             choose = partial(self._policy.choose_many, batch=batch)
@@ -394,15 +382,15 @@ class Agent:
     ) -> list[Ticket]:
         """Make room for so many decisions if they can be made, make them, and issue tickets."""
         inputs, durable = self._logged(inputs), self._ledger is not None
-        check_together(self._state, size)
+        decide.check_together(self._state, size)
         self._expire_due()
-        check_room(self._state, self._policy, None, size)
-        if excess(self._state, size) > 0:
+        decide.check_room(self._state, self._policy, None, size)
+        if decide.excess(self._state, size) > 0:
             _check_inputs(inputs)
         now, state = self._expire_due(room=size), self._state
         before = self._before_choice()
         choices = choose(state)
-        plan = plan_many(state, choices, now, before=before, durable=durable, inputs=inputs)
+        plan = decide.plan_many(state, choices, now, before=before, durable=durable, inputs=inputs)
         return list(self._commit(plan))
 
     def _logged(self, inputs: Inputs | None) -> Inputs | None:
