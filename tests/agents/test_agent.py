@@ -19,8 +19,8 @@ from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
-CRTM: Any = hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0)
-CRMM = hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5)
+CRTM: Any = hb.crtm(dim=DIM, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=5.0)
+CRMM = hb.crmm(dim=DIM, horizon=1000, central_moment=1.0, plays=5)
 LENIENT = CRTM._replace(filter=hb.filters.Truncate(1e300))  # cuts nothing
 LINUCB = hb.linucb(dim=DIM, radius=1.0)
 
@@ -416,7 +416,7 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     """Compiled agent, uncompiled loop: every choice, every regret and every array, to the bit."""
     arms, link, theta = hb.arms.FromArray(ARMS), hb.links.Logistic(), np.array([0.5, 0.3, -0.2])
     noise = np.random.default_rng(2).standard_t(2, size=603)
-    state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
+    state, view, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
     trace, key = make_trace(np.arange(1, 604)), np.uint64(0)
     play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved())
     agent, regret = hb.Agent(policy), 0.0
@@ -531,7 +531,7 @@ def test_many_threads_lose_nothing(policy):
 def test_a_reader_never_sees_half_an_update():
     """Between the Newton step and the projection theta is outside the ball for a moment."""
     dim = 40
-    policy = hb.crtm(dim=dim, horizon=1000, moment=1.0, radius_scale=0.01, truncation=1e9)
+    policy = hb.crtm(dim=dim, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=1e9)
     agent, stop, seen = hb.Agent(policy), threading.Event(), []
 
     def read():
@@ -554,39 +554,39 @@ def test_a_reader_never_sees_half_an_update():
     assert max(seen) <= 1.0 + 1e-9
 
 
-# ---- a noise scale for every reward
+# ---- a noise scale of its own for every reward
 
-CRHL = hb.crhl(dim=3, spread=0.5, radius_scale=0.1)
+CRHL = hb.crhl(dim=3, noise_scale=0.5, radius_scale=0.1)
 
 
-def test_a_reward_may_have_its_own_noise_scale(tmp_path):
+def test_a_reward_may_bring_its_own_noise_scale(tmp_path):
     told, usual, policy = (hb.Agent(CRHL) for _ in range(3))
     durable = hb.Agent(CRHL, ledger=tmp_path / "agent.db", snapshot_every=7)
-    for scale in [None, 0.1, 4.0] * 4:
+    for noise_scale in [None, 0.1, 4.0] * 4:
         for agent in (told, durable):
-            agent.update(agent.select(ARMS), 2.0, noise_scale=scale)
-        policy.update_many([(policy.select(ARMS), 2.0, scale)])
+            agent.update(agent.select(ARMS), 2.0, noise_scale=noise_scale)
+        policy.update_many([(policy.select(ARMS), 2.0, noise_scale)])
         usual.update(usual.select(ARMS), 2.0)
-        assert told.state.learned.estimate.spread.tolist() == [scale or 0.5]
+        assert told.state.learned.estimate.noise_scale.tolist() == [noise_scale or 0.5]
     assert told.design.tobytes() == policy.design.tobytes() == durable.design.tobytes()
     assert told.design.tobytes() != usual.design.tobytes()
     assert durable.ledger is not None
     durable.ledger.drop()  # as a kill would leave it
     with hb.Agent(CRHL, ledger=tmp_path / "agent.db") as again:
         assert again.design.tobytes() == told.design.tobytes()
-        assert again.state.learned.estimate.spread.tolist() == [4.0]
+        assert again.state.learned.estimate.noise_scale.tolist() == [4.0]
         again.update(11, 2.0, noise_scale=4.0)
         assert again.counters["duplicate"] == 1
         with pytest.raises(hb.InvalidInputError, match=r"got 2\.0 with noise_scale 4\.0 and 2\.0"):
             again.update(11, 2.0)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), "1", 1e300])
-def test_a_noise_scale_that_is_none_is_rejected(scale):
+@pytest.mark.parametrize("noise_scale", [0.0, -1.0, float("nan"), "1", 1e300])
+def test_a_noise_scale_that_is_none_is_rejected(noise_scale):
     agent = hb.Agent(CRHL)
     ticket = agent.select(ARMS)
     with pytest.raises(hb.InvalidInputError, match="noise_scale must"):
-        agent.update(ticket, 1.0, noise_scale=scale)
+        agent.update(ticket, 1.0, noise_scale=noise_scale)
     assert agent.pending == [ticket.id]
 
 

@@ -21,7 +21,7 @@ from interruption import ARMS, CALLS, Interrupted, interrupted_after
 
 PLACES = int(os.environ.get("HEAVYBANDITS_PLACES", "25"))  # interrupts per call; 0 for everywhere
 LINUCB = hb.linucb(dim=3, radius=1.0)
-CRMM = hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)
+CRMM = hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)
 
 
 def packed(agent: hb.Agent) -> bytes:
@@ -33,7 +33,7 @@ def packed(agent: hb.Agent) -> bytes:
 
 def test_a_bomb_is_refused_before_it_takes_memory() -> None:
     """A file of 1 MB, all of whose numbers it could hold, asked for matrices of 10 GB."""
-    agent = hb.Agent(hb.bmm(dim=50, horizon=60, moment=1.0, arms=5, plays=3))
+    agent = hb.Agent(hb.bmm(dim=50, horizon=60, central_moment=1.0, arms=5, plays=3))
     body, blobs = read_container(state_file.FORMAT, packed(agent))
     stages = body["policy"]["fields"]["base"]["fields"]["stages"] = 125_000
     bomb = write_container(state_file.FORMAT, body, blobs | {next(iter(blobs)): bytes(8 * stages)})
@@ -234,7 +234,7 @@ def test_views_of_many_sizes_take_a_bounded_amount_of_memory() -> None:
     buffers = RowBuffers(dim=50)
     for size in range(20_000, 20_064):
         buffers.get(size)
-    kept = sum(array.nbytes for made in buffers._buffers.values() for array in made.view)
+    kept = sum(array.nbytes for made in buffers._buffers.values() for array in made.buffer)
     assert 0 < kept <= buffers.nbytes <= MAX_BYTES
 
 

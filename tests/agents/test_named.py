@@ -143,7 +143,7 @@ def test_a_lesson_is_learned_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("rng", [None, 5])
 @pytest.mark.parametrize("drawing", [False, True])
 def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawing: bool) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3) if drawing else POLICY
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3) if drawing else POLICY
     loop = played(hb.Agent(policy, rng), 20)
     batch = played(hb.Agent(policy, rng, ledger=tmp_path / "agent.db", clock=lambda: 0.0), 20)
     arms = [rows[: 2 + n % 3] for n, rows in enumerate(sets(30, seed=9))]
@@ -164,7 +164,7 @@ def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawi
 
 @pytest.mark.parametrize("drawing", [False, True])
 def test_a_batch_that_waits_is_kept_like_single_decisions(tmp_path: Any, drawing: bool) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3) if drawing else POLICY
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3) if drawing else POLICY
     loop, batch = (hb.Agent(policy, clock=lambda: 0.0) for _ in range(2))
     waiting = [loop.select(rows) for rows in sets(9)]
     for ticket in batch.select_many(sets(9)):
@@ -217,7 +217,7 @@ def test_a_batch_as_an_array_with_a_mask() -> None:
     with pytest.raises(hb.InvalidInputError, match=r"arms\[2\] must lie in"):
         agent.select_many([*arms[:2], 1e9 * arms[2]])
     with pytest.raises(hb.InvalidInputError, match="one decision at a time"):
-        hb.Agent(hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)).select_many(arms)
+        hb.Agent(hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)).select_many(arms)
 
 
 def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
@@ -245,8 +245,8 @@ def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
     "policy",
     [
         POLICY,
-        hb.crtm(dim=3, horizon=1000, moment=2.0, radius_scale=0.1),
-        hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3),
+        hb.crtm(dim=3, horizon=1000, raw_moment=2.0, radius_scale=0.1),
+        hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3),
     ],
     ids=["linear", "logistic", "drawing"],
 )
@@ -280,16 +280,16 @@ def test_a_policy_without_a_region_is_not_explained() -> None:
 
 
 @pytest.mark.parametrize("name", ["AdaptiveClip", "LeverageClip", "TailClip", "MeanScaledClip"])
-def test_the_level_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
+def test_the_threshold_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
     clip = getattr(hb.filters, name)()
     memory = clip.init()
     for reward in np.random.default_rng(2).normal(size=200):
-        clip.clean(memory, np.array([reward]), 1e3, 0.0)
-    level = clip.level_in_force(memory)
-    assert clip.clean(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(level, rel=0.05)
+        clip.apply(memory, np.array([reward]), 1e3, 0.0)
+    threshold = clip.threshold_in_force(memory)
+    assert clip.apply(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(threshold, rel=0.05)
 
 
-def test_an_agent_shows_the_level_in_force() -> None:
+def test_an_agent_shows_the_threshold_in_force() -> None:
     clipped = hb.linucb(dim=3, filter=hb.filters.Clip(2.5))
     assert hb.Agent(clipped).threshold == 2.5
     assert hb.Agent(hb.policies.EpsilonGreedy(clipped)).threshold == 2.5
@@ -470,7 +470,7 @@ def test_a_revised_reward_of_ridge_is_as_if_it_had_come_so(tmp_path: Any) -> Non
 @pytest.mark.parametrize(
     "policy",
     [
-        hb.crtm(dim=3, horizon=1000, moment=2.0, radius_scale=1e-3, curvature="local"),
+        hb.crtm(dim=3, horizon=1000, raw_moment=2.0, radius_scale=1e-3, curvature="local"),
         hb.auto(dim=3),
     ],
     ids=["newton", "auto"],
@@ -509,7 +509,7 @@ def test_what_cannot_be_revised_is_refused(tmp_path: Any) -> None:
         agent.reset()
         with pytest.raises(hb.InvalidInputError, match="before a reset"):
             agent.revise(second, 2.0)
-    medians = hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)
+    medians = hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)
     with hb.Agent(medians, ledger=tmp_path / "medians.db") as agent:
         agent.update_many([(agent.select(ARMS), 1.0) for _ in range(3)])
         with pytest.raises(hb.InvalidInputError, match="rebuild"):
@@ -532,7 +532,7 @@ def test_an_assumed_reward_can_be_revised(tmp_path: Any) -> None:
 
 
 def test_a_rebuilt_agent_is_the_same_in_every_bit(tmp_path: Any) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.3, seed=2)
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.3, seed=2)
     with hb.Agent(policy, rng=1, ledger=tmp_path / "agent.db") as agent:
         played(agent, 25)
         agent.warm_start(ARMS, np.arange(4.0))
@@ -569,7 +569,9 @@ def test_another_policy_has_learned_what_was_played(tmp_path: Any) -> None:
     assert made.pending == [waiting.id]
     made.update(waiting, 3.0)
     with pytest.raises(hb.InvalidInputError, match="must play an arm 1 times"):
-        hb.Agent.rebuild(tmp_path / "agent.db", hb.crmm(dim=3, horizon=99, moment=1.0, plays=3))
+        hb.Agent.rebuild(
+            tmp_path / "agent.db", hb.crmm(dim=3, horizon=99, central_moment=1.0, plays=3)
+        )
 
 
 def test_another_encoder_reads_the_past_anew(tmp_path: Any) -> None:
@@ -705,7 +707,7 @@ def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any, ask: Any) -> No
 
 
 def test_a_batch_without_room_lets_no_ticket_expire() -> None:
-    agent = hb.Agent(hb.tofu(dim=2, horizon=3, moment=1.0), max_pending=2)
+    agent = hb.Agent(hb.tofu(dim=2, horizon=3, raw_moment=1.0), max_pending=2)
     agent.warm_start([[1.0, 0.0]] * 2, [1.0, 1.0])
     first = agent.select([[1.0, 0.0]])
     with pytest.raises(hb.InvalidInputError, match="room for 3 decisions, but 4"):
@@ -729,7 +731,7 @@ def test_revisions_are_repeated_by_who_can_and_dropped_for_who_cannot(tmp_path: 
         ticket = agent.select(context={"visits": 1.0}, actions=OFFERS)
         agent.update(ticket, 1.0)
         agent.revise(ticket, 0.0)
-    newton = hb.crhl(dim=ENCODER.dim, spread=1.0, radius_scale=1.0)
+    newton = hb.crhl(dim=ENCODER.dim, noise_scale=1.0, radius_scale=1.0)
     with pytest.raises(hb.InvalidInputError, match="cannot revise a reward"):
         hb.Agent.rebuild(tmp_path / "shop.db", newton)
     assert hb.Agent.rebuild(tmp_path / "shop.db", newton, corrections={}).updates == 1
@@ -745,13 +747,13 @@ def test_a_history_that_is_too_short_for_a_ledger_is_refused(tmp_path: Any) -> N
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
         for _ in range(6):
             agent.update(agent.select(ARMS), 1.0)
-    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    short = hb.tofu(dim=POLICY.dim, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 6"):
         hb.Agent.rebuild(tmp_path / "agent.db", short)
 
 
 def test_rows_that_were_taught_take_room_and_what_was_given_up_takes_none(tmp_path: Any) -> None:
-    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    short = hb.tofu(dim=POLICY.dim, horizon=5, raw_moment=1.0)
     with hb.Agent(POLICY, ledger=tmp_path / "taught.db") as agent:
         agent.update(agent.select(ARMS), 1.0)
         agent.warm_start(np.ones((5, POLICY.dim)) / 2, np.ones(5))

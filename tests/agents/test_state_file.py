@@ -19,14 +19,14 @@ import state_fuzz
 from heavybandits._utils.files import Format, read_container, write_container
 from heavybandits.agents import state_file
 from heavybandits.agents.state import anonymous
-from heavybandits.core.confidence_region import GROWTH, LOGDET
+from heavybandits.core.confidence_region import _GROWTH, _LOGDET
 
 FORMAT = state_file.FORMAT
 
 DIM = 3
 POLICIES = {
-    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0),
-    "crmm": hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5),
+    "crtm": hb.crtm(dim=DIM, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=5.0),
+    "crmm": hb.crmm(dim=DIM, horizon=1000, central_moment=1.0, plays=5),
     "ol2m": hb.ol2m(dim=DIM, radius_scale=0.1),
     "linucb": hb.linucb(dim=DIM, radius=1.0),
 }
@@ -146,7 +146,7 @@ class Steep(NamedTuple):
 
 
 def test_parts_of_ones_own_are_named_by_the_program_not_by_the_file(tmp_path):
-    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, moment=1.0, link=Steep(2.0)))
+    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, raw_moment=1.0, link=Steep(2.0)))
     agent.save(tmp_path / "agent")
     with pytest.raises(hb.StateError, match=r"there is no part '[\w.]+:Steep' here"):
         hb.Agent.load(tmp_path / "agent")
@@ -280,8 +280,8 @@ LIES = {
     "infinity in an array": array_value("estimate.region.design", 0, math.inf),
     "a design that is not symmetric": array_value("estimate.region.design", 1, 5.0),
     "an inverse that is none": array_value("estimate.region.inverse", 0, 77.0),
-    "a volume that shrank": array_value("estimate.region.numbers", LOGDET, -1.0),
-    "a volume below one": array_value("estimate.region.numbers", GROWTH, -1.0),
+    "a volume that shrank": array_value("estimate.region.numbers", _LOGDET, -1.0),
+    "a volume below one": array_value("estimate.region.numbers", _GROWTH, -1.0),
     "a missing array": lambda body, blobs: blobs.pop("estimate.region.centre.bin"),
     "an array too many": lambda body, blobs: blobs.update({"extra.bin": b"12345678"}),
     "an array too long": lambda body, blobs: blobs.update(

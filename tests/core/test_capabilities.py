@@ -58,7 +58,7 @@ def test_a_wrapper_has_the_capabilities_of_the_policy_inside(wrap: Any) -> None:
 
 
 def test_discounting_keeps_what_the_estimator_accepts() -> None:
-    auto = hb.auto(dim=DIM)
+    auto: Any = hb.auto(dim=DIM)
     slow = auto._replace(estimator=Discounted(auto.estimator, 50.0))
     assert accepts_any_norm(slow)
     assert accepts_any_norm(TimeDiscounted(auto, 60.0))
@@ -87,11 +87,14 @@ def test_what_a_choice_writes_is_named_by_its_path() -> None:
     twice = EpsilonGreedy(SquareCB(RIDGE))
     assert choice_writes_of(twice) == ("counts", "propensity", "inner.counts", "inner.propensity")
     assert choice_writes_of(TimeDiscounted(RIDGE, 60.0)) == ()
-    assert choice_writes_of(EpsilonGreedy(Own(RIDGE))) is None  # it does not say: all of them
+    own: Any = Own(RIDGE)
+    assert choice_writes_of(EpsilonGreedy(own)) is None  # it does not say: all of them
 
 
 def test_every_part_comes_with_its_own_state() -> None:
-    policy = EpsilonGreedy(TimeDiscounted(RIDGE._replace(filter=DriftMonitor(Clip(2.0))), 60.0))
+    policy: Any = EpsilonGreedy(
+        TimeDiscounted(RIDGE._replace(filter=DriftMonitor(Clip(2.0))), 60.0)
+    )
     state = policy.init()
     found = {type(part).__name__: own for part, own in parts_with_states(policy, state)}
     assert list(found) == [
@@ -128,7 +131,7 @@ def test_an_invalid_propensity_is_found() -> None:
 
 def test_the_threshold_is_that_of_the_filter_else_of_the_estimator() -> None:
     clipped = RIDGE._replace(filter=DriftMonitor(Clip(2.0)))
-    auto = hb.auto(dim=DIM)
+    auto: Any = hb.auto(dim=DIM)
     for policy, wanted in ((clipped, 2.0), (EpsilonGreedy(clipped), 2.0), (RIDGE, None)):
         assert threshold_of(policy, policy.init()) == wanted
     slow = auto._replace(estimator=Discounted(auto.estimator, 50.0))

@@ -70,13 +70,13 @@ def test_a_problem_times_a_scale_is_the_same_problem(spec: Spec):
 def test_offers_share_a_context_or_have_an_intercept_each():
     key = np.uint64(1)
     shop, apart = Offers(3, 6, True, False), Offers(3, 6, False, True)
-    view, still = shop.view(), apart.view()
+    buffer, still = shop.make_buffer(), apart.make_buffer()
     with np.errstate(over="ignore"):
-        assert shop.refresh(view, key, 4)
+        assert shop.refresh(buffer, key, 4)
         assert apart.refresh(still, key, 0)
         assert not apart.refresh(still, key, 1)
-    np.testing.assert_array_equal(view.features[:2, 0], view.features[2:4, 1])
-    assert view.features[2:, 0].any() == np.False_
+    np.testing.assert_array_equal(buffer.features[:2, 0], buffer.features[2:4, 1])
+    assert buffer.features[2:, 0].any() == np.False_
     np.testing.assert_array_equal(still.features[0, :3], np.ones(3))
 
 

@@ -115,7 +115,7 @@ def test_what_is_refused():
 
 
 def test_a_learner_that_draws_says_how_likely_its_action_was():
-    learner = Learner(hb.policies.EpsilonGreedy(POLICY, share=0.5))
+    learner = Learner(hb.policies.EpsilonGreedy(POLICY, epsilon=0.5))
     actions = [tuple(row) for row in np.eye(DIM)]
     told = sorted({learner.predict(None, actions)[1] for _ in range(30)})
     assert told == pytest.approx([0.5 / 3, 0.5 + 0.5 / 3])

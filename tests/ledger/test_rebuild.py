@@ -119,7 +119,7 @@ def test_names_that_are_nearly_text_are_kept_as_text_or_refused(tmp_path: Any) -
 
 
 def test_room_counts_what_new_decisions_push_out() -> None:
-    agent = hb.Agent(hb.tofu(dim=2, horizon=10, moment=1.0), max_pending=3)
+    agent = hb.Agent(hb.tofu(dim=2, horizon=10, raw_moment=1.0), max_pending=3)
     for _ in range(7):
         agent.update(agent.select(ARMS), 1.0)
     for _ in range(6):
@@ -128,7 +128,7 @@ def test_room_counts_what_new_decisions_push_out() -> None:
     assert agent.counters["pending"] == 3
     now = [0.0]
     agent = hb.Agent(
-        hb.tofu(dim=2, horizon=10, moment=1.0),
+        hb.tofu(dim=2, horizon=10, raw_moment=1.0),
         max_pending=6,
         expire_after=5.0,
         clock=lambda: now[0],

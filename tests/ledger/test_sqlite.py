@@ -586,7 +586,7 @@ def test_a_commit_that_failed_is_written_over(path: Path) -> None:
 def test_a_durable_choice_copies_no_history(path: Path) -> None:
     import tracemalloc
 
-    policy = hb.tofu(dim=5, horizon=100_000, moment=1.0)
+    policy = hb.tofu(dim=5, horizon=100_000, raw_moment=1.0)
     arms = np.random.default_rng(0).uniform(-0.4, 0.4, (4, 5))
     with make(path, policy) as agent:
         agent.update(agent.select(arms), 1.0)

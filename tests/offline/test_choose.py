@@ -78,7 +78,7 @@ def test_rules_speak_of_answers_that_can_be_given(when):
         ({"known": "noise-moment", "arms": "still", "noise": "symmetric"}, "crmm"),
         ({"known": "noise-moment", "arms": "still", "noise": "unknown"}, "crhl"),
         ({"known": "noise-moment", "arms": "changing", "noise": "symmetric"}, "crhl"),
-        ({"known": "spreads", "tails": "light"}, "crhl, told each spread"),
+        ({"known": "noise_scales", "tails": "light"}, "crhl, told each noise scale"),
     ],
 )
 def test_some_answers_by_hand(answers, name):

@@ -140,7 +140,7 @@ def test_the_words_of_crhl_say_when_to_use_it(draw, warned) -> None:
     found = diagnose(draw(np.random.default_rng(10)))
     told = found.advice.assumptions["crhl"]
     order = 1.0 + found.epsilon.value
-    assert f"spread = {found.central_moment.high ** (1.0 / order):.3g}" in told
+    assert f"noise_scale = {found.central_moment.high ** (1.0 / order):.3g}" in told
     assert ("linucb with AdaptiveClip had half its regret" in told) == warned
     assert "if you know how noisy each reward is" in told
 

@@ -224,7 +224,7 @@ def test_doubts_name_what_is_wrong() -> None:
     assert "300 rows are worth" in str(rare)
     heavy = make_log(2000, noise=1.1)
     assert "no variance is in sight" in str(hb.evaluate(heavy, {"mail": 1.0}, **TOLD))
-    known = hb.evaluate(heavy, {"mail": 1.0}, **TOLD, moment=50.0, epsilon=0.05)
+    known = hb.evaluate(heavy, {"mail": 1.0}, **TOLD, raw_moment=50.0, epsilon=0.05)
     assert "no variance" not in str(known)
     assert known.high - known.low > 0.0
 
@@ -249,7 +249,7 @@ def test_ten_rows_that_carry_everything_are_seen() -> None:
         ({}, {"mail": 1.0}, {"estimator": "magic"}, "estimator must be one of dr, ips, snips"),
         ({}, {"mail": 1.0}, {"mean": "mode"}, "mean must be one of clipped"),
         ({}, {"mail": 1.0}, {"folds": 1}, "folds must be a whole number >= 2"),
-        ({}, {"mail": 1.0}, {"moment": -1.0}, "moment must be positive"),
+        ({}, {"mail": 1.0}, {"raw_moment": -1.0}, "raw_moment must be positive"),
         ({}, {"call": 1.0}, {}, "must have a share for something on offer"),
         ({"there": ["mail"] * 50}, {"mail": 1.0}, {}, "offers must hold the action taken"),
         ({"there": [3] * 50}, {"mail": 1.0}, {}, "offers must hold lists of names"),
@@ -389,7 +389,7 @@ def test_an_interval_of_few_rows_that_pay_is_no_point():
 
 def test_a_policy_without_room_for_the_log_is_refused():
     log = make_log(100)
-    short = hb.tofu(dim=9, horizon=5, moment=1.0)
+    short = hb.tofu(dim=9, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions"):
         hb.evaluate(log, short, **TOLD)
 
@@ -419,7 +419,7 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
 ) -> None:
     """They tell which arm was played: the model took them for the context of every arm."""
     rng, arms = np.random.default_rng(0), np.eye(2)
-    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), share=0.5)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.5)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
         for _ in range(10):
             tickets = agent.select_many(np.tile(arms, (200, 1, 1)))
@@ -442,7 +442,7 @@ def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
     words = ["evaluate", str(path), "--shares", "call=1", "--epsilon", "0.3"]
     told = CliRunner().invoke(cli, words)
     assert told.exit_code != 0
-    assert "--epsilon is the order of --moment" in told.output
+    assert "--epsilon is the order of --raw-moment" in told.output
 
 
 # ---- what users met
@@ -454,7 +454,7 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     encoder = hb.Encoder(
         action_columns=[hb.features.Category("kind", list(worth))], interactions="none"
     )
-    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), share=0.9, seed=1)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), epsilon=0.9, seed=1)
     with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
         for play in range(400):
             there = [name for name in worth if play % 2 or name != "a"]
@@ -481,6 +481,6 @@ def test_rewards_of_two_numbers_have_no_tail():
 def test_a_moment_that_the_log_contradicts_is_a_doubt(moment, doubts):
     rng = np.random.default_rng(0)
     log = {"action": rng.integers(0, 2, 5000), "reward": 3.0 + rng.normal(size=5000)}
-    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", moment=moment)
+    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", raw_moment=moment)
     assert len(found.doubts) == doubts
     assert all("the interval rests on it" in doubt for doubt in found.doubts)

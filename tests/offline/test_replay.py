@@ -90,7 +90,7 @@ def test_days_of_different_length_are_masked() -> None:
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     from heavybandits.arms import Rows
-    from heavybandits.core.arm_buffer import make_view
+    from heavybandits.core.arm_buffer import make_arm_buffer
     from heavybandits.offline.replay.kernels import rounds_kernel
 
     rounds = make_rows(make_frame(200))
@@ -99,8 +99,8 @@ def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), Rows(5, 3)
-        told = (policy, state, arms, view, rounds.features, offer.offers, rounds.rewards)
+        buffer, arms = make_arm_buffer(3, 5), Rows(5, 3)
+        told = (policy, state, arms, buffer, rounds.features, offer.offers, rounds.rewards)
         rest = (offer.payers, np.zeros(1), chosen)
         make(*told, *rest)(*told, *rest)
         runs.append((digest(state), chosen.tolist()))
@@ -175,7 +175,9 @@ def test_holdout_tells_signal_from_noise() -> None:
 def test_epoch_policies_play_groups_and_nothing_else() -> None:
     frame = make_frame()
     policies = {
-        "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, radius_scale=0.1, plays=5)
+        "crmm": lambda dim: hb.crmm(
+            dim=dim, horizon=400, central_moment=1.0, radius_scale=0.1, plays=5
+        )
     }
     told: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
     told |= {"policies": policies, "orders": 2}
@@ -430,6 +432,6 @@ def test_a_missing_group_is_refused_or_left_out():
 
 def test_a_policy_without_room_for_the_rounds_is_refused():
     frame = {"x": np.arange(100.0), "reward": np.ones(100)}
-    short = hb.tofu(dim=2, horizon=5, moment=1.0)
+    short = hb.tofu(dim=2, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 10 are asked for"):
         replay(frame, ["x"], "reward", short, orders=1)

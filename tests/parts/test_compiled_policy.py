@@ -9,7 +9,7 @@ import heavybandits as hb
 from all_policies import DRAWING, POLICIES
 from heavybandits.agents.state import kept
 from heavybandits.arms import Rows, UnitBall
-from heavybandits.core.arm_buffer import fill_products, fill_rows, load_rows, make_view
+from heavybandits.core.arm_buffer import fill_products, fill_rows, load_rows, make_arm_buffer
 from heavybandits.core.compile import compiled, stamped
 from heavybandits.core.jit import jitable
 from heavybandits.parts.compiled_policy import CompiledPolicy, RowBuffers
@@ -38,17 +38,17 @@ def test_it_chooses_and_learns_as_the_policy_itself(name: str) -> None:
     policy, rng = SOME[name], np.random.default_rng(0)
     player, state, plain = CompiledPolicy(policy), policy.init(), policy.init()
     arms = Rows(K, policy.dim)
-    view = arms.view()
+    buffer = arms.make_buffer()
     for t in range(12):
         rows, rewards = make_rows(rng, policy.dim), rng.normal(size=policy.plays)
         mask = np.arange(K) != t % K
         choice = player.choose(state, rows, mask)
         player.learn(state, choice.features, rewards.copy())
-        fill_rows(view, rows, mask)
+        fill_rows(buffer, rows, mask)
         with np.errstate(all="ignore"):
-            assert policy.choose(plain, arms, view) == choice.arm != t % K
-            expected = policy.estimate_arm(plain, view.chosen)
-            policy.learn(plain, view.chosen.copy(), rewards)
+            assert policy.choose(plain, arms, buffer) == choice.arm != t % K
+            expected = policy.estimate_arm(plain, buffer.chosen)
+            policy.learn(plain, buffer.chosen.copy(), rewards)
         assert expected == pytest.approx((choice.expected, choice.width), nan_ok=True)
         np.testing.assert_array_equal(choice.features, rows[choice.arm])
         assert 0.0 < choice.propensity <= 1.0
@@ -177,17 +177,17 @@ def test_rows_cannot_be_simulated() -> None:
 
 
 @jitable
-def fill(view, rows, mask, order, kind):  # type: ignore[no-untyped-def]
+def fill(buffer, rows, mask, order, kind):
     if kind == 0:
-        fill_rows(view, rows)
+        fill_rows(buffer, rows)
     elif kind == 1:
-        fill_rows(view, rows, mask)
+        fill_rows(buffer, rows, mask)
     elif kind == 2:
-        fill_rows(view, rows, None, order)
+        fill_rows(buffer, rows, None, order)
     elif kind == 3:
-        fill_rows(view, rows, mask, order)
+        fill_rows(buffer, rows, mask, order)
     else:
-        load_rows(view, rows)
+        load_rows(buffer, rows)
 
 
 def fill_kernel(stamp: str) -> Any:
@@ -198,7 +198,7 @@ def fill_kernel(stamp: str) -> Any:
 def test_rows_fill_the_buffer_with_every_option(kind: int) -> None:
     rng = np.random.default_rng(kind)
     rows, mask, order = make_rows(rng, 3), np.arange(K) != 2, np.array([4, -1, 2, 0])
-    views = make_view(3, K), make_view(3, K)
+    views = make_arm_buffer(3, K), make_arm_buffer(3, K)
     given = (rows, mask, order, kind)
     compiled(fill_kernel, views[0], *given)(views[0], *given)
     fill(views[1], *given)
@@ -206,23 +206,23 @@ def test_rows_fill_the_buffer_with_every_option(kind: int) -> None:
         np.testing.assert_array_equal(one, other)
     shown = order if kind in (2, 3) else np.arange(K)
     there = shown >= 0
-    view = views[0]
-    np.testing.assert_array_equal(view.features[:, : shown.size].T[there], rows[shown[there]])
-    assert not view.features[:, : shown.size].T[~there].any()
+    buffer = views[0]
+    np.testing.assert_array_equal(buffer.features[:, : shown.size].T[there], rows[shown[there]])
+    assert not buffer.features[:, : shown.size].T[~there].any()
     allowed = there & (mask[shown] if kind in (1, 3) else True)
-    np.testing.assert_array_equal(view.penalty[: shown.size] == 0.0, allowed)
-    assert np.isinf(view.penalty[K:]).all()
-    assert view.synced[0] == -1
+    np.testing.assert_array_equal(buffer.penalty[: shown.size] == 0.0, allowed)
+    assert np.isinf(buffer.penalty[K:]).all()
+    assert buffer.synced[0] == -1
 
 
 def test_products_fill_the_buffer() -> None:
     rng = np.random.default_rng(0)
     context, actions = rng.normal(size=2), rng.normal(size=(4, 3))
-    view, mask = make_view(6, 4), np.array([True, False, True, True])
-    fill_products(view, context, actions, mask)
+    buffer, mask = make_arm_buffer(6, 4), np.array([True, False, True, True])
+    fill_products(buffer, context, actions, mask)
     wanted = [np.outer(action, context).ravel() for action in actions]
-    np.testing.assert_array_equal(view.features[:, :4].T, wanted)
-    np.testing.assert_array_equal(view.penalty[:4] == 0.0, mask)
+    np.testing.assert_array_equal(buffer.features[:, :4].T, wanted)
+    np.testing.assert_array_equal(buffer.penalty[:4] == 0.0, mask)
 
 
 def test_a_buffer_is_kept_for_its_number_of_rows() -> None:

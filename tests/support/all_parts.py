@@ -146,7 +146,7 @@ PARTS: dict[str, list[Any]] = {
         BatchHuber(DIM, 100, Identity(), 3.0, 3.0, 1.0, 1.0, 1.0, 0.1),
         BatchHuber(DIM, 100, Logistic(), 3.0, 0.6, 1.0, 1.0, 1.0, smooth=True),
     ],
-    "base routine": [
+    "per-arm estimator": [
         TruncatedRegression(DIM, 100, 2, 1.5, POWERED, 2),
         MedianRegression(DIM, PLAYS, POWERED, 2),
     ],

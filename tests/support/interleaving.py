@@ -16,7 +16,7 @@ from heavybandits.agents.state import kept
 
 POLICIES = (
     hb.linucb(dim=2, radius=1.0),
-    hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=0.5), share=0.4, seed=3),
+    hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=0.5), epsilon=0.4, seed=3),
 )
 SETS = np.random.default_rng(0).normal(size=(16, 3, 2)) / 4.0
 ACTIONS = (

@@ -20,7 +20,7 @@ LOG_HEADER, LOG_FRAME = 32, 24 + 4096  # bytes, of a write-ahead log and of each
 def make_policy(plays: int) -> Any:
     if plays == 1:
         return hb.linucb(dim=3, radius=1.0)
-    return hb.crmm(dim=3, horizon=1000, moment=1.0, radius_scale=0.1, plays=plays)
+    return hb.crmm(dim=3, horizon=1000, central_moment=1.0, radius_scale=0.1, plays=plays)
 
 
 def arms_of(ticket: int, plays: int) -> Any:

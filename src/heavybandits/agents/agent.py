@@ -91,7 +91,7 @@ class Agent:
     Examples
     --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, radius_scale=0.01))
+    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, raw_moment=1.0, radius_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
     >>> agent.updates, agent.counters["pending"]

@@ -9,7 +9,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
 from ..core.capabilities import innermost
-from ..core.confidence_region import UPDATES
+from ..core.confidence_region import update_count
 from ..core.linalg import bounded
 from .agent_policy import AgentPolicy
 from .inputs import Actions, Context, encode
@@ -93,7 +93,7 @@ def explain(
         raise InvalidInputError(
             f"explain needs a policy with a confidence region, {type(inside).__name__} has none"
         )
-    radius = bounded(inside.radius.radius(learned.estimate, region.counts[UPDATES]))
+    radius = bounded(inside.radius.radius(learned.estimate, update_count(region)))
     images = rows @ region.inverse
     norms = np.sqrt(np.maximum((rows * images).sum(axis=1), 0.0))
     contributions = rows * region.centre

@@ -7,7 +7,7 @@ from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
 from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
-from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
+from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .state import AgentState
 
@@ -64,7 +64,7 @@ def threshold(state: AgentState) -> float | None:
 def restarts(state: AgentState) -> int:
     """Return how often an `auto` has restarted; 0 for other policies."""
     found = (part for part in walk(state.learned) if isinstance(part, ScaleFreeEstimate))
-    return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+    return sum(restart_count(estimate) for estimate in found)
 
 
 def drift(state: AgentState) -> DriftReport:

@@ -67,6 +67,6 @@ def revised_arrays(
         rewards = np.array([given])
         clamp(rewards)
         memory = copy.deepcopy(state.memory)
-        filtered.append(bounded(inside.filter.clean(memory, rewards, norm, expected)))
+        filtered.append(bounded(inside.filter.apply(memory, rewards, norm, expected)))
     inside.estimator.revise(state.estimate, x, *filtered)
     return kept(after)

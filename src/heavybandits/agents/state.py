@@ -14,7 +14,7 @@ from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
 from ..core.capabilities import choice_writes_of, is_valid_state
-from ..core.confidence_region import GROWTH, LOGDET, Region
+from ..core.confidence_region import Region, has_valid_volume
 from ..core.part import regions_of
 from ..core.protocols import Policy
 from ..features import FeatureMap
@@ -183,7 +183,7 @@ def shapes_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 def check_state(policy: Any, state: Any) -> None:
     """Raise StateError unless a policy can have made these arrays.
 
-    A part that uses a number of its state as an index has a method `sound(state)` that returns
+    A part that uses a number of its state as an index has a method `is_valid(state)` that returns
     True if it is one.
     """
     check_numbers(kept(state))
@@ -218,7 +218,7 @@ def _check_region(region: Region) -> None:
     scale, other = float(np.abs(design).max()), float(np.abs(inverse).max())
     if not (scale > 0.0 and other > 0.0):
         raise StateError("a matrix in the file is zero")
-    if region.numbers[LOGDET] < 0.0 or region.numbers[GROWTH] < 1.0:
+    if not has_valid_volume(region):
         raise StateError("the design matrix in the file has shrunk, and a policy only widens it")
     design, inverse = design / scale, inverse / other
     symmetric = np.abs(design - design.T).max() <= 1e-9

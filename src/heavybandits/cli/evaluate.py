@@ -9,8 +9,7 @@ from .._utils.errors import InvalidInputError
 from ..offline.evaluate.evaluate import ESTIMATORS, evaluate
 from ..offline.evaluate.means import METHODS
 from .data import ENCODER, PLOT, read_features, read_names, save_figure
-from .parameters import SEED
-from .shared import print_json
+from .options import SEED, print_json
 
 
 @click.command("evaluate", short_help="What another policy would have earned, from a log.")
@@ -31,7 +30,7 @@ from .shared import print_json
 @click.option("--estimator", type=click.Choice(ESTIMATORS), default="dr", show_default=True)
 @click.option("--mean", type=click.Choice(list(METHODS)), default="clipped", show_default=True)
 @click.option("--delta", type=float, default=0.05, show_default=True, help="Chance of failure.")
-@click.option("--moment", type=float, help="A bound on E|reward|^(1 + epsilon) that you know.")
+@click.option("--raw-moment", type=float, help="A bound on E|reward|^(1 + epsilon) that you know.")
 @click.option("--epsilon", type=float, help="Its order.  [default: 1]")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the folds.")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
@@ -59,8 +58,8 @@ def evaluate_command(
     """
     if (shares is None) == (choices is None):
         raise InvalidInputError("one of --shares and --choices must say what the policy does")
-    if options["epsilon"] is not None and options["moment"] is None:
-        raise InvalidInputError("--epsilon is the order of --moment, which is not given")
+    if options["epsilon"] is not None and options["raw_moment"] is None:
+        raise InvalidInputError("--epsilon is the order of --raw-moment, which is not given")
     options["epsilon"] = 1.0 if options["epsilon"] is None else options["epsilon"]
     policy: Any = choices if shares is None else _read_shares(shares)
     found = evaluate(file, policy, read_features(read_names(features), encoder), **options)

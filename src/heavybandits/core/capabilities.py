@@ -25,8 +25,10 @@ def capacity_of(policy: Any) -> int | None:
     """Return the number of decisions that a policy has room for, or None if there is no limit.
 
     >>> from heavybandits import linucb, tofu
-    >>> capacity_of(tofu(dim=2, horizon=100, moment=1.0)), capacity_of(linucb(dim=2, radius=1.0))
-    (100, None)
+    >>> capacity_of(tofu(dim=2, horizon=100, raw_moment=1.0))
+    100
+    >>> capacity_of(linucb(dim=2, radius=1.0)) is None
+    True
     """
     capacity: int | None = _declared(policy, "capacity", None)
     return capacity
@@ -81,17 +83,17 @@ def takes_noise_scale(policy: Any) -> bool:
     False
     """
     inits = [
-        part.init for part in walk(policy) if hasattr(part, "spread") and hasattr(part, "init")
+        part.init for part in walk(policy) if hasattr(part, "noise_scale") and hasattr(part, "init")
     ]
     kept = [inspect.get_annotations(init).get("return") for init in inits]
-    return policy.plays == 1 and any("spread" in getattr(kind, "_fields", ()) for kind in kept)
+    return policy.plays == 1 and any("noise_scale" in getattr(kind, "_fields", ()) for kind in kept)
 
 
 def set_noise_scale(policy: Any, state: Any, noise_scale: float | None) -> None:
     """Set the noise scale of the next reward: by default that of the estimator."""
     inside, inner = innermost(policy, state)
-    usual = _declared(inside.estimator, "spread", 0.0)
-    inner.estimate.spread[0] = usual if noise_scale is None else noise_scale
+    usual = _declared(inside.estimator, "noise_scale", 0.0)
+    inner.estimate.noise_scale[0] = usual if noise_scale is None else noise_scale
 
 
 def threshold_of(policy: Any, state: Any) -> float | None:
@@ -105,15 +107,15 @@ def threshold_of(policy: Any, state: Any) -> float | None:
     3.0
     """
     for part, own in parts_with_states(policy, state):
-        if hasattr(part, "level_in_force"):
-            return float(part.level_in_force(own))
+        if hasattr(part, "threshold_in_force"):
+            return float(part.threshold_in_force(own))
     return None
 
 
 def is_valid_state(policy: Any, state: Any) -> bool:
     """Return True if every part that can validate its own state finds it valid."""
     pairs = parts_with_states(policy, state)
-    return all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
+    return all(part.is_valid(own) for part, own in pairs if hasattr(part, "is_valid"))
 
 
 def parts_with_states(part: Any, state: Any) -> Iterator[tuple[Any, Any]]:

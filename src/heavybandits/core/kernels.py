@@ -1,8 +1,8 @@
-"""The compiled entries: each holds the stamp of its sources (see compile.py)."""
+"""The entry points that are compiled: each contains the stamp of its sources (see compile.py)."""
 
 from typing import Any
 
-from .arm_buffer import View, fill_rows
+from .arm_buffer import ArmBuffer, fill_rows, mark_stale
 from .arrays import Booleans, Floats, Integers
 from .compile import Function, stamped
 from .dispatch import choose, estimate_arm, learn, propensity
@@ -22,13 +22,13 @@ def choose_kernel(stamp: str) -> Function:
     """One decision among the arms in the buffer: the arm, its mean, its width, its propensity."""
 
     def kernel(
-        policy: Any, state: Any, arms: ArmSet, view: View
+        policy: Any, state: Any, arms: ArmSet, buffer: ArmBuffer
     ) -> tuple[int, float, float, float]:
         stamp  # noqa: B018
-        view.synced[0] = -1  # the widths of other arms, or of an older state, must not linger
-        arm = choose(policy, state, arms, view)
+        mark_stale(buffer)  # scores and squares may belong to other arms or to an older state
+        arm = choose(policy, state, arms, buffer)
         chance = propensity(policy, state)
-        expected, width = estimate_arm(policy, state, view.chosen)
+        expected, width = estimate_arm(policy, state, buffer.chosen)
         return arm, expected, width, chance
 
     return kernel
@@ -41,7 +41,7 @@ def choose_rows_kernel(stamp: str) -> Function:
         policy: Any,
         state: Any,
         arms: ArmSet,
-        view: View,
+        buffer: ArmBuffer,
         rows: Floats,
         mask: Booleans,
         order: Integers,
@@ -50,11 +50,11 @@ def choose_rows_kernel(stamp: str) -> Function:
     ) -> None:
         stamp  # noqa: B018
         for n in range(rows.shape[0]):
-            fill_rows(view, rows[n], mask[n], order[n])
-            arm = choose(policy, state, arms, view)
+            fill_rows(buffer, rows[n], mask[n], order[n])
+            arm = choose(policy, state, arms, buffer)
             chosen[n] = order[n, arm] if 0 <= arm < order.shape[1] else arm
             numbers[n, 2] = propensity(policy, state)
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, view.chosen)
+            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, buffer.chosen)
 
     return kernel
 
@@ -63,7 +63,7 @@ def learn_kernel(stamp: str) -> Function:
     def kernel(policy: Policy, state: Any, x: Floats, rewards: Floats, lessons: Integers) -> None:
         stamp  # noqa: B018
         learn(policy, state, x, rewards)
-        lessons[0] += 1  # in compiled code: no signal can come between learning and counting
+        lessons[0] += 1  # in compiled code no signal comes between learning and counting
 
     return kernel
 
@@ -75,7 +75,7 @@ def warm_start_kernel(stamp: str) -> Function:
         stamp  # noqa: B018
         for t in range(rows.shape[0]):
             learn(policy, state, rows[t], rewards[t])
-        lessons[0] += 1  # as in `learn_kernel`
+        lessons[0] += 1  # as in `learn_kernel`: after all rows
 
     return kernel
 

@@ -122,7 +122,7 @@ def require_device() -> None:
         raise DeviceError(
             "device='cuda' needs numba-cuda: pip install \"heavybandits[gpu]\""
         ) from error
-    from numba import cuda
+    from .numba_cuda_internals import cuda
 
     if not cuda.is_available():
         raise DeviceError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.validation import bounded_array
-from ..core.arm_buffer import View, make_view
+from ..core.arm_buffer import ArmBuffer, make_arm_buffer
 from ..core.arrays import Booleans, Floats, Integers
 from ..core.capabilities import (
     accepts_any_norm,
@@ -74,7 +74,7 @@ class RowBuffer(NamedTuple):
     """What a decision among so many rows needs, allocated once."""
 
     arms: Rows
-    view: View
+    buffer: ArmBuffer
     mask: Booleans  # (1, K), every row can be chosen
     order: Integers  # (1, K), the rows as they are
 
@@ -92,7 +92,7 @@ class RowBuffers:
         if size not in self._buffers:
             made = RowBuffer(
                 Rows(size, self._dim),
-                make_view(self._dim, size),
+                make_arm_buffer(self._dim, size),
                 np.ones((1, size), np.bool_),
                 np.arange(size).reshape(1, size),
             )
@@ -104,7 +104,7 @@ class RowBuffers:
 
 
 def _bytes_of(buffer: RowBuffer) -> int:
-    return sum(array.nbytes for array in (*buffer.view, buffer.mask, buffer.order))
+    return sum(array.nbytes for array in (*buffer.buffer, buffer.mask, buffer.order))
 
 
 def check_mask(mask: Any, size: int) -> Booleans:
@@ -237,28 +237,28 @@ class CompiledPolicy:
         """
         if not isinstance(arms, np.ndarray):
             return self._choose_from_set(state, arms)
-        given, rows, view, known, same = arms, *self._buffers.get(arms.shape[0])
+        given, rows, buffer, known, same = arms, *self._buffers.get(arms.shape[0])
         self._dry_run(state, rows)
         chosen, numbers = np.zeros(1, np.int64), np.zeros((1, 3))
         self._call(
             choose_rows_kernel,
             state,
             rows,
-            view,
+            buffer,
             np.ascontiguousarray(given)[None],
             known if mask is None else np.ascontiguousarray(mask)[None],
             same if order is None else order[None],
             chosen,
             numbers,
         )
-        return Choice(chosen.item(), view.chosen.copy(), *numbers[0].tolist())
+        return Choice(chosen.item(), buffer.chosen.copy(), *numbers[0].tolist())
 
     def _choose_from_set(self, state: State, arms: ArmSet) -> Choice:
-        view = arms.view()
-        arms.refresh(view, np.uint64(0), 0)
+        buffer = arms.make_buffer()
+        arms.refresh(buffer, np.uint64(0), 0)
         self._dry_run(state, arms)
-        arm, expected, width, chance = self._call(choose_kernel, state, arms, view)
-        return Choice(int(arm), view.chosen.copy(), float(expected), float(width), float(chance))
+        arm, expected, width, chance = self._call(choose_kernel, state, arms, buffer)
+        return Choice(int(arm), buffer.chosen.copy(), float(expected), float(width), float(chance))
 
     def choose_many(
         self, state: State, rows: Floats, mask: Booleans, order: Integers | None = None
@@ -277,12 +277,12 @@ class CompiledPolicy:
             As for `choose`.
         """
         size, most, _ = rows.shape
-        arms, view, _, same = self._buffers.get(most)
+        arms, buffer, _, same = self._buffers.get(most)
         self._dry_run(state, arms)
         chosen, numbers = np.zeros(size, np.int64), np.zeros((size, 3))
         if order is None:
             order = np.repeat(same, size, axis=0)
-        self._call(choose_rows_kernel, state, arms, view, rows, mask, order, chosen, numbers)
+        self._call(choose_rows_kernel, state, arms, buffer, rows, mask, order, chosen, numbers)
         return Choices(chosen, *numbers.T)
 
     # ---- learning
@@ -360,7 +360,14 @@ class CompiledPolicy:
             return
         policy, plays = self.policy, first_plays(self.policy, arms)
         played = PerRound(arms.size, arms.dim, 0.0) if isinstance(arms, Rows) else arms
-        setting = (policy, policy.init(), played, Identity(), np.ones(policy.dim), played.view())
+        setting = (
+            policy,
+            policy.init(),
+            played,
+            Identity(),
+            np.ones(policy.dim),
+            played.make_buffer(),
+        )
         rewards = np.sin(np.arange(float(plays)))  # of both signs, around zero
         episode, trace = make_episode(policy.plays), make_trace(np.array([plays]))
         rehearse_once(play_kernel, *setting, np.uint64(0), rewards, episode, trace, Unobserved())

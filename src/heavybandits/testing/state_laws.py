@@ -8,7 +8,7 @@ import numpy as np
 
 from ..agents.agent import Agent
 from ..agents.state import kept, written_by_choice
-from ..core.arm_buffer import fill_rows, make_view
+from ..core.arm_buffer import fill_rows, make_arm_buffer
 from ..core.part import classes_of
 from ..parts.arms import Rows
 from .check_policy import check, require
@@ -197,14 +197,14 @@ def counts(policy: Any) -> None:
 def uncompiled(policy: Any) -> None:
     """It gives bit-for-bit identical results compiled and not compiled."""
     agent, state = still_agent(policy), policy.init()
-    offer, view = Rows(ROWS, policy.dim), make_view(policy.dim, ROWS)
+    offer, buffer = Rows(ROWS, policy.dim), make_arm_buffer(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
-        fill_rows(view, make_arms(policy, t))
+        fill_rows(buffer, make_arms(policy, t))
         with np.errstate(all="ignore"):
-            arm = policy.choose(state, offer, view)
-            policy.estimate_arm(state, view.chosen)
-            policy.learn(state, view.chosen.copy(), rewards.copy())
+            arm = policy.choose(state, offer, buffer)
+            policy.estimate_arm(state, buffer.chosen)
+            policy.learn(state, buffer.chosen.copy(), rewards.copy())
         for y in rewards:
             ticket = agent.select(make_arms(policy, t))
             agent.update(ticket, y)

@@ -110,14 +110,14 @@ def _about_crtm(diagnosis: "Diagnosis") -> str:
     words = (
         f"needs E|y|^{1 + epsilon:.2f} <= u: for rewards divided by {diagnosis.scale:.4g}, "
         f"u = {moment.value:.3g} (90%: {moment.low:.3g} to {moment.high:.3g}), so epsilon = "
-        f"{epsilon:.2f} and moment = {moment.high:.3g}"
+        f"{epsilon:.2f} and raw_moment = {moment.high:.3g}"
     )
     if diagnosis.dim is None:
         return words
-    level = theory.truncation_level(
+    level = theory.truncation_threshold(
         dim=diagnosis.dim + 1,
         horizon=diagnosis.horizon,
-        moment=moment.high,
+        raw_moment=moment.high,
         kappa=KAPPA,
         epsilon=epsilon,
         delta=diagnosis.delta,
@@ -154,14 +154,16 @@ def _about_crhl(diagnosis: "Diagnosis") -> str:
     order, moment = 1.0 + diagnosis.epsilon.value, diagnosis.central_moment.high
     words = (
         f"needs E|noise|^{order:.2f} <= nu^{order:.2f}, and neither symmetry nor repeated plays: "
-        f"for rewards divided by {diagnosis.scale:.4g}, spread = {moment ** (1.0 / order):.3g}"
+        f"for rewards divided by {diagnosis.scale:.4g}, noise_scale = {moment ** (1.0 / order):.3g}"
     )
     if diagnosis.heavy and diagnosis.index.value <= 2.0:
         words += (
             ". Without a variance nu says little about most errors: there linucb with AdaptiveClip "
             "had half its regret"
         )
-    return f"{words}. It is the choice if you know how noisy each reward is: update(spread=...)"
+    return (
+        f"{words}. It is the choice if you know how noisy each reward is: update(noise_scale=...)"
+    )
 
 
 def _shown(estimate: Estimate) -> str:

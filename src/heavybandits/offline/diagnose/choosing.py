@@ -27,7 +27,7 @@ QUESTIONS = {
             "scale": "their unit, and a radius that did well in a replay or an earlier run",
             "reward-moment": "a bound on E|reward|^p for some p in (1, 2], and the horizon",
             "noise-moment": "a bound on E|noise|^p for some p in (1, 2], and the horizon",
-            "spreads": "how noisy each single reward is",
+            "noise_scales": "how noisy each single reward is",
         },
     ),
     "tails": Question(
@@ -82,7 +82,7 @@ class Rule(NamedTuple):
 
 _MOMENTS = ("reward-moment", "noise-moment")
 _NO_CONSTANTS = "heavybandits reproduce noconstants --full"
-_CRHL = "hb.crhl(dim=10, spread=1.0, link=hb.links.Identity()"
+_CRHL = "hb.crhl(dim=10, noise_scale=1.0, link=hb.links.Identity()"
 
 # The first that fits is the answer; the last one always does.
 RULES = (
@@ -98,11 +98,11 @@ RULES = (
         "begins at a tail index of 1.1",
     ),
     Rule(
-        {"known": ("spreads",)},
-        "crhl, told each spread",
+        {"known": ("noise_scales",)},
+        "crhl, told each noise scale",
         f"{_CRHL}, radius_scale=0.05)",
-        "Told how noisy each reward is, `agent.update(ticket, reward, spread=...)`, it weighs them "
-        "accordingly.",
+        "Told how noisy each reward is, `agent.update(ticket, reward, noise_scale=...)`, it weighs "
+        "them accordingly.",
         "maths/crhl.md",
         "heavybandits reproduce beyond --full",
         "where the noise is ten times louder in every second play, being told took its regret to "
@@ -126,7 +126,8 @@ RULES = (
             "data": ("live",),
         },
         "crmm",
-        "hb.crmm(dim=10, horizon=1_000_000, moment=1.0, epsilon=0.5, link=hb.links.Identity())",
+        "hb.crmm(dim=10, horizon=1_000_000, central_moment=1.0, epsilon=0.5, "
+        "link=hb.links.Identity())",
         "The median of many plays of one arm ignores monsters, if the noise is symmetric and the "
         "horizon long: of a million plays it needs 317 to learn once.",
         "choose_constants.md",
@@ -148,7 +149,7 @@ RULES = (
     Rule(
         {"known": ("reward-moment",)},
         "crtm",
-        "hb.crtm(dim=10, horizon=100_000, moment=1.0, epsilon=0.5, link=hb.links.Identity())",
+        "hb.crtm(dim=10, horizon=100_000, raw_moment=1.0, epsilon=0.5, link=hb.links.Identity())",
         "Its theorem needs a raw moment and no symmetry. The theorem's radius is safe and wide; a "
         "`radius_scale` from 0.0001 to 1, chosen by a replay, learns faster, without a theorem.",
         "choose_constants.md",

@@ -121,11 +121,11 @@ def tighten(away: Floats, loose: Floats, sizes: Sizes, weight: float) -> float:
 
 
 def bounded_mean(
-    terms: Floats, weights: Floats, offset: Floats, moment: float, epsilon: float, delta: float
+    terms: Floats, weights: Floats, offset: Floats, raw_moment: float, epsilon: float, delta: float
 ) -> Estimate:
-    """The mean of offset + terms if E|term|^p <= moment weight^p in every row, p = 1 + epsilon.
+    """The mean of offset + terms if E|term|^p <= raw_moment weight^p in every row, p = 1 + epsilon.
 
-    Terms are clipped at M = (v n / ln(2 / delta))^(1 / p), v = moment mean(weight^p). What that
+    Terms are clipped at M = (v n / ln(2 / delta))^(1 / p), v = raw_moment mean(weight^p). What that
     takes away is at most (p - 1)^(p - 1) / p^p v M^(1 - p), and the interval has room for it on
     both sides: this is what only a known moment can give.
 
@@ -137,7 +137,7 @@ def bounded_mean(
     """
     order, size = 1.0 + check_epsilon(epsilon), terms.size
     logarithm = math.log(2.0 / delta)
-    total = positive("moment", moment) * float(np.mean(weights**order))
+    total = positive("raw_moment", raw_moment) * float(np.mean(weights**order))
     level = (total * size / logarithm) ** (1.0 / order)
     lost = epsilon**epsilon / order**order * total * level**-epsilon
     clipped = offset + np.clip(terms, -level, level)

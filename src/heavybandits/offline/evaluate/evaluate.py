@@ -39,7 +39,7 @@ def evaluate(
     estimator: str = "dr",
     mean: str = "clipped",
     delta: float = 0.05,
-    moment: float | None = None,
+    raw_moment: float | None = None,
     epsilon: float = 1.0,
     model: Policy | None = None,
     folds: int = 4,
@@ -79,8 +79,8 @@ def evaluate(
     estimator : "dr", "ips" or "snips".
     mean : "clipped", "mean", "median_of_means", "trimmed", "catoni" or "lse".
     delta : the chance that the interval misses the value.
-    moment, epsilon : if you know that E|reward|^(1 + epsilon) <= moment for every action in every
-        context, an interval that rests on it instead of on the tail of the sample.
+    raw_moment, epsilon : if you know that E|reward|^(1 + epsilon) <= raw_moment for every action in
+        every context, an interval that rests on it instead of on the tail of the sample.
     model : a policy part that predicts the reward of an action from its context (d = features + 1,
         or that of the encoder); None for ridge regression with a clip that sets itself.
     folds : parts of the log for the model; each is judged by what the others taught.
@@ -98,8 +98,8 @@ def evaluate(
     one_of("mean", mean, METHODS)
     delta, folds = fraction("delta", delta), whole("folds", folds, least=2)
     seed = whole("seed", seed, least=0)
-    if moment is not None:
-        positive("moment", moment)
+    if raw_moment is not None:
+        positive("raw_moment", raw_moment)
         check_epsilon(epsilon)
     choices = policy if isinstance(policy, str) else None
     columns = (reward, action, propensity, offers, drop_missing, choices, actions)
@@ -110,9 +110,9 @@ def evaluate(
         )
     shares = read_target(policy, known, folds, seed)
     terms = make_terms(known, shares, estimator, model, folds, seed)
-    found = judge(terms, estimator, mean, delta, moment, epsilon)
-    how = {"estimator": estimator, "mean": mean, "delta": delta, "moment": moment}
-    least = 0.0 if moment is None else least_moment(known.rewards, epsilon, delta)
+    found = judge(terms, estimator, mean, delta, raw_moment, epsilon)
+    how = {"estimator": estimator, "mean": mean, "delta": delta, "raw_moment": raw_moment}
+    least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, delta)
     return Evaluation(found, how, describe_weights(known, terms, least), terms.total)
 
 
@@ -145,18 +145,18 @@ def make_terms(
 
 
 def judge(
-    terms: Terms, estimator: str, mean: str, delta: float, moment: float | None, epsilon: float
+    terms: Terms, estimator: str, mean: str, delta: float, raw_moment: float | None, epsilon: float
 ) -> Estimate:
     """The value and its interval."""
     if estimator == "snips":
         terms = normalise(terms, mean, delta)
-    if moment is None:
+    if raw_moment is None:
         return robust_mean(terms.total, mean, delta)
     # Minkowski: the residual's root moment is at most the reward's plus what was expected
-    root = moment ** (1.0 / (1.0 + epsilon))
+    root = raw_moment ** (1.0 / (1.0 + epsilon))
     sizes = terms.weights * (1.0 + np.abs(terms.expected) / root)
     residual = terms.weights * (terms.rewards - terms.expected)
-    return bounded_mean(residual, sizes, terms.direct, moment, epsilon, delta)
+    return bounded_mean(residual, sizes, terms.direct, raw_moment, epsilon, delta)
 
 
 def least_moment(rewards: Floats, epsilon: float, delta: float) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...core.arm_buffer import View, fill_products
+from ...core.arm_buffer import ArmBuffer, fill_products
 from ...core.arrays import Booleans, Floats, Integers
 from ...core.compile import Function, stamped
 from ...core.dispatch import choose
@@ -15,7 +15,7 @@ def choose_products(
     policy: Policy,
     state: Any,
     arms: ArmSet,
-    view: View,
+    buffer: ArmBuffer,
     contexts: Floats,
     actions: Floats,
     mask: Booleans,
@@ -23,8 +23,8 @@ def choose_products(
 ) -> None:
     """Choose among the actions of every row, whose features are products with the context."""
     for t in range(contexts.shape[0]):
-        fill_products(view, contexts[t], actions, mask[t])
-        chosen[t] = choose(policy, state, arms, view)
+        fill_products(buffer, contexts[t], actions, mask[t])
+        chosen[t] = choose(policy, state, arms, buffer)
 
 
 def choose_products_kernel(stamp: str) -> Function:

@@ -90,11 +90,8 @@ def _choose(policy: CompiledPolicy, state: State, log: DecisionLog, judged: Rows
     if log.rows is not None:
         return policy.choose_many(state, log.rows[judged], mask).arms
     arms, chosen = ArmRows(mask.shape[1], policy.policy.dim), np.zeros(judged.size, np.int64)
-    features = (
-        log.contexts[judged],
-        np.eye(arms.size),
-    )  # an action's features: the context in its place
-    given = (arms, arms.view(), *features, mask, chosen)
+    actions = np.eye(arms.size)  # the features of an action are the context in its place
+    given = (arms, arms.make_buffer(), log.contexts[judged], actions, mask, chosen)
     policy.compile(choose_products_kernel, state, *given)(policy.policy, state, *given)
     return chosen
 

@@ -113,16 +113,16 @@ class Evaluation:
             )
         if w.top_share > MUCH and w.rows > 10 * TOP:
             found.append(f"{TOP} of {w.rows} rows carry {w.top_share:.0%} of the estimate")
-        if w.tail_index < NO_VARIANCE and self.how["moment"] is None:
+        if w.tail_index < NO_VARIANCE and self.how["raw_moment"] is None:
             found.append(
                 f"no variance is in sight (tail index {w.tail_index:.2f}): on the side of the "
                 "heavier tail the interval rests on the tail going on as it begins; only a known "
-                "moment (moment=, epsilon=) can vouch for it"
+                "moment (raw_moment=, epsilon=) can vouch for it"
             )
-        if self.how["moment"] is not None and w.least_moment > self.how["moment"]:
+        if self.how["raw_moment"] is not None and w.least_moment > self.how["raw_moment"]:
             found.append(
                 f"the rewards of the log have a moment of {w.least_moment:.3g} at least, and not "
-                f"the {self.how['moment']:g} that was given: the interval rests on it"
+                f"the {self.how['raw_moment']:g} that was given: the interval rests on it"
             )
         if w.dropped:
             found.append(f"{w.dropped} rows with a missing value were left out")

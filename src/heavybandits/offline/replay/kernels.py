@@ -4,7 +4,7 @@ the actions of a log of which one is known."""
 import time
 from typing import Any
 
-from ...core.arm_buffer import View, fill_products, fill_rows
+from ...core.arm_buffer import ArmBuffer, fill_products, fill_rows
 from ...core.arrays import Floats, Integers
 from ...core.compile import Factory, Function, stamped
 from ...core.dispatch import choose, learn
@@ -21,7 +21,7 @@ def pass_rounds(
     policy: Policy,
     state: Any,
     arms: ArmSet,
-    view: View,
+    buffer: ArmBuffer,
     features: Floats,
     offers: Integers,
     rewards: Floats,
@@ -34,13 +34,13 @@ def pass_rounds(
     arm = 0
     for t in range(chosen.size):
         if waiting == 0:
-            fill_rows(view, features, None, offers[t])
-            arm = choose(policy, state, arms, view)
+            fill_rows(buffer, features, None, offers[t])
+            arm = choose(policy, state, arms, buffer)
         chosen[t] = arm
         pending[waiting] = rewards[payers[t, arm]]
         waiting += 1
         if waiting == pending.size:
-            learn(policy, state, view.chosen, pending)
+            learn(policy, state, buffer.chosen, pending)
             waiting = 0
 
 
@@ -49,7 +49,7 @@ def pass_log(
     policy: Policy,
     state: Any,
     arms: ArmSet,
-    view: View,
+    buffer: ArmBuffer,
     contexts: Floats,
     actions: Floats,
     taken: Integers,
@@ -59,11 +59,11 @@ def pass_log(
 ) -> None:
     """One pass over a log: learn where the policy chose the action taken, skip the rest."""
     for t in range(chosen.size):
-        fill_products(view, contexts[t], actions)
-        chosen[t] = choose(policy, state, arms, view)
+        fill_products(buffer, contexts[t], actions)
+        chosen[t] = choose(policy, state, arms, buffer)
         if chosen[t] == taken[t]:
             pending[0] = rewards[t]
-            learn(policy, state, view.chosen, pending)
+            learn(policy, state, buffer.chosen, pending)
 
 
 @jitable
@@ -71,7 +71,7 @@ def pass_encoded(
     policy: Policy,
     state: Any,
     arms: ArmSet,
-    view: View,
+    buffer: ArmBuffer,
     rows: Floats,
     taken: Integers,
     rewards: Floats,
@@ -80,11 +80,11 @@ def pass_encoded(
 ) -> None:
     """As `pass_log`, over a log that has the features of all actions, rows[t, k]."""
     for t in range(chosen.size):
-        fill_rows(view, rows[t])
-        chosen[t] = choose(policy, state, arms, view)
+        fill_rows(buffer, rows[t])
+        chosen[t] = choose(policy, state, arms, buffer)
         if chosen[t] == taken[t]:
             pending[0] = rewards[t]
-            learn(policy, state, view.chosen, pending)
+            learn(policy, state, buffer.chosen, pending)
 
 
 def rounds_kernel(stamp: str) -> Function:

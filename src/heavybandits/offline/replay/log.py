@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..._utils.errors import InvalidInputError
 from ..._utils.threads import run_all
 from ..._utils.validation import finite_array
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Tally
 from ...features import tables as frames
@@ -203,8 +203,8 @@ def _shuffle(log: Playable, seed: int, order: int) -> Playable:
 
 def _pass_log(name: str, policy: Any, log: Playable, order: int, scale: float) -> dict[str, Any]:
     state, chosen = policy.init(), np.zeros(log.taken.size, np.int64)
-    arms, view = Rows(log.size, log.dim), make_view(log.dim, log.size)
-    seconds = log.play(policy, state, arms, view, log.rewards / scale, chosen)
+    arms, buffer = Rows(log.size, log.dim), make_arm_buffer(log.dim, log.size)
+    seconds = log.play(policy, state, arms, buffer, log.rewards / scale, chosen)
     agreed = chosen == log.taken
     accepted, cut = int(agreed.sum()), int(Tally(*policy.tally(state)).truncated)
     return {

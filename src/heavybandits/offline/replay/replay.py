@@ -11,7 +11,7 @@ from ..._utils.threads import run_all
 from ..._utils.validation import whole
 from ...algorithms.auto import auto
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
 from ...features import FeatureMap
@@ -50,7 +50,7 @@ def default_policies(dim: int) -> dict[str, Any]:
     return {
         "auto": auto(dim=dim),
         "linucb": linucb(dim=dim, radius=1.0),
-        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(level=3.0)),
+        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(threshold=3.0)),
         "linucb adaptive": linucb(dim=dim, radius=1.0, filter=AdaptiveClip()),
     }
 
@@ -242,7 +242,7 @@ def pass_once(
         policy,
         state,
         Rows(rounds.size, dim),
-        make_view(dim, rounds.size),
+        make_arm_buffer(dim, rounds.size),
         rounds.features,
         offer.offers,
         rounds.rewards / scale,

@@ -1,4 +1,4 @@
-"""Arm sets: the arms on offer at a play, and the exact optimistic arm among them."""
+"""Arm sets: the available arms of a play, and the exact optimistic arm among them."""
 
 from ..._utils.registry import Entry
 from .continuous import Box, UnitBall, UnitSphere
@@ -16,9 +16,9 @@ __all__ = [
     "UnitSphere",
 ]
 
-# Random sets of unit vectors, uniform on [low, 1]^d before scaling, by how they change.
+# Random sets of unit vectors, uniform on [low, 1]^d before scaling, by when they are redrawn.
 REGISTRY = {
-    "fixed": Entry(Fixed, "one set for ever", ("arms", "dimension", "low")),
-    "frozen": Entry(PerDecision, "a new set at every decision", ("arms", "dimension", "low")),
-    "fresh": Entry(PerRound, "a new set at every play", ("arms", "dimension", "low")),
+    "never": Entry(Fixed, "one set for the whole run", ("arms", "dimension", "low")),
+    "decision": Entry(PerDecision, "a new set at every decision", ("arms", "dimension", "low")),
+    "round": Entry(PerRound, "a new set at every play", ("arms", "dimension", "low")),
 }

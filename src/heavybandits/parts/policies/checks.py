@@ -42,7 +42,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
         raise InvalidInputError(
             f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}"
         )
-    if policy.plays > 1 and arms.changes == "fresh":
+    if policy.plays > 1 and arms.redraw == "round":
         raise InvalidInputError(
             f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
             f"{type(arms).__name__} changes with every play: use Fixed, or PerDecision, "

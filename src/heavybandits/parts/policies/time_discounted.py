@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
-from ...core.arm_buffer import View
+from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
 from ...core.capabilities import capacity_of
-from ...core.confidence_region import UPDATES, fade
+from ...core.confidence_region import discount, update_count
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.part import walk
 from ...core.protocols import ArmSet, Policy, Tally
@@ -71,16 +71,16 @@ class TimeDiscounted(NamedTuple):
     def init(self) -> TimeDiscountedState:
         return TimeDiscountedState(self.policy.init(), zeros(2))
 
-    def choose(self, state: TimeDiscountedState, arms: ArmSet, view: View) -> int:
-        return choose(self.policy, state.inner, arms, view)
+    def choose(self, state: TimeDiscountedState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        return choose(self.policy, state.inner, arms, buffer)
 
     def learn(self, state: TimeDiscountedState, x: Floats, rewards: Floats) -> None:
         clock, region = state.clock, state.inner.estimate.region
         elapsed = clock[NOW] - clock[SINCE]
-        if region.counts[UPDATES] == 0:
+        if update_count(region) == 0:
             clock[SINCE] = clock[NOW]
         elif elapsed * STEPS >= self.half_life:
-            fade(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
+            discount(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
             clock[SINCE] = clock[NOW]
         learn(self.policy, state.inner, x, rewards)
 

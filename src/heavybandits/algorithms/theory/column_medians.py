@@ -1,4 +1,4 @@
-"""CRCM: the theorem of docs/maths/crcm.md as functions of your numbers."""
+"""CRCM: the theorem of docs/maths/crcm.md."""
 
 import math
 from typing import NamedTuple
@@ -12,14 +12,14 @@ class ColumnTheorem(NamedTuple):
     """CRCM's constants for one setting; `plays` is k. Made by `column_theorem`.
 
     >>> link = dict(kappa=0.196611933, lipschitz=0.25)
-    >>> promise = column_theorem(dim=10, horizon=10**6, moment=3.0, **link)
+    >>> promise = column_theorem(dim=10, horizon=10**6, central_moment=3.0, **link)
     >>> promise.plays, promise.decisions, round(promise.penalty, 4)
     (75, 13333, 5.0862)
     """
 
     dim: int
     horizon: int
-    moment: float
+    central_moment: float
     kappa: float
     lipschitz: float
     norm: float
@@ -42,7 +42,7 @@ class ColumnTheorem(NamedTuple):
 
         G_n = (16 v)^(1/(1+eps)) n^q sqrt(K_n),  K_n = 1.032 d ln(1 + kappa n / (lambda d)).
         """
-        tail = math.pow(16.0 * self.moment, 1.0 / (1.0 + self.epsilon))
+        tail = math.pow(16.0 * self.central_moment, 1.0 / (1.0 + self.epsilon))
         scale = 3.0 * 2.84 * tail * math.sqrt(1.032 * self.dim / self.kappa)
         power = (1.0 - self.epsilon) / (2.0 * (1.0 + self.epsilon))
         time_scale = self.penalty * self.dim / self.kappa
@@ -58,7 +58,7 @@ class ColumnTheorem(NamedTuple):
         """With probability 1 - delta R(T) is at most 2 L beta_N sqrt(k T K_N / kappa) + 2 L S k.
 
         >>> link = dict(kappa=0.196611933, lipschitz=0.25)
-        >>> round(column_theorem(dim=10, horizon=10**6, moment=3.0, **link).regret() / 1e6)
+        >>> round(column_theorem(dim=10, horizon=10**6, central_moment=3.0, **link).regret() / 1e6)
         54
         """
         least = least_plays(self.horizon, self.delta)
@@ -68,13 +68,13 @@ class ColumnTheorem(NamedTuple):
             )
         inner = 1.0 + self.kappa * self.decisions / (self.penalty * self.dim)
         volume = 1.032 * self.dim * math.log(inner)
-        spread = math.sqrt(self.plays * self.horizon * volume / self.kappa)
+        widths = math.sqrt(self.plays * self.horizon * volume / self.kappa)
         rest = self.norm * self.plays
-        return 2.0 * self.lipschitz * (self.radius(self.decisions) * spread + rest)
+        return 2.0 * self.lipschitz * (self.radius(self.decisions) * widths + rest)
 
 
 def least_plays(horizon: int, delta: float) -> int:
-    """k = ceil(4.04 ln(T / delta)), below which nothing is promised.
+    """Return k = ceil(4.04 ln(T / delta)), the smallest number of plays that is proven.
 
     >>> least_plays(10**4, 0.01)
     56
@@ -86,7 +86,7 @@ def column_theorem(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     lipschitz: float,
     norm: float = 1.0,
@@ -94,9 +94,9 @@ def column_theorem(
     delta: float = 0.01,
     plays: int | None = None,
 ) -> ColumnTheorem:
-    """CRCM's theorem for your numbers; without `plays`, k = ceil(4.04 ln(T/delta)).
+    """Return CRCM's theorem for these numbers; without `plays`, k = ceil(4.04 ln(T/delta)).
 
-    >>> column_theorem(dim=2, horizon=10**4, moment=1.0, kappa=1.0, lipschitz=1.0).plays
+    >>> column_theorem(dim=2, horizon=10**4, central_moment=1.0, kappa=1.0, lipschitz=1.0).plays
     56
     """
     horizon, delta = valid.whole("horizon", horizon), valid.fraction("delta", delta)
@@ -107,7 +107,7 @@ def column_theorem(
     return ColumnTheorem(
         dim=valid.whole("dim", dim),
         horizon=horizon,
-        moment=valid.positive("moment", moment),
+        central_moment=valid.positive("central_moment", central_moment),
         kappa=valid.positive("kappa", kappa),
         lipschitz=valid.positive("lipschitz", lipschitz),
         norm=valid.positive("norm", norm),
