@@ -45,14 +45,14 @@ print(judged)""",
     """agent = hb.Agent(policy, encoder=encoder)
 with open("calls.csv", encoding="utf-8") as file:
     past = [row for row in csv.DictReader(file) if row["margin"]]
-agent.learn(past, [float(row["margin"]) for row in past])""",
+agent.warm_start(past, [float(row["margin"]) for row in past])""",
     """who = {"tenure": 12, "score": None, "plan": "pro", "region": "west"}
-ticket = agent.select(context=who, offers={"call": {}, "gift": {}})
-print("show", ticket.offer)
+ticket = agent.select(context=who, actions={"call": {}, "gift": {}})
+print("show", ticket.action)
 agent.update(ticket.id, 31.5)
 agent.save("calls.state")
 encoder.save("calls.json")
-assert hb.load("calls.state").updates == agent.updates""",
+assert hb.Agent.load("calls.state").updates == agent.updates""",
 )
 # Runs blocks of code as a reader pastes them into one session, and tells how long each takes.
 SESSION = """import json, sys, time

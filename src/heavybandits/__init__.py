@@ -35,7 +35,6 @@ from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import ALGORITHMS
 from .features import Encoder
-from .ledger.rebuild import load
 from .parts.filters.drift import DriftReport
 from .simulation.problem import Problem
 from .simulation.result import Result
@@ -45,7 +44,6 @@ from .testing.check_policy import check_policy, list_checks
 if TYPE_CHECKING:
     from .agents.explain import Explanation
     from .ledger.reader import LedgerReader
-    from .ledger.rebuild import rebuild
     from .offline.diagnose.diagnosis import Diagnosis, diagnose
     from .offline.evaluate.estimators import evaluate
     from .offline.evaluate.result import Evaluation
@@ -92,12 +90,10 @@ __all__ = [
     "filters",
     "links",
     "list_checks",
-    "load",
     "map_cells",
     "noises",
     "policies",
     "radii",
-    "rebuild",
     "replay",
     "simulate",
     "sweep",
@@ -118,7 +114,6 @@ _LATER = {
     "diagnose": "offline.diagnose.diagnosis",
     "evaluate": "offline.evaluate.estimators",
     "map_cells": "sweeps.grid",
-    "rebuild": "ledger.rebuild",
     "replay": "offline.replay.replay",
     "sweep": "sweeps.grid",
     "tune": "sweeps.tune",

@@ -43,10 +43,10 @@ def test_a_ticket_says_what_was_decided():
     agent = learn(hb.Agent(CRTM), [0.3, -1.0, 2.0])
     ticket = agent.select(ARMS)
     assert ticket.id == 3
-    assert ticket.plays == 1
+    assert ticket.plays_left == 1
     np.testing.assert_array_equal(ticket.features, ARMS[ticket.arm])
     means, widths = agent.predict(ARMS, return_width=True)
-    assert (ticket.estimate, ticket.width) == (means[ticket.arm], widths[ticket.arm])
+    assert (ticket.expected, ticket.width) == (means[ticket.arm], widths[ticket.arm])
     theta, inverse = agent.theta, agent.inverse
     root = math.sqrt(CRTM.radius.squared)
     expected = [root * math.sqrt(x @ inverse @ x) for x in ARMS]
@@ -188,7 +188,7 @@ def test_a_ticket_of_before_a_reset_does_not_teach_the_new_state(digest):
 def test_an_epoch_keeps_its_arm_and_counts_down():
     agent = hb.Agent(CRMM)
     tickets = [agent.select(ARMS) for _ in range(5)]
-    assert [ticket.plays for ticket in tickets] == [5, 4, 3, 2, 1]
+    assert [ticket.plays_left for ticket in tickets] == [5, 4, 3, 2, 1]
     assert len({ticket.arm for ticket in tickets}) == 1
     assert len({ticket.id for ticket in tickets}) == 5
     for ticket in tickets[:4]:
@@ -196,7 +196,7 @@ def test_an_epoch_keeps_its_arm_and_counts_down():
     assert agent.updates == 0
     agent.update(tickets[4], 1.0)
     assert agent.updates == 1
-    assert agent.select(ARMS).plays == 5
+    assert agent.select(ARMS).plays_left == 5
 
 
 @given(order=st.permutations(range(5)))
@@ -225,24 +225,24 @@ def test_a_cancelled_play_is_asked_for_again():
     tickets = [agent.select(ARMS) for _ in range(5)]
     agent.cancel(tickets[2])
     again = agent.select(ARMS)
-    assert (again.arm, again.plays) == (tickets[0].arm, 1)
+    assert (again.arm, again.plays_left) == (tickets[0].arm, 1)
     agent.update_many([(ticket, 1.0) for ticket in (*tickets[:2], *tickets[3:], again)])
     assert agent.updates == 1
 
 
-def test_an_epoch_refuses_other_arms_until_it_is_abandoned(digest):
+def test_an_epoch_rejects_other_arms_until_it_is_cancelled(digest):
     agent = hb.Agent(CRMM)
     ticket = agent.select(ARMS)
     before = picture(agent, digest)
     mask = np.ones(4, bool)
     mask[ticket.arm] = False
     for arms, hidden in ((ARMS + 0.01, None), (ARMS[:0:-1], None), (ARMS, mask)):
-        with pytest.raises(hb.InvalidInputError, match=r"plays it 4 more times.*abandon\(\)"):
+        with pytest.raises(hb.InvalidInputError, match=r"plays it 4 more times.*cancel_all\(\)"):
             agent.select(arms, hidden)
     assert picture(agent, digest) == before
-    agent.abandon()
+    agent.cancel_all()
     assert agent.counters["cancelled"] == 1
-    assert agent.select(ARMS[:0:-1]).plays == 5
+    assert agent.select(ARMS[:0:-1]).plays_left == 5
 
 
 # ---- masks and ties
@@ -398,7 +398,7 @@ def test_every_finite_reward_is_legal(policy):
         for _ in range(policy.plays):
             ticket = agent.select(arms)
             agent.update(ticket, next(wild))
-            assert math.isfinite(ticket.estimate)
+            assert math.isfinite(ticket.expected)
             assert math.isfinite(ticket.width)
         if policy is not LINUCB:
             assert np.linalg.norm(agent.theta) <= 1.0 + 1e-12
@@ -582,7 +582,7 @@ def test_a_reward_may_bring_its_own_noise_scale(tmp_path):
 
 
 @pytest.mark.parametrize("noise_scale", [0.0, -1.0, float("nan"), "1", 1e300])
-def test_a_noise_scale_that_is_none_is_refused(noise_scale):
+def test_a_noise_scale_that_is_none_is_rejected(noise_scale):
     agent = hb.Agent(CRHL)
     ticket = agent.select(ARMS)
     with pytest.raises(hb.InvalidInputError, match="noise_scale must"):
@@ -591,7 +591,7 @@ def test_a_noise_scale_that_is_none_is_refused(noise_scale):
 
 
 @pytest.mark.parametrize("name", ["linucb", "crmm", "heavy_oful", "bmm"])
-def test_policies_without_a_noise_scale_refuse_one_by_name(name):
+def test_policies_without_a_noise_scale_reject_one_by_name(name):
     agent = hb.Agent(POLICIES[name])
     ticket = agent.select(ARMS)
     with pytest.raises(hb.InvalidInputError, match="noise_scale must be left out"):

@@ -326,7 +326,10 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
             ticket = agent.select(offered)
             agent.update(ticket, float(paid[ticket.arm]))
         agent.save(tmp_path / "state")
-    others = hb.load(tmp_path / "state"), hb.Agent(hb.auto(dim=DIM), ledger=tmp_path / "ledger")
+    others = (
+        hb.Agent.load(tmp_path / "state"),
+        hb.Agent(hb.auto(dim=DIM), ledger=tmp_path / "ledger"),
+    )
     for offered, paid in zip(rows[20:], rewards[20:], strict=True):
         tickets = [other.select(offered) for other in others]
         assert tickets[0].arm == tickets[1].arm

@@ -650,7 +650,7 @@ def test_saved_loaded_and_continued_is_continued(name, digest, tmp_path):
         drive(agent, np.random.default_rng(1), 12)
         pending = agent.select(random_rows(np.random.default_rng(0), DIM))
         agent.save(tmp_path / "bandit")
-        other = hb.load(tmp_path / "bandit")
+        other = hb.Agent.load(tmp_path / "bandit")
         for one in (agent, other):
             one.update(pending.id, 1e9)
         futures = [drive(one, np.random.default_rng(2), 10) for one in (agent, other)]
@@ -690,7 +690,7 @@ def test_a_state_that_would_point_outside_is_refused(name, array, value, tmp_pat
     flatten(agent.state.learned)[array].flat[0] = value
     agent.save(tmp_path / "bandit")
     with pytest.raises(hb.StateError, match="do not fit together"):
-        hb.load(tmp_path / "bandit")
+        hb.Agent.load(tmp_path / "bandit")
 
 
 # ---- 6. refusals

@@ -81,7 +81,7 @@ def test_an_agent_keeps_to_the_mask_and_its_state_stays_finite(name):
         mask = rng.permutation([True, True, True, False])
         ticket = agent.select(arms, mask=mask)
         assert mask[ticket.arm]
-        assert math.isfinite(ticket.estimate)
+        assert math.isfinite(ticket.expected)
         assert math.isfinite(ticket.width)
         agent.update(ticket, float(rng.standard_t(2)) * 1e3)
     region = agent._state.learned.estimate.region

@@ -494,8 +494,8 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
         for play in range(400):
             there = [name for name in worth if play % 2 or name != "a"]
-            ticket = agent.select(offers={name: {"kind": name} for name in there})
-            agent.update(ticket, worth[str(ticket.offer)] + 0.1 * rng.normal())
+            ticket = agent.select(actions={name: {"kind": name} for name in there})
+            agent.update(ticket, worth[str(ticket.action)] + 0.1 * rng.normal())
         feedback = agent.feedback()
     found = evaluate(feedback, {"c": 1.0}, estimator="snips")
     assert found.low < 10.0 < found.high

@@ -236,7 +236,7 @@ def test_an_agent_shows_the_share_live_and_survives_a_monster(tmp_path, digest) 
     assert 0.03 < agent.truncated_share < 0.3
     assert np.linalg.norm(agent.theta) < 5.0
     agent.save(tmp_path / "agent.zip")
-    again = hb.load(tmp_path / "agent.zip")
+    again = hb.Agent.load(tmp_path / "agent.zip")
     for one in (agent, again):
         one.update(one.select(np.eye(3)), 2.5)
     assert digest(agent.state.learned) == digest(again.state.learned)

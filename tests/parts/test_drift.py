@@ -102,7 +102,7 @@ def test_an_agent_tells_and_its_file_remembers(tmp_path):
     play(agent, 100, scale=100.0, seed=7)
     assert agent.drift.unit >= 1
     agent.save(tmp_path / "state")
-    assert hb.load(tmp_path / "state").drift == agent.drift
+    assert hb.Agent.load(tmp_path / "state").drift == agent.drift
     mixed = hb.Agent(hb.policies.EpsilonGreedy(hb.auto(dim=3)))
     assert mixed.drift.rewards_since is None
 
@@ -186,7 +186,7 @@ def test_what_was_learned_from_the_past_does_not_fade_at_once(tmp_path):
     """Rows are learned at the time they are given, not at the beginning of all time."""
     rows, rewards = np.tile(np.eye(2), (50, 1)), np.tile([1.0, -1.0], 50)
     agent = hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), clock=lambda: 1.7e9)
-    agent.learn(rows, rewards)
+    agent.warm_start(rows, rewards)
     before = agent.predict(np.eye(2))
     agent.update(agent.select(np.eye(2)), float(before[0]))
     assert agent.predict(np.eye(2)) == pytest.approx(before, abs=0.05)

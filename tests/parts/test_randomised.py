@@ -126,8 +126,8 @@ def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) ->
         assert feedback["reward"].tolist() == feedback["action"].tolist()
         agent.save(tmp_path / "agent.state")
         on = [agent.select(ROWS).propensity for _ in range(5)]
-    loaded = hb.load(tmp_path / "agent.state")
-    (waiting,) = {decision.propensity for decision in loaded.state.book.decisions()}
+    loaded = hb.Agent.load(tmp_path / "agent.state")
+    (waiting,) = {decision.propensity for decision in loaded.state.tickets.decisions()}
     assert waiting == said[-1]
     assert [loaded.select(ROWS).propensity for _ in range(5)] == on
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as again:

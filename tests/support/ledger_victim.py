@@ -52,7 +52,7 @@ def say(*words: object) -> None:
 def work(path: str, plays: int) -> None:
     """Decide, and reward in twos and threes and out of order, until killed."""
     agent = open_agent(path, plays)
-    issued = agent.state.book.issued
+    issued = agent.state.tickets.issued
     for number in range(max(issued - 9, 0), issued):
         if number not in agent.pending:  # did it arrive? A caller in doubt sends it again
             agent.update(number, reward_of(number))

@@ -28,7 +28,7 @@ def decide() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bandit.state"
         agent.save(path)
-        again = hb.load(path)
+        again = hb.Agent.load(path)
     again.update(ticket.id, 1.0)
     assert again.updates == 1
 

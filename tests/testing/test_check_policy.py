@@ -58,6 +58,6 @@ def test_known_failures_are_listed_and_must_be_true() -> None:
 
 def test_what_is_no_policy_fails_in_words() -> None:
     with pytest.raises(
-        PolicyError, match="verbs: it lacks init, choose, learn, estimate_arm, tally"
+        PolicyError, match="methods: it lacks init, choose, learn, estimate_arm, tally"
     ):
         check_policy(hb.filters.Clip(1.0)._asdict())  # type: ignore[arg-type]

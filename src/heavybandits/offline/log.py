@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import narwhals
 
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
-ACTION_NAMES = "offer"  # key of the names in the feedback of an agent
+ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
 SEPARATOR = "|"  # between the names of actions in a cell of text
 
 Bools: TypeAlias = NDArray[np.bool_]
