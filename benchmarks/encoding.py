@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import heavybandits as hb
-from heavybandits.features import Category, Date, Number
+from heavybandits.features import Category, Column, Date, Number
 from measuring import Outcome, Row, best_of
 
 PART = "Encoder"
-CONTEXT = [
+CONTEXT: list[Column] = [
     *(Number(f"number {i}", centre=1.0, scale=2.0) for i in range(6)),
-    Number("age", 40.0, 12.0, missing=True),
+    Number("age", 40.0, 12.0, allow_missing=True),
     Category("city", [f"city {i}" for i in range(8)]),
     Category("device", ["phone", "tablet", "computer"]),
     Date("when", ["day", "week"]),
 ]
-OFFER = [Number("price", 20.0, 8.0), Category("brand", ["a", "b", "c"])]
+ACTION: list[Column] = [Number("price", 20.0, 8.0), Category("brand", ["a", "b", "c"])]
 NAMES = [f"offer {i}" for i in range(6)]
 
 
@@ -31,9 +31,10 @@ def visitor() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     return context, {n: {"price": 9.0 + i, "brand": "b"} for i, n in enumerate(NAMES)}
 
 
-def make_encoder(meet: str) -> hb.Encoder:
-    named: dict[str, Any] = {"action": "offer", "offers": NAMES} if meet == "per-offer" else {}
-    return hb.Encoder(CONTEXT, OFFER, meet=meet, **named)
+def make_encoder(interactions: str) -> hb.Encoder:
+    per_action = interactions == "per_action"
+    named: dict[str, Any] = {"action": "offer", "actions": NAMES} if per_action else {}
+    return hb.Encoder(CONTEXT, ACTION, interactions=interactions, **named)
 
 
 def microseconds(work: Callable[[], object], count: int) -> float:
@@ -59,14 +60,14 @@ def measure(folder: Path, quick: bool) -> Outcome:
     count, repeats = (200, 2) if quick else (5000, 7)
     given = visitor()
     works: dict[str, Callable[[], object]] = {
-        f"encode, {meet}": partial(make_encoder(meet).encode, *given)
-        for meet in ("shared", "per-offer", "hybrid")
+        f"encode, interactions {kind}": partial(make_encoder(kind).encode, *given)
+        for kind in ("none", "per_action", "all")
     }
-    encoder = make_encoder("shared")
+    encoder = make_encoder("none")
     policy = hb.linucb(dim=encoder.dim, radius=1.0)
-    both = "select by name + update, shared, LinUCB"
+    both = "select by name + update, interactions none, LinUCB"
     works[both] = partial(decide, hb.Agent(policy, encoder=encoder), *given)
-    apart = "encode, then select + update, shared, LinUCB"
+    apart = "encode, then select + update, interactions none, LinUCB"
     works[apart] = partial(decide_apart, hb.Agent(policy), encoder, *given)
     takers: dict[str, Callable[[], float]] = {
         name: partial(microseconds, work, count) for name, work in works.items()

@@ -36,7 +36,7 @@ def costs() -> str:
     rows = []
     for name, row in ALGORITHMS.items():
         policy = example(name)
-        call = f"`{row.make.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
+        call = f"`{row.function.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
         rows.append((name, call, arm_sets(policy), str(policy.plays), row.time, row.space))
     titles = ("function, what is tuned", "arm sets", "plays", "time per decision", "space")
     return table(("algorithm", *titles), rows)

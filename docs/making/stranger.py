@@ -29,9 +29,9 @@ SEEN = ("index", "own_csv", "explore", "choose")
 OWN = (
     """import csv
 import heavybandits as hb
-encoder = hb.Encoder.fit(
-    "calls.csv", context=["tenure", "score", "plan", "region"], action="offer",
-    meet="per-offer", ignore=True,
+encoder = hb.Encoder.from_data(
+    "calls.csv", context_columns=["tenure", "score", "plan", "region"], action="offer",
+    interactions="per_action", allow_extra=True,
 )
 print(encoder)""",
     """told = {"reward": "margin", "drop_missing": True}

@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from .offline.evaluate.result import Evaluation
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
-    from .sweeps.sweep import sweep
-    from .sweeps.tune import tune
-    from .sweeps.tune_result import Tuning
+    from .sweeps.grid import map_cells, sweep
+    from .sweeps.tune import Tuning, tune
 
 __all__ = [
     "ALGORITHMS",
@@ -92,6 +91,7 @@ __all__ = [
     "links",
     "list_checks",
     "load",
+    "map_cells",
     "noises",
     "policies",
     "radii",
@@ -111,12 +111,13 @@ _LATER = {
     "Explanation": "agents.explain",
     "LedgerReader": "ledger.reader",
     "ReplayResult": "offline.replay.result",
-    "Tuning": "sweeps.tune_result",
+    "Tuning": "sweeps.tune",
     "diagnose": "offline.diagnose.diagnose",
     "evaluate": "offline.evaluate.evaluate",
+    "map_cells": "sweeps.grid",
     "rebuild": "ledger.rebuild",
     "replay": "offline.replay.replay",
-    "sweep": "sweeps.sweep",
+    "sweep": "sweeps.grid",
     "tune": "sweeps.tune",
 }
 

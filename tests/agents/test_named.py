@@ -299,8 +299,8 @@ def test_an_agent_shows_the_threshold_in_force() -> None:
 # ---- by name
 
 ENCODER = Encoder(
-    context=[Number("visits", 3.0, 2.0)],
-    offer=[Number("price", 10.0, 5.0), Category("colour", ["red", "blue"])],
+    context_columns=[Number("visits", 3.0, 2.0)],
+    action_columns=[Number("price", 10.0, 5.0), Category("colour", ["red", "blue"])],
 )
 OFFERS: dict[str, Any] = {
     "tea": {"price": 4.0, "colour": "red"},
@@ -411,7 +411,9 @@ def test_an_encoder_that_cannot_be_written_down_must_be_given_again(tmp_path: An
     with hb.Agent(policy, encoder=foreign, ledger=tmp_path / "agent.db") as again:
         assert again.updates == 2
     with pytest.raises(hb.LedgerError, match="made with another encoder"):
-        hb.Agent(policy, encoder=Encoder(offer=[Number("price")]), ledger=tmp_path / "agent.db")
+        hb.Agent(
+            policy, encoder=Encoder(action_columns=[Number("price")]), ledger=tmp_path / "agent.db"
+        )
 
 
 def test_what_has_no_name_or_cannot_be_kept_is_refused(tmp_path: Any) -> None:
@@ -572,7 +574,9 @@ def test_another_encoder_reads_the_past_anew(tmp_path: Any) -> None:
         agent.learn([{"visits": 2.0, "price": 3.0, "colour": "red"}], [1.0])
         sell(agent, 20)
     other = Encoder(
-        context=[Number("visits")], offer=[Category("colour", ["red", "green"])], ignore=True
+        context_columns=[Number("visits")],
+        action_columns=[Category("colour", ["red", "green"])],
+        allow_extra=True,
     )
     policy = hb.linucb(dim=other.dim, radius=1.0)
     made = hb.rebuild(tmp_path / "shop.db", policy, encoder=other, output=tmp_path / "new.db")
@@ -685,7 +689,7 @@ def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
     ids=["select", "top", "select_many"],
 )
 def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any, ask: Any) -> None:
-    lax = Encoder(context=ENCODER.context, offer=ENCODER.offer, ignore=True)
+    lax = Encoder(ENCODER.context_columns, ENCODER.action_columns, allow_extra=True)
     with shop(ledger=tmp_path / "shop.db", max_pending=1, encoder=lax) as agent:
         first = agent.select(context={"visits": 1.0}, offers=OFFERS)
         for told, tea in (({"more": object()}, {}), ({}, {"more": object()})):
@@ -706,7 +710,7 @@ def test_a_batch_without_room_lets_no_ticket_expire() -> None:
 
 
 def test_a_rebuilt_ledger_is_whole_or_not_there(tmp_path: Any) -> None:
-    strict = Encoder(context=ENCODER.context, offer=[*ENCODER.offer, Number("weight", 1.0, 1.0)])
+    strict = Encoder(ENCODER.context_columns, [*ENCODER.action_columns, Number("weight", 1.0, 1.0)])
     with shop(ledger=tmp_path / "shop.db") as agent:
         sell(agent, 5)
     policy = hb.linucb(dim=strict.dim, radius=1.0)
@@ -724,7 +728,7 @@ def test_revisions_are_repeated_by_who_can_and_dropped_for_who_cannot(tmp_path: 
     with pytest.raises(hb.InvalidInputError, match="cannot revise a reward"):
         hb.rebuild(tmp_path / "shop.db", newton)
     assert hb.rebuild(tmp_path / "shop.db", newton, corrections={}).updates == 1
-    smaller = Encoder(context=ENCODER.context, offer=ENCODER.offer[:1], ignore=True)
+    smaller = Encoder(ENCODER.context_columns, ENCODER.action_columns[:1], allow_extra=True)
     policy = hb.linucb(dim=smaller.dim, radius=1.0)
     with pytest.raises(hb.InvalidInputError, match=r"give corrections=\{\}"):
         hb.rebuild(tmp_path / "shop.db", policy, encoder=smaller)
@@ -774,7 +778,7 @@ def test_a_table_that_was_learned_is_kept_as_rows(tmp_path: Any, kind: str) -> N
             [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
             [1.0, 2.0],
         )
-    other = Encoder(context=ENCODER.context, offer=[Category("colour", ["red"])], ignore=True)
+    other = Encoder(ENCODER.context_columns, [Category("colour", ["red"])], allow_extra=True)
     policy = hb.linucb(dim=other.dim, radius=1.0)
     made = [hb.rebuild(tmp_path / name, policy, encoder=other) for name in ("shop.db", "rows.db")]
     assert made[0].updates == 2

@@ -47,12 +47,23 @@ SETTING = {"dim": DIM, "horizon": 1000, "arms": ARMS, "link": hb.links.Identity(
 SETTING |= {"raw_moment": 1.0, "central_moment": 1.0}
 
 
-ALGORITHMS = {row.make.__name__: row for row in ALGORITHMS.values()}
+ALGORITHMS = {row.function.__name__: row for row in ALGORITHMS.values()}
 
 
-def build(name: str, **given: Any) -> Any:
-    """The algorithm with those of the constants that it takes."""
-    return ALGORITHMS[name].build(**{**SETTING, **given})
+def build(name: str, constant: float | None = None, **given: Any) -> Any:
+    """The algorithm in this setting; `constant` is the value of its tuned argument."""
+    row = ALGORITHMS[name]
+    tuned = {row.tuning: constant} if row.tuning and constant is not None else {}
+    return row.make(**{**SETTING, **given, **tuned})
+
+
+def test_a_keyword_that_no_algorithm_takes_is_rejected():
+    with pytest.raises(hb.InvalidInputError, match="crtm has no argument 'truncatoin': did you"):
+        build("crtm", truncatoin=5.0)
+    with pytest.raises(hb.InvalidInputError, match="crtm has no argument 'zzz'; it has dim"):
+        build("crtm", zzz=5.0)
+    with pytest.raises(hb.InvalidInputError, match="crtm needs raw_moment, got dim, horizon"):
+        ALGORITHMS["crtm"].make(dim=3, horizon=10)
 
 
 # ---- twins: constants -> textbook bandit
@@ -208,7 +219,7 @@ ROWS = {
 
 def test_every_algorithm_has_a_row():
     """Here, or in test_robust.py."""
-    robust = {name for name, row in ALGORITHMS.items() if ".robust" in row.make.__module__}
+    robust = {name for name, row in ALGORITHMS.items() if ".robust" in row.function.__module__}
     text = Path(__file__).with_name("test_robust.py").read_text()
     assert all(f"hb.{name}(" in text for name in robust)
     assert {*ROWS, *robust, Uniform.__name__} == set(ALGORITHMS)
@@ -291,7 +302,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"eps{case['epsilon']}")
 @pytest.mark.parametrize("name", TWINNED)
 def test_library_and_twin_agree(name, case, form):
-    row, takes = ROWS[name], inspect.signature(ALGORITHMS[name].make).parameters
+    row, takes = ROWS[name], inspect.signature(ALGORITHMS[name].function).parameters
     link = case["link"] if "link" in takes else hb.links.Identity()
     if case["epsilon"] < 1.0 and not {"epsilon", "link"} & set(takes):
         pytest.skip("the same as before")

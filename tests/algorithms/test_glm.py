@@ -336,7 +336,10 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
 
 SIZES: dict[str, Any] = {"dim": 3, "horizon": 100}
 RAW, CENTRAL = SIZES | {"raw_moment": 1.0}, SIZES | {"central_moment": 1.0}
-MAKES = [(hb.crtm, RAW, "raw_moment"), (hb.crmm, CENTRAL, "central_moment")]
+MAKES: list[tuple[Any, dict[str, Any], str]] = [
+    (hb.crtm, RAW, "raw_moment"),
+    (hb.crmm, CENTRAL, "central_moment"),
+]
 
 
 @pytest.mark.parametrize(("make", "good", "moment"), MAKES)

@@ -1,8 +1,13 @@
 """Parts of one's own: what is wrong with them is said in a few lines, and costs the run nothing."""
 
 import inspect
+import json
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +16,8 @@ import pytest
 import broken_parts as broken
 import heavybandits as hb
 from heavybandits.core.compile import rehearse_once
+from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
-from heavybandits.sweeps.worker import RAISED, compute
 
 ARMS = np.eye(3)
 
@@ -123,6 +128,41 @@ def test_what_numba_refuses_is_said_with_what_to_write_instead(part):
     assert len(said.splitlines()) <= 15
     assert "nopython" in caught.value.details
     assert caught.value.__suppress_context__
+
+
+# Simulate with a noise of every name, and say what was said.
+REJECTED = """
+import json, sys
+import broken_parts
+import heavybandits as hb
+from heavybandits.core.numba_internals import is_public_only
+assert is_public_only()
+said = {}
+for name in sys.argv[1:]:
+    problem = hb.Problem(hb.arms.PerRound(4, 3), hb.links.Identity(), getattr(broken_parts, name)())
+    try:
+        hb.simulate(hb.policies.Uniform(3), problem, horizon=40, repetitions=1)
+    except hb.PartError as error:
+        said[name] = str(error)
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.slow
+def test_the_public_api_of_numba_rejects_the_same_parts():
+    """Of an array that is made, numba does not say where; the rest is the same to the line."""
+    names = [part.__name__ for part in NUMBA]
+    paths = [str(Path(hb.__file__).parents[1]), str(Path(broken.__file__).parent)]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "HEAVYBANDITS_NUMBA": "public"}
+    command = [sys.executable, "-c", REJECTED, *names]
+    answer = subprocess.run(command, env=every, capture_output=True, text=True, check=True)
+    said = json.loads(answer.stdout)
+    for part, (cause, instead) in NUMBA.items():
+        name = part.__name__
+        place = name if name == "Making" else f"{name}.draw, line {guilty(part)}"
+        assert said[name].startswith(f"{place}: it runs in Python, but")
+        assert cause in said[name].partition("write instead: ")[0]
+        assert instead in said[name].partition("write instead: ")[2]
 
 
 def test_a_filter_that_numba_refuses_has_decided_nothing():

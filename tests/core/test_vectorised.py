@@ -12,8 +12,8 @@ import pytest
 
 import heavybandits as hb
 from all_policies import DRAWING, POLICIES
-from heavybandits.core.jit import VECTORISED
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
+from heavybandits.core.numba_internals import VECTORISED
 from heavybandits.core.rng import stream_key
 
 PLAYS = 120

@@ -7,7 +7,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.experiments.coverage import analyse
-from heavybandits.experiments.parts import Alternating, Offers, Told, TwoPoint, saturating
+from heavybandits.experiments.parts import Alternating, GivenScale, Offers, TwoPoint, saturating
 
 KEY = np.uint64(7)
 
@@ -64,16 +64,16 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
 
 def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
     step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
-    told, plain = Told(step, 0.2, 5.0), step
+    told, plain = GivenScale(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)
     for t in range(6):
         theirs.noise_scale[0] = 1.0 if t % 2 else 0.2
         x, reward = rng.uniform(-0.5, 0.5, 2), rng.normal()
-        for region in (mine.region, theirs.region):
-            hb.authoring.measure(region, x)
-        told.update(mine, x, reward, np.array([reward]))
-        plain.update(theirs, x, reward, np.array([reward]))
+        for part, estimate in ((told, mine), (plain, theirs)):
+            norm = hb.authoring.measure(estimate.region, x)
+            rewards = np.array([reward])
+            part.update(estimate, hb.authoring.Observation(x, reward, rewards, 0.0, norm))
     assert (mine.region.centre == theirs.region.centre).all()
 
 
@@ -92,7 +92,7 @@ def test_regions_of_different_algorithms_stand_in_their_own_columns() -> None:
         for _ in range(3)
     ]
     found = analyse(rows)
-    (panel,) = found.figures[0].buffers[0].panels
+    (panel,) = found.figures[0].views[0].panels
     assert panel.categories == ["theorem", "c = 0.01", "a fiftieth"]
     assert {series.name: series.x for series in panel.series} == {
         "CRTM": [0.0, 1.0],

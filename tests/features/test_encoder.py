@@ -1,4 +1,4 @@
-"""Encoders: rows in the user's words into features, and what is refused."""
+"""Encoders: named values become features, and what is rejected."""
 
 import json
 import pickle
@@ -16,7 +16,7 @@ from heavybandits.features import Category, Date, Number
 from heavybandits.features import tables as frames
 
 MANY = [str(number) for number in range(400)]
-MEETINGS = ("shared", "per-offer", "hybrid")
+INTERACTIONS = ("none", "per_action", "all")
 
 numbers = st.floats(-1e12, 1e12) | st.integers(-(10**15), 10**15)
 words = st.text("abcdeÅ1 ", min_size=1, max_size=4).filter(str.strip)
@@ -27,7 +27,7 @@ moments = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)).map(
 
 @st.composite
 def logs(draw):
-    """Columns of a log with gaps: a number, a word, a date, the name of the offer, its price."""
+    """Columns of a log with missing values: number, text, date, name of the action, its price."""
     size = draw(st.integers(1, 12))
 
     def rows(values, gaps=True):
@@ -47,9 +47,14 @@ def logs(draw):
     }
 
 
-def fit(frame, meet="hybrid", **options):
-    return hb.Encoder.fit(
-        frame, ["spent", "city", "when"], ["price"], action="offer", meet=meet, **options
+def infer(data, interactions="all", **options):
+    return hb.Encoder.from_data(
+        data,
+        context_columns=["spent", "city", "when"],
+        action_columns=["price"],
+        action="offer",
+        interactions=interactions,
+        **options,
     )
 
 
@@ -61,9 +66,9 @@ def records(log):
 
 
 @settings(deadline=None, max_examples=60)
-@given(logs(), st.sampled_from(MEETINGS))
-def test_an_encoder_survives_being_written_down(log, meet):
-    encoder = fit(log, meet, ignore=["offer"])
+@given(logs(), st.sampled_from(INTERACTIONS))
+def test_an_encoder_survives_being_written_down(log, interactions):
+    encoder = infer(log, interactions, allow_extra=["offer"])
     again = hb.Encoder.from_dict(json.loads(json.dumps(encoder.to_dict(), allow_nan=False)))
     assert again == encoder
     assert again.names == encoder.names
@@ -71,10 +76,10 @@ def test_an_encoder_survives_being_written_down(log, meet):
 
 
 @settings(deadline=None, max_examples=60)
-@given(logs(), st.sampled_from(MEETINGS))
-def test_rows_one_by_one_are_the_rows_of_the_log(log, meet):
+@given(logs(), st.sampled_from(INTERACTIONS))
+def test_rows_one_by_one_are_the_rows_of_the_log(log, interactions):
     """Every row is there, in its place, and as long as the theorems allow."""
-    encoder = fit(log, meet, ignore=["offer"])
+    encoder = infer(log, interactions, allow_extra=["offer"])
     whole = encoder.encode_rows(log)
     assert whole.shape == (len(log["offer"]), encoder.dim)
     assert (np.linalg.norm(whole, axis=1) <= 1.0 + 1e-12).all()
@@ -87,16 +92,16 @@ def test_rows_one_by_one_are_the_rows_of_the_log(log, meet):
 
 
 @settings(deadline=None, max_examples=30)
-@given(logs(), st.sampled_from(MEETINGS))
-def test_frames_of_three_libraries_and_dicts_give_the_same_numbers(log, meet):
+@given(logs(), st.sampled_from(INTERACTIONS))
+def test_frames_of_three_libraries_and_dicts_give_the_same_numbers(log, interactions):
     pandas, polars, pyarrow = (
         pytest.importorskip(name, reason=f"{name} is not installed")
         for name in ("pandas", "polars", "pyarrow")
     )
-    plain = fit(log, meet, ignore=True)
+    plain = infer(log, interactions, allow_extra=True)
     table = pyarrow.table(log)
     for frame in (pandas.DataFrame(log), polars.DataFrame(log), table, records(log)):
-        other = fit(frame, meet, ignore=True)
+        other = infer(frame, interactions, allow_extra=True)
         assert other == plain
         assert other.encode_rows(frame).tobytes() == plain.encode_rows(log).tobytes()
 
@@ -112,8 +117,11 @@ def test_a_file_gives_the_encoder_of_the_frame_that_it_was_written_from(tmp_path
         "price": [1.0, 2.0, 2.0, 5.0, 9.0],
     }
     pandas.DataFrame(log).to_csv(tmp_path / "log.csv.gz", index=False)
-    for meet in MEETINGS:
-        plain, read = fit(log, meet, ignore=True), fit(tmp_path / "log.csv.gz", meet, ignore=True)
+    for interactions in INTERACTIONS:
+        plain, read = (
+            infer(log, interactions, allow_extra=True),
+            infer(tmp_path / "log.csv.gz", interactions, allow_extra=True),
+        )
         assert read == plain
         made = read.encode_rows(tmp_path / "log.csv.gz")
         assert made.tobytes() == plain.encode_rows(log).tobytes()
@@ -123,11 +131,11 @@ def test_a_moment_with_a_zone_is_the_same_in_every_library():
     pandas, polars = (pytest.importorskip(name) for name in ("pandas", "polars"))
     zone = timezone(timedelta(hours=2))
     moments = {"when": [datetime(2026, 3, day, 8, tzinfo=zone) for day in range(1, 12)]}
-    plain = hb.Encoder.fit(moments, offer=["when"])
+    plain = hb.Encoder.from_data(moments, action_columns=["when"])
     utc = {"when": [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments["when"]]}
     frames = pandas.DataFrame(moments), polars.DataFrame(moments), polars.DataFrame(utc), utc
     for frame in (*frames, polars.DataFrame(moments).to_arrow()):
-        assert hb.Encoder.fit(frame, offer=["when"]) == plain
+        assert hb.Encoder.from_data(frame, action_columns=["when"]) == plain
         assert plain.encode_rows(frame).tobytes() == plain.encode_rows(moments).tobytes()
 
 
@@ -136,7 +144,9 @@ def test_a_moment_with_a_zone_is_the_same_in_every_library():
 
 def test_numbers_are_scaled_by_what_most_of_them_do():
     frame = {"a": [1.0, 2.0, 3.0, 4.0, 1e9], "same": [7.0] * 5, "member": [0, 1, 0, 0, 1]}
-    encoder = hb.Encoder.fit(frame, offer=list(frame), meet="shared", intercept=False)
+    encoder = hb.Encoder.from_data(
+        frame, action_columns=list(frame), interactions="none", intercept=False
+    )
     made = encoder.encode_rows(frame) * encoder.bound
     assert made[:, 0].round(3).tolist() == [-1.349, -0.674, 0.0, 0.674, 3.0]
     assert made[:, 1].tolist() == [0.0] * 5
@@ -145,8 +155,10 @@ def test_numbers_are_scaled_by_what_most_of_them_do():
 
 def test_a_word_never_seen_shares_a_feature_with_the_rare_ones():
     frame = {"city": ["Oslo"] * 3 + ["Rome"] * 2 + ["Lima"], "x": [1.0, 2, 3, 4, 5, 6]}
-    encoder = hb.Encoder.fit(frame, ["city"], ["x"], meet="shared", most_values=2)
-    assert encoder.context[0].names == ("city=Oslo", "city=Rome", "city=(other)")
+    encoder = hb.Encoder.from_data(
+        frame, context_columns=["city"], action_columns=["x"], interactions="none", max_categories=2
+    )
+    assert encoder.context_columns[0].names == ("city=Oslo", "city=Rome", "city=(other)")
     rare, unseen = (encoder.encode({"city": c}, {"a": {"x": 1.0}}) for c in ("Lima", "Kiel"))
     assert (rare == unseen).all()
     assert rare[0, 3] > 0.0
@@ -175,7 +187,7 @@ def test_a_date_is_the_same_however_it_is_written(value):
 
 
 def cycles_of(frame):
-    [column] = hb.Encoder.fit(frame, offer=["when"]).offer
+    [column] = hb.Encoder.from_data(frame, action_columns=["when"]).action_columns
     assert isinstance(column, Date)
     return column.cycles
 
@@ -187,40 +199,42 @@ def test_dates_keep_the_cycles_that_they_go_through():
     assert cycles_of(hours) == ("day",)
 
 
-def test_a_gap_is_neutral_and_has_a_feature():
+def test_a_missing_value_is_zero_and_has_a_feature():
     frame = {"age": [20.0, None, 60.0], "x": [1.0, 2.0, 3.0]}
-    encoder = hb.Encoder.fit(frame, ["age"], ["x"], meet="shared")
+    encoder = hb.Encoder.from_data(
+        frame, context_columns=["age"], action_columns=["x"], interactions="none"
+    )
     for gap in (None, float("nan"), "", "NA", np.nan):
         x = encoder.encode({"age": gap}, {"a": {"x": 2.0}}) * encoder.bound
         assert x.round(12).tolist() == [[1.0, 0.0, 1.0, 0.0]]
 
 
-def test_the_names_of_offers_can_be_a_feature():
+def test_the_names_of_actions_can_be_a_feature():
     frame = {"offer": ["tea", "nut"], "price": [1.0, 2.0]}
-    encoder = hb.Encoder.fit(frame, offer=["price", "offer"], action="offer")
+    encoder = hb.Encoder.from_data(frame, action_columns=["price", "offer"], action="offer")
     x = encoder.encode(None, {"nut": {"price": 2.0}, "new": {"price": 2.0}})
     assert (encoder.encode_rows(frame)[1] == x[0]).all()
     assert (np.flatnonzero(x[0] != x[1]) == [2, 4]).all()  # offer=nut against offer=(other)
 
 
-def test_context_and_offer_meet_as_the_page_says():
+def test_interactions_are_what_the_docs_say():
     sides: Any = [Number("c")], [Number("o")]
-    named: Any = {"action": "name", "offers": ["a", "b"]}
-    for meet, more, wanted in (
-        ("shared", {}, [1.0, 2.0, 3.0]),
-        ("hybrid", {}, [1.0, 2.0, 3.0, 6.0]),
-        ("per-offer", named, [0.0, 0.0, 1.0, 2.0, 3.0]),
+    named: Any = {"action": "name", "actions": ["a", "b"]}
+    for interactions, more, wanted in (
+        ("none", {}, [1.0, 2.0, 3.0]),
+        ("all", {}, [1.0, 2.0, 3.0, 6.0]),
+        ("per_action", named, [0.0, 0.0, 1.0, 2.0, 3.0]),
     ):
-        encoder = hb.Encoder(*sides, meet=meet, **more)
+        encoder = hb.Encoder(*sides, interactions=interactions, **more)
         [x] = encoder.encode({"c": 2.0}, {"b": {"o": 3.0}})
-        assert (x * np.sqrt(100.0 if meet == "hybrid" else 19.0)).round(12).tolist() == wanted
+        assert (x * np.sqrt(100.0 if interactions == "all" else 19.0)).round(12).tolist() == wanted
 
 
-@pytest.mark.parametrize("meet", MEETINGS)
-def test_without_an_intercept_no_feature_is_one(meet):
-    more: Any = {"action": "name", "offers": ["a"]} if meet == "per-offer" else {}
+@pytest.mark.parametrize("interactions", INTERACTIONS)
+def test_without_an_intercept_no_feature_is_one(interactions):
+    more: Any = {"action": "name", "actions": ["a"]} if interactions == "per_action" else {}
     made = [
-        hb.Encoder([Number("c")], [Number("o")], meet=meet, intercept=one, **more)
+        hb.Encoder([Number("c")], [Number("o")], interactions=interactions, intercept=one, **more)
         for one in (True, False)
     ]
     x, y = (e.encode({"c": 2.0}, {"a": {"o": 3.0}}) * e.bound for e in made)
@@ -228,19 +242,23 @@ def test_without_an_intercept_no_feature_is_one(meet):
     assert made[1].names == made[0].names[1:]
 
 
-# ---- what is refused
+# ---- what is rejected
 
 
 def small(**options):
-    columns = [Number("age"), Category("city", ("Oslo",))], [Number("price"), Date("day")]
-    return hb.Encoder(*columns, meet="shared", **options)
+    return hb.Encoder(
+        [Number("age"), Category("city", ("Oslo",))],
+        [Number("price"), Date("day")],
+        interactions="none",
+        **options,
+    )
 
 
 GOOD = {"age": 1.0, "city": "Oslo"}, {"tea": {"price": 1.0, "day": "2026-03-01"}}
 
 
 @pytest.mark.parametrize(
-    ("context", "offer", "column", "message"),
+    ("context", "action", "column", "message"),
     [
         (
             {"age": "old"},
@@ -252,66 +270,68 @@ GOOD = {"age": 1.0, "city": "Oslo"}, {"tea": {"price": 1.0, "day": "2026-03-01"}
         ({"age": 10**400}, {}, "age", "finite number, got 1000"),
         ({"age": timedelta(1)}, {}, "age", "finite number, got datetime.timedelta"),
         ({"age": None}, {}, "age", "must not be missing .* got None in the context"),
-        ({"city": ["Oslo"]}, {}, "city", r"one word, got \['Oslo'\]"),
-        ({}, {"price": "free"}, "price", "column 'price' .* got 'free' in offer 'tea'"),
-        ({}, {"day": "Monday"}, "day", "must be a date.* got 'Monday' in offer 'tea'"),
+        ({"city": ["Oslo"]}, {}, "city", r"one text or number, got \['Oslo'\]"),
+        ({}, {"price": "free"}, "price", "column 'price' .* got 'free' in action 'tea'"),
+        ({}, {"day": "Monday"}, "day", "must be a date.* got 'Monday' in action 'tea'"),
         ({}, {"day": 20260301}, "day", "must be a date.* got 20260301"),
     ],
 )
-def test_a_row_that_cannot_be_encoded_is_refused_by_column_and_value(
-    context, offer, column, message
+def test_a_row_that_cannot_be_encoded_is_rejected_by_column_and_value(
+    context, action, column, message
 ):
-    given_context, given_offer = GOOD[0] | context, {"tea": GOOD[1]["tea"] | offer}
+    given_context, given_action = GOOD[0] | context, {"tea": GOOD[1]["tea"] | action}
     with pytest.raises(hb.EncodingError, match=message) as caught:
-        small().encode(given_context, given_offer)
+        small().encode(given_context, given_action)
     assert caught.value.column == column
-    rows = [GOOD[0] | GOOD[1]["tea"], given_context | given_offer["tea"]]
+    rows = [GOOD[0] | GOOD[1]["tea"], given_context | given_action["tea"]]
     with pytest.raises(hb.EncodingError, match=f"column '{column}'.*in row 1"):
         small().encode_rows(rows)
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
 
 
-def test_columns_that_are_not_there_or_not_known_are_refused_by_name():
-    context, offers = GOOD
+def test_columns_that_are_not_there_or_not_known_are_rejected_by_name():
+    context, actions = GOOD
     with pytest.raises(hb.InvalidInputError, match="column 'city' is missing in the context"):
-        small().encode({"age": 1.0}, offers)
-    with pytest.raises(hb.InvalidInputError, match="column 'day' is missing in offer 'tea'"):
+        small().encode({"age": 1.0}, actions)
+    with pytest.raises(hb.InvalidInputError, match="column 'day' is missing in action 'tea'"):
         small().encode(context, {"tea": {"price": 1.0}})
     with pytest.raises(hb.InvalidInputError, match="column 'mood' in the context is not known"):
-        small().encode(context | {"mood": 1}, offers)
-    with pytest.raises(hb.InvalidInputError, match="column 'size' in offer 'tea' is not known"):
-        small().encode(context, {"tea": offers["tea"] | {"size": 1}})
-    with pytest.raises(hb.InvalidInputError, match="column 'reward' in the frame is not known"):
-        small().encode_rows([context | offers["tea"] | {"reward": 1.0}])
+        small().encode(context | {"mood": 1}, actions)
+    with pytest.raises(hb.InvalidInputError, match="column 'size' in action 'tea' is not known"):
+        small().encode(context, {"tea": actions["tea"] | {"size": 1}})
+    with pytest.raises(hb.InvalidInputError, match="column 'reward' in the table is not known"):
+        small().encode_rows([context | actions["tea"] | {"reward": 1.0}])
     with pytest.raises(hb.InvalidInputError, match="row 1 must have the columns of row 0"):
-        small().encode_rows([context | offers["tea"], context])
+        small().encode_rows([context | actions["tea"], context])
 
 
-def test_columns_are_left_aside_only_if_told_so():
-    context, offers = GOOD
-    plain = small().encode(context, offers)
-    for ignore in (True, ["mood"]):
-        assert (small(ignore=ignore).encode(context | {"mood": 1}, offers) == plain).all()
+def test_extra_columns_are_ignored_only_if_allowed():
+    context, actions = GOOD
+    plain = small().encode(context, actions)
+    for extra in (True, ["mood"]):
+        assert (small(allow_extra=extra).encode(context | {"mood": 1}, actions) == plain).all()
     with pytest.raises(hb.InvalidInputError, match="'size'"):
-        small(ignore=["mood"]).encode(context | {"size": 1}, offers)
+        small(allow_extra=["mood"]).encode(context | {"size": 1}, actions)
 
 
 def test_one_row_is_not_taken_for_columns():
     for rows in (GOOD[0] | GOOD[1]["tea"], {**GOOD[0], "age": [1.0], **GOOD[1]["tea"]}):
-        with pytest.raises(hb.InvalidInputError, match="must hold a value per row"):
+        with pytest.raises(hb.InvalidInputError, match="must have a value per row"):
             small().encode_rows(rows)
     wrong: Any
     for wrong in ([], {}, ["tea"], None):
-        with pytest.raises(hb.InvalidInputError, match="offers must be a dictionary"):
+        with pytest.raises(hb.InvalidInputError, match="actions must be a dictionary"):
             small().encode(GOOD[0], wrong)
     for wrong in (["age"], 7):
         with pytest.raises(hb.InvalidInputError, match="in the context must be a dictionary"):
             small().encode(wrong, GOOD[1])
 
 
-def test_an_offer_without_a_block_is_refused_by_name():
-    encoder = hb.Encoder([Number("age")], meet="per-offer", action="what", offers=["a", "b"])
+def test_an_action_without_a_block_is_rejected_by_name():
+    encoder = hb.Encoder(
+        [Number("age")], interactions="per_action", action="what", actions=["a", "b"]
+    )
     assert encoder.encode({"age": 1.0}, {"b": {}}).shape == (1, 4)
     with pytest.raises(hb.EncodingError, match=r"column 'what' must be .* \(a, b\), got 'c'"):
         encoder.encode({"age": 1.0}, {"c": {}})
@@ -320,18 +340,24 @@ def test_an_offer_without_a_block_is_refused_by_name():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"context": [Number("a")]}, "offer must have a column"),
-        ({"context": [Number("a")], "offer": [Number("a")]}, "got 'a' twice"),
-        ({"offer": ["a"]}, "must hold Number, Category or Date, got 'a'"),
-        ({"offer": [Number("a")], "meet": "alone"}, "meet must be one of"),
-        ({"offer": [Number("a")], "offers": ["x"]}, "offers are for"),
-        ({"meet": "per-offer", "action": "a"}, "offers must be the names"),
-        ({"meet": "per-offer", "action": "a", "offers": ["x", "x"]}, "offers must be the names"),
-        ({"offer": [Number("a")], "ignore": "b"}, "ignore must be a list"),
-        ({"context": [Category("b", MANY)], "offer": [Category("a", MANY)]}, "at most 100000"),
+        ({"context_columns": [Number("a")]}, "action_columns must have a column"),
+        ({"context_columns": [Number("a")], "action_columns": [Number("a")]}, "got 'a' twice"),
+        ({"action_columns": ["a"]}, "must contain Number, Category or Date, got 'a'"),
+        ({"action_columns": [Number("a")], "interactions": "alone"}, "interactions must be one of"),
+        ({"action_columns": [Number("a")], "actions": ["x"]}, "actions must be empty unless"),
+        ({"interactions": "per_action", "action": "a"}, "actions must be different names"),
+        (
+            {"interactions": "per_action", "action": "a", "actions": ["x", "x"]},
+            "actions must be different names",
+        ),
+        ({"action_columns": [Number("a")], "allow_extra": "b"}, "allow_extra must be a list"),
+        (
+            {"context_columns": [Category("b", MANY)], "action_columns": [Category("a", MANY)]},
+            "at most 100000",
+        ),
     ],
 )
-def test_encoders_that_make_no_sense_are_refused(arguments, message):
+def test_encoders_that_make_no_sense_are_rejected(arguments, message):
     with pytest.raises(hb.InvalidInputError, match=message):
         hb.Encoder(**arguments)
 
@@ -342,53 +368,60 @@ def test_encoders_that_make_no_sense_are_refused(arguments, message):
         (lambda: Number("", 1.0), "name must be text"),
         (lambda: Number("a", float("nan")), "centre of 'a'"),
         (lambda: Number("a", 0.0, 0.0), "scale of 'a'"),
-        (lambda: Number("a", missing=cast(bool, 1)), "missing of 'a'"),
-        (lambda: Category("a", "xyz"), "values of 'a' must be a list"),
+        (lambda: Number("a", allow_missing=cast(bool, 1)), "allow_missing of 'a'"),
+        (lambda: Category("a", "xyz"), "categories of 'a' must be a list"),
         (lambda: Category("a", ["x", "x "]), "must differ"),
         (lambda: Date("a", ("month",)), "a cycle of 'a'"),
         (lambda: Date("a", (), trend=False), "cycles of 'a'"),
     ],
 )
-def test_columns_that_make_no_sense_are_refused(make, message):
+def test_columns_that_make_no_sense_are_rejected(make, message):
     with pytest.raises(hb.InvalidInputError, match=message):
         make()
 
 
-def test_a_fit_says_what_it_cannot_use():
+def test_from_data_names_what_it_cannot_use():
     frame = {"age": [1.0, 2.0], "none": [None, None], "word": ["a", "b"]}
     with pytest.raises(hb.InvalidInputError, match="columns age, none, word; got 'height'"):
-        hb.Encoder.fit(frame, ["height"], ["age"])
+        hb.Encoder.from_data(frame, context_columns=["height"], action_columns=["age"])
     with pytest.raises(hb.InvalidInputError, match="column 'none' must have a value"):
-        hb.Encoder.fit(frame, offer=["none"])
+        hb.Encoder.from_data(frame, action_columns=["none"])
     with pytest.raises(hb.EncodingError, match="column 'word' must be a finite number, got 'a'"):
-        hb.Encoder.fit(frame, offer=["word"], kinds={"word": "number"})
-    with pytest.raises(hb.InvalidInputError, match="kinds"):
-        hb.Encoder.fit(frame, offer=["word"], kinds={"word": "text"})
-    told: Any
-    for told in ({"kinds": {"wrd": "category"}}, {"missing": ["wrd"]}):
+        hb.Encoder.from_data(frame, action_columns=["word"], column_types={"word": "number"})
+    with pytest.raises(hb.InvalidInputError, match="column_types"):
+        hb.Encoder.from_data(frame, action_columns=["word"], column_types={"word": "text"})
+    options: Any
+    for options in ({"column_types": {"wrd": "category"}}, {"allow_missing": ["wrd"]}):
         with pytest.raises(
-            hb.InvalidInputError, match="must name columns of context or offer, got 'wr"
+            hb.InvalidInputError,
+            match=r"must name columns of context_columns or action_columns \(word\), got 'wr",
         ):
-            hb.Encoder.fit(frame, offer=["word"], **told)
-    with pytest.raises(hb.InvalidInputError, match="missing must be a list of columns, got 'word'"):
-        hb.Encoder.fit(frame, offer=["word"], missing="word")
+            hb.Encoder.from_data(frame, action_columns=["word"], **options)
+    with pytest.raises(
+        hb.InvalidInputError, match="allow_missing must be a list of columns, got 'word'"
+    ):
+        hb.Encoder.from_data(frame, action_columns=["word"], allow_missing="word")
 
 
-def test_gaps_are_allowed_where_they_are_told():
+def test_missing_values_are_allowed_where_asked_for():
     frame = {"age": [1.0, 2.0], "word": ["a", "b"]}
     for missing, wanted in ((False, [False] * 2), (["word"], [False, True]), (True, [True] * 2)):
-        encoder = hb.Encoder.fit(frame, ["age"], ["word"], missing=missing)
-        assert [c.missing for c in (*encoder.context, *encoder.offer)] == wanted
+        encoder = hb.Encoder.from_data(
+            frame, context_columns=["age"], action_columns=["word"], allow_missing=missing
+        )
+        assert [
+            c.allow_missing for c in (*encoder.context_columns, *encoder.action_columns)
+        ] == wanted
 
 
 # ---- files
 
 
 def test_an_encoder_is_a_file_that_can_be_read(tmp_path):
-    encoder = small(ignore=["reward"])
+    encoder = small(allow_extra=["reward"])
     encoder.save(tmp_path / "encoder.json")
     assert hb.Encoder.load(tmp_path / "encoder.json") == encoder
-    assert "Encoder: 4 columns to 8 features, shared" in str(encoder)
+    assert 'Encoder: 4 columns, 8 features, interactions "none"' in str(encoder)
     assert len(encoder.describe()) == 4
     assert pickle.loads(pickle.dumps(encoder)) == encoder
 
@@ -410,46 +443,46 @@ def spoil(value, path, wrong):
     [
         (["kind"], "agent"),
         (["format"], 2),
-        (["meet"], "alone"),
-        (["meet"], KeyError),
+        (["interactions"], "alone"),
+        (["interactions"], KeyError),
         (["more"], 1),
-        (["context"], {"a": 1}),
-        (["context", 0], "age"),
-        (["context", 0, "kind"], "matrix"),
-        (["context", 0, "scale"], float("inf")),
-        (["context", 0, "scale"], "1.0"),
-        (["context", 0, "scale"], 1e200),
-        (["context", 0, "name"], "x" * 2000),
-        (["context", 0, "missing"], 1),
-        (["context", 0, "more"], 1),
-        (["context", 1, "values"], "Oslo"),
-        (["context", 1, "values"], ["x" * 2000]),
-        (["context", 1, "values"], [str(n) for n in range(20_000)]),
-        (["offer", 1, "cycles"], ["month"]),
-        (["offers"], ["tea"]),
-        (["ignore"], 1),
+        (["context_columns"], {"a": 1}),
+        (["context_columns", 0], "age"),
+        (["context_columns", 0, "type"], "matrix"),
+        (["context_columns", 0, "scale"], float("inf")),
+        (["context_columns", 0, "scale"], "1.0"),
+        (["context_columns", 0, "scale"], 1e200),
+        (["context_columns", 0, "name"], "x" * 2000),
+        (["context_columns", 0, "allow_missing"], 1),
+        (["context_columns", 0, "more"], 1),
+        (["context_columns", 1, "categories"], "Oslo"),
+        (["context_columns", 1, "categories"], ["x" * 2000]),
+        (["context_columns", 1, "categories"], [str(n) for n in range(20_000)]),
+        (["action_columns", 1, "cycles"], ["month"]),
+        (["actions"], ["tea"]),
+        (["allow_extra"], 1),
         (["intercept"], 0),
         (["action"], 7),
     ],
 )
-def test_a_bad_description_is_refused(path, wrong):
+def test_a_bad_dictionary_is_rejected(path, wrong):
     value = json.loads(json.dumps(small().to_dict()))
     assert hb.Encoder.from_dict(value) == small()
     with pytest.raises(hb.InvalidInputError):
         hb.Encoder.from_dict(spoil(value, path, wrong))
 
 
-def test_a_description_of_a_monster_is_refused_before_it_is_made():
+def test_too_many_features_are_rejected_before_they_are_made():
     value = json.loads(json.dumps(small().to_dict()))
-    for side in ("context", "offer"):
+    for side in ("context_columns", "action_columns"):
         columns = [value[side][0] | {"name": f"{side} {n}"} for n in range(9000)]
         value[side] = columns
-    with pytest.raises(hb.InvalidInputError, match="at most 100000, got 81018001"):
-        hb.Encoder.from_dict(value | {"meet": "hybrid"})
+    with pytest.raises(hb.InvalidInputError, match="at most 100000 features, got 81018001"):
+        hb.Encoder.from_dict(value | {"interactions": "all"})
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "null", '{"kind": "encoder"}', "[" * 100_000])
-def test_a_file_that_is_no_encoder_is_refused(tmp_path, text):
+def test_a_file_that_is_no_encoder_is_rejected(tmp_path, text):
     (tmp_path / "bad.json").write_text(text)
     with pytest.raises(hb.InvalidInputError):
         hb.Encoder.load(tmp_path / "bad.json")
@@ -471,39 +504,41 @@ def test_a_fitted_transformer_stands_in_the_place_of_an_encoder():
             ("words", preprocessing.OneHotEncoder(handle_unknown="ignore"), ["city", "what"]),
         ]
     ).fit(log)
-    features = hb.features.wrap(transformer, action="what")
-    assert isinstance(features, hb.features.Features)
+    features = hb.features.from_sklearn(transformer, action="what")
+    assert isinstance(features, hb.features.FeatureMap)
     assert features.dim == len(features.names) == 5
     x = features.encode({"age": 20.0, "city": "Oslo"}, {"a": {}, "c": {}})
     assert x.tolist() == [[-1.0, 1.0, 0.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0, 0.0]]
     assert (features.encode_rows(log)[0] == x[0]).all()
-    with pytest.raises(hb.InvalidInputError, match="column 'mood' is not one"):
+    with pytest.raises(
+        hb.InvalidInputError, match=r"only the columns of the transformer, .* got 'mood'"
+    ):
         features.encode({"age": 20.0, "city": "Oslo", "mood": 1}, {"a": {}})
     assert not hasattr(features, "to_dict")
 
 
-def test_a_transformer_that_cannot_stand_in_is_refused():
+def test_a_transformer_that_cannot_stand_in_is_rejected():
     with pytest.raises(hb.InvalidInputError, match="`transform`"):
-        hb.features.wrap(object())
+        hb.features.from_sklearn(cast(Any, object()))
     with pytest.raises(hb.InvalidInputError, match="columns must be given"):
-        hb.features.wrap(type("T", (), {"transform": lambda self, x: x})())
+        hb.features.from_sklearn(type("T", (), {"transform": lambda self, x: x})())
 
 
 @pytest.mark.parametrize("when", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+01:00"])
 def test_the_first_and_the_last_day_there_are_have_no_other_zone(when: str) -> None:
-    encoder = hb.Encoder(context=[Date("when")], offer=[Number("price")])
+    encoder = hb.Encoder(context_columns=[Date("when")], action_columns=[Number("price")])
     assert np.isfinite(encoder.encode({"when": when}, {"it": {"price": 1.0}})).all()
 
 
-def test_a_context_that_is_no_row_is_refused() -> None:
-    encoder = hb.Encoder(context=[Number("visits")], offer=[Number("price")])
+def test_a_context_that_is_no_row_is_rejected() -> None:
+    encoder = hb.Encoder(context_columns=[Number("visits")], action_columns=[Number("price")])
     odd: Any = (np.array([1, 2]), [1.0], 3, {"visits": Decimal("sNaN")})
     for context in odd:
         with pytest.raises(hb.InvalidInputError):
             encoder.encode(context, {"it": {"price": 1.0}})
 
 
-# ---- what users met
+# ---- reports of users
 
 
 def test_codes_with_leading_zeros_stay_text(tmp_path):
@@ -513,46 +548,60 @@ def test_codes_with_leading_zeros_stay_text(tmp_path):
     table = frames.read_frame(path)
     assert frames.values(table, "code") == ["01234", "5678", "01234"]
     assert frames.values(table, "quoted") == ["007", "08", None]
-    assert frames.values(table, "count").tolist() == [10, 0, 30]
-    encoder = hb.Encoder.fit(path, ["code"], ["price"], meet="shared")
+    assert list(frames.values(table, "count")) == [10, 0, 30]
+    encoder = hb.Encoder.from_data(
+        path, context_columns=["code"], action_columns=["price"], interactions="none"
+    )
     assert encoder.names[1:3] == ("code=01234", "code=5678")
     path.write_text("a,a\n01,02\n")
-    with pytest.raises(hb.InvalidInputError, match="names of their own"):
+    with pytest.raises(hb.InvalidInputError, match="different names"):
         frames.read_frame(path)
 
 
 def test_columns_that_are_not_there_or_not_known_are_encoding_errors():
     encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
     for context, column in (({}, "age"), ({"age": 1, "odd": 2}, "odd")):
-        with pytest.raises(hb.EncodingError) as refusal:
+        with pytest.raises(hb.EncodingError) as caught:
             encoder.encode(context, {"tea": {"price": 1.0}})
-        assert refusal.value.column == column
-        assert refusal.value.value is None
-        assert ", got" not in str(refusal.value)
+        assert caught.value.column == column
+        assert caught.value.value is None
+        assert ", got" not in str(caught.value)
 
 
-def test_a_word_for_a_gap_is_told_as_it_was_given():
+def test_a_text_for_a_missing_value_is_reported_as_given():
     encoder = hb.Encoder([hb.features.Number("age")], [hb.features.Number("price")])
-    with pytest.raises(hb.EncodingError, match="got '\\?' in the context") as refusal:
+    with pytest.raises(hb.EncodingError, match="got '\\?' in the context") as caught:
         encoder.encode({"age": "?"}, {"tea": {"price": 1.0}})
-    assert refusal.value.value == "?"
+    assert caught.value.value == "?"
 
 
-@pytest.mark.parametrize("meet", ["shared", "hybrid", "per-offer"])
-def test_no_rows_are_no_features(meet):
+@pytest.mark.parametrize("interactions", INTERACTIONS)
+def test_no_rows_are_no_features(interactions):
     log = {"age": [1.0, 2.0, 3.0], "price": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
-    encoder = hb.Encoder.fit(log, ["age"], ["price"], meet=meet, action="name")
+    encoder = hb.Encoder.from_data(
+        log,
+        context_columns=["age"],
+        action_columns=["price"],
+        interactions=interactions,
+        action="name",
+    )
     empty: dict[str, list[float]] = {name: [] for name in encoder.columns}
     assert encoder.encode_rows(empty).shape == (0, encoder.dim)
 
 
-def test_columns_of_different_lengths_are_refused():
+def test_columns_of_different_lengths_are_rejected():
     with pytest.raises(hb.InvalidInputError, match="as many rows as each other"):
-        hb.Encoder.fit({"age": [1, 2, 3, 4], "price": [1.0, 2.0]}, ["age"], ["price"])
+        hb.Encoder.from_data(
+            {"age": [1, 2, 3, 4], "price": [1.0, 2.0]},
+            context_columns=["age"],
+            action_columns=["price"],
+        )
 
 
-def test_an_offer_without_a_block_is_found_among_the_offers():
+def test_an_action_without_a_block_is_found_among_the_actions():
     log = {"age": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}
-    encoder = hb.Encoder.fit(log, ["age"], meet="per-offer", action="name")
-    with pytest.raises(hb.EncodingError, match="got 'c' among the offers"):
+    encoder = hb.Encoder.from_data(
+        log, context_columns=["age"], interactions="per_action", action="name"
+    )
+    with pytest.raises(hb.EncodingError, match="got 'c' among the actions"):
         encoder.encode({"age": 1.0}, {"c": {}})

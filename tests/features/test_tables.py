@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,8 +59,9 @@ def test_words_and_lists_come_as_they_are():
     assert [list(cell) for cell in lists] == [["x", "y"], ["x"]]
 
 
-def test_what_is_no_frame_is_refused():
+def test_what_is_no_table_is_rejected():
     polars = pytest.importorskip("polars", reason="polars is not installed")
+    source: Any
     for source in ([1.0], 7, None):
         with pytest.raises(InvalidInputError, match="named columns"):
             read_frame(source)
@@ -70,6 +72,7 @@ def test_what_is_no_frame_is_refused():
 
 
 def test_names_that_are_numbers_are_known_by_their_text():
+    source: Any
     for source in ({7: [1.0]}, pandas.DataFrame({7: [1.0]})):
         assert values(read_frame(source), "7")[0] == 1.0
 
@@ -124,7 +127,7 @@ def test_words_for_missing_numbers_are_words_elsewhere(tmp_path):
         ("y\n1\ninf\n", "column 'y' must be finite, got inf in row 1"),
         ('y\n1\n""\n', "must have no missing values, got 1, the first in row 1"),
         ("z\n1\n", "must be one of the columns z; got 'y'"),
-        ("y,y\n1,2\n", "names of their own"),
+        ("y,y\n1,2\n", "different names"),
     ],
 )
 def test_bad_files_are_named(tmp_path, text, words):

@@ -83,7 +83,11 @@ def test_encoders_of_dictionaries_need_no_extra(tmp_path):
     said = python(
         BARE
         + """
-encoder = hb.Encoder.fit({"city": ["Oslo", "Rome"], "price": [1.0, 2.0]}, ["city"], ["price"])
+encoder = hb.Encoder.from_data(
+    {"city": ["Oslo", "Rome"], "price": [1.0, 2.0]},
+    context_columns=["city"],
+    action_columns=["price"],
+)
 again = hb.Encoder.from_dict(encoder.to_dict())
 print(again.encode({"city": "Oslo"}, {"tea": {"price": 1.0}}).shape)
 class Frame:

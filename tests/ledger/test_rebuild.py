@@ -12,7 +12,7 @@ from heavybandits.features import Date, Encoder, Number
 
 POLICY = hb.linucb(dim=2, radius=1.0)
 ARMS = np.eye(2)
-ENCODER = Encoder(context=[Number("visits")], offer=[Number("price")])
+ENCODER = Encoder(context_columns=[Number("visits")], action_columns=[Number("price")])
 SHOP = hb.linucb(dim=ENCODER.dim, radius=1.0)
 OFFERS: Any = {"tea": {"price": 4.0}, "nut": {"price": 9.0}}
 
@@ -72,7 +72,9 @@ def test_a_mistake_at_the_door_leaves_no_ledger(tmp_path: Any) -> None:
 def test_a_missing_date_is_kept_as_missing(tmp_path: Any) -> None:
     """It was kept as the text "NaT", which no encoder reads."""
     pandas = pytest.importorskip("pandas")
-    dated = Encoder(context=[Date("when", missing=True)], offer=[Number("price")])
+    dated = Encoder(
+        context_columns=[Date("when", allow_missing=True)], action_columns=[Number("price")]
+    )
     frame = pandas.DataFrame({"when": pandas.to_datetime(["2026-01-01", None]), "price": [1.0, 2]})
     with hb.Agent(
         hb.linucb(dim=dated.dim, radius=1.0), ledger=tmp_path / "agent.db", encoder=dated
@@ -80,7 +82,10 @@ def test_a_missing_date_is_kept_as_missing(tmp_path: Any) -> None:
         agent.learn(frame, [1.0, 2.0])
         for when in (pandas.NaT, np.datetime64("NaT"), pandas.NA, None):
             agent.select(context={"when": when}, offers=OFFERS)
-    other = Encoder(context=[Date("when", missing=True)], offer=[Number("price", 1.0, 2.0)])
+    other = Encoder(
+        context_columns=[Date("when", allow_missing=True)],
+        action_columns=[Number("price", 1.0, 2.0)],
+    )
     made = hb.rebuild(tmp_path / "agent.db", hb.linucb(dim=other.dim, radius=1.0), encoder=other)
     assert made.updates == 2
     assert made.counters["pending"] == 4

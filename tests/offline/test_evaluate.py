@@ -451,7 +451,9 @@ def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
 def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     """Places change when an offer is left out; names do not."""
     worth, rng = {"a": 0.0, "b": 5.0, "c": 10.0}, np.random.default_rng(0)
-    encoder = hb.Encoder(offer=[hb.features.Category("kind", list(worth))], meet="shared")
+    encoder = hb.Encoder(
+        action_columns=[hb.features.Category("kind", list(worth))], interactions="none"
+    )
     policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), epsilon=0.9, seed=1)
     with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
         for play in range(400):

@@ -30,8 +30,10 @@ def make_log(rng, rows=ROWS):
 
 
 LOG = make_log(np.random.default_rng(0))
-PER_OFFER = hb.Encoder.fit(LOG, ["region", "age"], action="offer", meet="per-offer")
-HYBRID = hb.Encoder.fit(LOG, ["region", "age"], ["price"])
+PER_OFFER = hb.Encoder.from_data(
+    LOG, context_columns=["region", "age"], action="offer", interactions="per_action"
+)
+HYBRID = hb.Encoder.from_data(LOG, context_columns=["region", "age"], action_columns=["price"])
 
 
 def linucb(dim):
@@ -61,11 +63,11 @@ def test_a_missing_reward_is_refused_or_left_out_and_gaps_stay():
 
 def test_rows_are_replayed_with_the_features_of_the_encoder():
     rows = {name: LOG[name] for name in ("region", "age", "reward")}
-    encoder = hb.Encoder.fit(rows, offer=["region", "age"])
+    encoder = hb.Encoder.from_data(rows, action_columns=["region", "age"])
     by_name = hb.replay(rows, encoder, "reward", linucb, orders=2)
     x = encoder.encode_rows({name: rows[name] for name in ("region", "age")})
     assert by_name.data["rounds"].tolist() == [ROWS // 10] * 2
-    wrapped = hb.features.wrap(Same(x), ["number"], [str(i) for i in range(encoder.dim)])
+    wrapped = hb.features.from_sklearn(Same(x), ["number"], [str(i) for i in range(encoder.dim)])
     numbered = {"number": list(range(ROWS)), "reward": rows["reward"]}
     again = hb.replay(numbered, wrapped, "reward", linucb, orders=2)
     assert again.data["value"].tolist() == by_name.data["value"].tolist()
@@ -114,7 +116,7 @@ def test_a_transformer_must_be_told_what_belongs_to_an_offer():
     preprocessing = pytest.importorskip("sklearn.preprocessing", reason="no scikit-learn here")
     prices = [[0.0, price] for price in LOG["price"]]
     scaler = preprocessing.StandardScaler().fit(prices)
-    features = hb.features.wrap(scaler, ["number", "price"], ["a", "b"])
+    features = hb.features.from_sklearn(scaler, ["number", "price"], ["a", "b"])
     log = LOG | {"number": list(range(ROWS))}
     with pytest.raises(hb.InvalidInputError, match="actions must say what belongs to each offer"):
         hb.evaluate(log, {"mail": 1.0}, features, action="offer")
@@ -182,13 +184,13 @@ def run(*words, code=0):
     return found
 
 
-FIT = ("--action", "offer", "--reward", "reward", "--leave", "price,pscore", "--out", "e.json")
+FIT = ("--action", "offer", "--reward", "reward", "--exclude", "price,pscore", "--out", "e.json")
 
 
 def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file, monkeypatch):
     monkeypatch.setattr("heavybandits.cli.data._policies", lambda dim, *_: linucb(dim))
     said = run("encode", "fit", log_file, *FIT)
-    assert "Encoder: 2 columns to 12 features, per-offer (call, mail)" in said.stdout
+    assert '2 columns, 12 features, interactions "per_action" (call, mail)' in said.stdout
     assert run("encode", "show", "e.json").stdout == said.stdout
     assert json.loads(run("encode", "show", "e.json", "--json").stdout)["dim"] == PER_OFFER.dim
     told = ("--encoder", "e.json", "--reward", "reward", "--json")
@@ -205,18 +207,21 @@ def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file, monke
 
 
 def test_rows_without_an_action_are_offers_themselves(log_file):
-    run("encode", "fit", log_file, "--reward", "reward", "--leave", "pscore", "--out", "e.json")
+    run("encode", "fit", log_file, "--reward", "reward", "--exclude", "pscore", "--out", "e.json")
     encoder = hb.Encoder.load("e.json")
-    assert (encoder.meet, encoder.context) == ("hybrid", ())
-    assert [column.name for column in encoder.offer] == ["region", "age", "offer", "price"]
+    assert (encoder.interactions, encoder.context_columns) == ("all", ())
+    assert [column.name for column in encoder.action_columns] == ["region", "age", "offer", "price"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("encode", "fit", "none.csv", *FIT), "must be a file that exists"),
-        (("encode", "fit", "log.csv.gz", "--context", "mood", *FIT), "got 'mood'"),
-        (("encode", "fit", "log.csv.gz", "--context", "age", *FIT[2:]), "offers must be the names"),
+        (("encode", "fit", "log.csv.gz", "--context-columns", "mood", *FIT), "got 'mood'"),
+        (
+            ("encode", "fit", "log.csv.gz", "--context-columns", "age", *FIT[2:]),
+            "actions must be different",
+        ),
         (("encode", "show", "log.csv.gz"), "cannot be read as an encoder"),
         (("diagnose", "log.csv.gz", "--encoder", "x.json", "--features", "age"), "one of --feat"),
         (("evaluate", "log.csv.gz", "--shares", "a=1", "--encoder", "x.json"), "cannot be read"),

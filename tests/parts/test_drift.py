@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.parts.filters.drift import ALARMS, HELD, DriftMemory
+from heavybandits.parts.filters.drift import ALARMS, WAITING, DriftMemory
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -83,7 +83,7 @@ def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
     part = hb.filters.DriftMonitor()
     _, memory = watch(np.ones(20), np.zeros(20))
     assert part.is_valid(memory)
-    memory.counts[HELD] = memory.waiting.shape[1]
+    memory.counts[WAITING] = memory.waiting.shape[1]
     assert not part.is_valid(memory)
 
 

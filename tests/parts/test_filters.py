@@ -90,7 +90,7 @@ def test_cut_rewards_are_counted(rewards, threshold, norm):
         assert truncated_count(memory) == sum(norm * abs(y) > threshold for y in rewards)
 
 
-def test_truncation_keeps_the_level_itself():
+def test_truncation_keeps_the_threshold_itself():
     assert filtered(hb.filters.Truncate(2.0), [2.0]) == 2.0
     assert filtered(hb.filters.Truncate(2.0), [math.nextafter(2.0, 3.0)]) == 0.0
     assert filtered(hb.filters.Clip(2.0), [math.nextafter(2.0, 3.0)]) == 2.0

@@ -70,7 +70,7 @@ def test_one_monster_moves_the_scale_by_a_bounded_factor(part):
     for t, reward in enumerate(np.random.default_rng(2).normal(size=500)):
         part.apply(calm, np.array([reward]), 0.5, 0.0)
         part.apply(wild, np.array([1e90 if t == 100 else reward]), 0.5, 0.0)
-    assert wild.threshold[0] == pytest.approx(calm.threshold[0], abs=0.2)
+    assert wild.log_size[0] == pytest.approx(calm.log_size[0], abs=0.2)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits._utils.progress import Progress
+from heavybandits._utils.records import to_records
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
 from heavybandits.policies import Uniform
@@ -311,7 +312,7 @@ def test_rows_are_tidy():
 def test_summaries_and_shares():
     result = run(policies={"cut": CRTM._replace(filter=hb.filters.Truncate(1.0))})
     final = result.final("cut")
-    (summary,) = result.summary()
+    (summary,) = to_records(result.summary())
     assert summary["mean"] == pytest.approx(final.mean())
     assert summary["standard_error"] == pytest.approx(final.std(ddof=1) / np.sqrt(3))
     assert summary["lower_quartile"] <= summary["median"] <= summary["upper_quartile"]

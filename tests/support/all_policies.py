@@ -27,8 +27,8 @@ TOLD: dict[str, dict[str, Any]] = {
 }
 
 POLICIES: dict[str, Any] = {
-    name: row.build(**SIZES, **TOLD.get(name, {}))
-    for name, row in ((row.make.__name__.lower(), row) for row in hb.ALGORITHMS.values())
+    name: row.make(**SIZES, **TOLD.get(name, {}))
+    for name, row in ((row.function.__name__.lower(), row) for row in hb.ALGORITHMS.values())
 }
 POLICIES |= {
     "linucb_clip": hb.linucb(dim=3, filter=Clip(2.0)),

@@ -38,7 +38,7 @@ def needs(backend: str, module: str) -> Any:
 
 
 def run(cells: list[Cell], folder: Path, **options: Any) -> Any:
-    chosen: dict[str, Any] = {"backend": "sequential", "quiet": True}
+    chosen: dict[str, Any] = {"backend": "sequential", "progress": False}
     return run_cells(cells, folder, **chosen | options)
 
 

@@ -8,17 +8,17 @@ WIDTH = 30  # of the bar, in characters
 REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
 
 
-_told = threading.Event()
+_announced = threading.Event()
 
 
-def tell_compiling(told: bool = False) -> None:
-    """Say once, and only on a terminal, what the first wait on a machine is for.
+def announce_compilation(silently: bool = False) -> None:
+    """Print once, and only on a terminal, why the first call on a machine takes longer.
 
-    `told` is for a worker: who started it has been told.
+    `silently` is for a worker: the process that started it has printed the message.
     """
-    if not told and not _told.is_set() and sys.stderr.isatty():
+    if not silently and not _announced.is_set() and sys.stderr.isatty():
         print("compiling for this machine: some seconds, once", file=sys.stderr, flush=True)
-    _told.set()
+    _announced.set()
 
 
 class Progress:

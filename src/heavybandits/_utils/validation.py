@@ -1,11 +1,12 @@
-"""Checks at the door: what a user hands in is tested and cast once, kernels never look again.
+"""Input validation: arguments are validated and cast once, and kernels do not check again.
 
-Every refusal is an InvalidInputError whose message names the argument, what is allowed and what was
+Every error is an InvalidInputError whose message names the argument, what is allowed and what was
 given. What a constant of a part may be is said where the field is, `plays: Count`,
 `threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
 the library and for yours.
 """
 
+import difflib
 import math
 import operator
 import reprlib
@@ -213,6 +214,17 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of an error message: the closest of the allowed words, or all of them.
+
+    >>> did_you_mean("radus", ("radius", "delta")), did_you_mean("x", ("radius", "delta"))
+    (': did you mean radius?', '; it has radius, delta')
+    """
+    words = tuple(allowed)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(words)}"
+
+
 # ---- arrays
 
 
@@ -244,7 +256,7 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
 def bounded_array(
     label: str, value: Any, shape: tuple[int | None, ...], largest: float = LARGEST_FEATURE
 ) -> Floats:
-    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for ever.
+    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for good.
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):

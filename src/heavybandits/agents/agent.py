@@ -19,7 +19,7 @@ from .._utils.files import replace_atomically
 from .._utils.validation import finite_number, flag, whole
 from ..core.part import check_part
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from ..ledger.sqlite import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
 from .agent_policy import AgentPolicy
@@ -50,7 +50,7 @@ class Agent(Teaching):
         made. None assumes nothing: it is as if the ticket were cancelled, so that a decision of
         several plays asks for that play anew. A reward that comes later is counted and dropped.
     clock : seconds since any fixed moment; it must go on through restarts.
-    encoder : an `Encoder`, or any other `features.Features`, that makes features of what is offered
+    encoder : an `Encoder`, or another `features.FeatureMap`, that makes features of what is offered
         by name, `select(context=..., offers=...)`. It is kept in the agent's file and ledger; one
         that cannot be written down, such as a wrapped transformer, is yours to keep and to give
         again.
@@ -79,7 +79,7 @@ class Agent(Teaching):
         expire_after: float | None = None,
         missing: float | None = None,
         clock: Callable[[], float] = time.time,
-        encoder: Features | None = None,
+        encoder: FeatureMap | None = None,
         keep_raw: bool = True,
     ) -> None:
         checked: Any = check_part("policy", policy, Policy)

@@ -14,7 +14,7 @@ from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
 from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
-from ..features import Features
+from ..features import FeatureMap
 from ..ledger.store import Ledger
 from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
@@ -139,7 +139,7 @@ class Readings:
         return self.state.owners[-1].agent
 
     @property
-    def encoder(self) -> Features | None:
+    def encoder(self) -> FeatureMap | None:
         """What makes features of what is offered by name; None for an agent that takes features."""
         return self.state.encoder
 

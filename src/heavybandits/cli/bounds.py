@@ -10,8 +10,7 @@ from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import positive
 from ..algorithms import theory
 from ..parts.links import check_link
-from .parameters import COUNT
-from .shared import LINK, print_json
+from .options import COUNT, JSON, LINK, print_json
 
 
 @click.command(short_help="What the theorems promise for your numbers.")
@@ -24,9 +23,15 @@ from .shared import LINK, print_json
 @click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
 @click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
 @click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")
-@click.option("--link", type=LINK, default="logistic", show_default=True)
+@click.option(
+    "--link",
+    type=LINK,
+    default="logistic",
+    show_default=True,
+    help="Link function of the mean reward.",
+)
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@JSON
 def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
     """Print thresholds, confidence regions, plays per decision and regret bounds of the algorithms.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..offline.diagnose.choosing import QUESTIONS, Question, Recommendation, choose
-from .shared import print_json
+from .options import print_json
 
 
 def question_options(command: Any) -> Any:

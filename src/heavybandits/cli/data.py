@@ -13,8 +13,7 @@ from ..features import Encoder
 from ..offline.diagnose.diagnose import diagnose
 from ..offline.replay.replay import PROTOCOLS, replay
 from ..parts.filters import AdaptiveClip, Clip
-from .parameters import COUNT, PICTURES, SEED, TWO, NewFile, Number
-from .shared import print_json
+from .options import COUNT, PICTURES, SEED, TWO, NewFile, Number, print_json
 
 SHOWN = ["policy", "value", "random", "oracle", "fraction", "accepted", "acceptance"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]

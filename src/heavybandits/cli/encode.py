@@ -1,4 +1,4 @@
-"""The commands `encode fit` and `encode show`: features out of columns, kept in a file."""
+"""The commands `encode fit` and `encode show`: an encoder from the columns of a log."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +7,14 @@ import click
 
 from ..features import Encoder
 from ..features import tables as frames
-from ..features.interactions import MEETINGS
+from ..features.interactions import INTERACTIONS
 from .data import read_names
-from .parameters import COUNT, NewFile
-from .shared import print_json
+from .options import COUNT, NewFile, print_json
 
 
-@click.group("encode", short_help="Make features out of the columns of a log.")
+@click.group("encode", short_help="Make features from the columns of a log.")
 def encode_group() -> None:
-    """Features out of names, categories, dates and gaps, the same for every command and agent.
+    """Make features from numbers, categories, dates and missing values.
 
     diagnose, replay and evaluate take the file with --encoder, Python with hb.Encoder.load.
 
@@ -25,71 +24,80 @@ def encode_group() -> None:
     """
 
 
-@encode_group.command("fit", short_help="Fit an encoder on a log and keep it.")
+@encode_group.command("fit", short_help="Fit an encoder to a log and write it to a file.")
 @click.argument("file")
-@click.option("--out", type=NewFile((".json",)), required=True, help="Where to keep it.")
-@click.option("--context", help="Columns of who or what is decided for, separated by commas.")
-@click.option("--offer", help="Columns of what is offered, separated by commas.")
-@click.option("--action", help="Column with the name of the offer.")
-@click.option("--reward", help="Column of the rewards: no feature.")
-@click.option("--leave", help="Further columns that are no features, separated by commas.")
-@click.option("--meet", type=click.Choice(MEETINGS), help="How context and offer meet.")
-@click.option("--category", help="Columns of numbers that are names, such as a postcode.")
-@click.option("--missing", help="Columns that may lack a value although none does here.")
-@click.option("--most-values", type=COUNT, default=30, show_default=True, help="Of a category.")
+@click.option("--out", type=NewFile((".json",)), required=True, help="File to write.")
+@click.option("--context-columns", help="Columns of the context, separated by commas.")
+@click.option("--action-columns", help="Columns of the actions, separated by commas.")
+@click.option("--action", help="Column with the name of the action.")
+@click.option("--reward", help="Column of the rewards; it does not become a feature.")
+@click.option("--exclude", help="Further columns that do not become features.")
+@click.option(
+    "--interactions",
+    type=click.Choice(INTERACTIONS),
+    help="Products of context and action [all with action columns, else per_action].",
+)
+@click.option("--category", help="Columns of numbers that are categories, such as a postcode.")
+@click.option("--allow-missing", help="Columns that may have missing values but have none here.")
+@click.option(
+    "--max-categories",
+    type=COUNT,
+    default=30,
+    show_default=True,
+    help="Categories of a column that get a feature of their own.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fit_command(
     file: str,
     out: Path,
-    context: str | None,
-    offer: str | None,
+    context_columns: str | None,
+    action_columns: str | None,
     action: str | None,
     reward: str | None,
-    leave: str | None,
-    meet: str | None,
+    exclude: str | None,
+    interactions: str | None,
     category: str | None,
-    missing: str | None,
-    most_values: int,
+    allow_missing: str | None,
+    max_categories: int,
     as_json: bool,
 ) -> None:
-    """Find out what the columns of FILE are and how to scale them, and keep that in a file.
+    """Infer the type and scale of the columns of FILE, and write the encoder to a file.
 
-    FILE is CSV or Parquet, compressed or not. Without --context and --offer, every column that is
-    not named otherwise is one of the context if there is an --action, and of the offer if there is
-    none, since then the rows themselves are what is chosen among. The default of --meet is hybrid
-    if the offers have columns, else per-offer.
+    FILE is CSV or Parquet, compressed or not. Without --context-columns and --action-columns, all
+    columns that no other option names belong to the context if there is an --action. Without an
+    --action they belong to the actions, because then each row is one action.
 
     \b
     heavybandits encode fit log.csv --action offer --reward revenue --out encoder.json
-    heavybandits encode fit log.csv --context age,city --offer price --out encoder.json
+    heavybandits encode fit log.csv --context-columns age,city --action-columns price --out e.json
     """
     frame = frames.read_frame(file)
-    sides = {"context": read_names(context), "offer": read_names(offer)}
-    if not sides["context"] and not sides["offer"]:
-        named = {action, reward, *read_names(leave)}
+    context, own = read_names(context_columns), read_names(action_columns)
+    if not context and not own:
+        named = {action, reward, *read_names(exclude)}
         rest = [name for name in frames.column_names(frame) if name not in named]
-        sides["offer" if action is None else "context"] = rest
-    made = Encoder.fit(
+        context, own = ([], rest) if action is None else (rest, [])
+    encoder = Encoder.from_data(
         frame,
-        sides["context"],
-        sides["offer"],
+        context_columns=context,
+        action_columns=own,
         action=action,
-        meet=meet or ("hybrid" if sides["offer"] else "per-offer"),
-        kinds=dict.fromkeys(read_names(category), "category"),
-        missing=read_names(missing),
-        most_values=most_values,
-        ignore=True,
+        interactions=interactions or ("all" if own else "per_action"),
+        column_types=dict.fromkeys(read_names(category), "category"),
+        allow_missing=read_names(allow_missing),
+        max_categories=max_categories,
+        allow_extra=True,
     )
-    made.save(out)
-    show(made, as_json)
+    encoder.save(out)
+    show(encoder, as_json)
     click.echo(f"wrote {out}", err=True)
 
 
-@encode_group.command("show", short_help="Say what an encoder does.")
+@encode_group.command("show", short_help="Show the columns and features of an encoder.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_command(file: str, as_json: bool) -> None:
-    """What the encoder in FILE makes of each column.
+    """Show how the encoder in FILE encodes each column.
 
     \b
     heavybandits encode show encoder.json
@@ -98,6 +106,7 @@ def show_command(file: str, as_json: bool) -> None:
 
 
 def show(encoder: Encoder, as_json: bool) -> None:
-    told: dict[str, Any] = {"dim": encoder.dim, "meet": encoder.meet}
-    told |= {"columns": encoder.describe(), "names": encoder.names}
-    print_json(told) if as_json else click.echo(str(encoder))
+    """Print an encoder as a table or as JSON."""
+    shown: dict[str, Any] = {"dim": encoder.dim, "interactions": encoder.interactions}
+    shown |= {"columns": encoder.describe(), "names": encoder.names}
+    print_json(shown) if as_json else click.echo(str(encoder))

@@ -9,8 +9,7 @@ from .._utils.errors import InvalidInputError
 from ..offline.evaluate.evaluate import ESTIMATORS, evaluate
 from ..offline.evaluate.means import METHODS
 from .data import ENCODER, PLOT, read_features, read_names, save_figure
-from .parameters import SEED
-from .shared import print_json
+from .options import SEED, print_json
 
 
 @click.command("evaluate", short_help="What another policy would have earned, from a log.")

@@ -6,7 +6,7 @@ import click
 
 from ..ledger import repair as salvage
 from ..ledger.repair import Findings
-from .shared import print_json
+from .options import print_json
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 OUTPUT = click.argument("output", type=click.Path(path_type=Path))

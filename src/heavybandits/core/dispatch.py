@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from numba.extending import overload
 
 from .._utils.errors import PartError
-from .jit import OPTIONS
+from .numba_internals import class_of, options
 from .protocols import (
     ArmSet,
     Estimator,
@@ -70,15 +70,16 @@ def dispatched(
             raise _no_return(type(self), name, returns)
         return value
 
-    def resolve(*arguments: Any) -> Callable[..., Any]:
-        part = arguments[0].instance_class
-        return default if default and missing(part) else _method(part, name)
+    def resolve(part: Any) -> Callable[..., Any]:
+        known = class_of(part)
+        return default if default and missing(known) else _method(known, name)
 
     signature = _without_annotations(signature)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = method.__doc__
-    call.__signature__ = resolve.__signature__ = signature  # type: ignore[attr-defined]
-    overload(call, jit_options={"forceinline": inline, **OPTIONS})(resolve)
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    wanted = options(forceinline=inline, no_cfunc_wrapper=True)
+    overload(call, jit_options=wanted)(_with_parameters(signature, resolve))
     return cast(F, call)
 
 
@@ -92,6 +93,12 @@ def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
     return inspect.Signature(parameters)
+
+
+def _with_parameters(signature: inspect.Signature, resolve: Callable[..., Any]) -> Any:
+    """A function of these parameters that calls `resolve` with the first, `self`: numba compares
+    the parameters with those of the method."""
+    return eval(f"lambda {str(signature)[1:-1]}: resolve(self)", {"resolve": resolve})
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """The nearest point of a ball in the V-norm, by Lanczos' method: a few products with V^-1.
 
 Projecting x onto {||theta|| <= S} gives x(nu) = (I + nu V^-1)^-1 x at the nu > 0 where its length
-is S. For every nu this lies, to rounding, in the span of the same few x, V^-1 x, V^-2 x, ...; in
+is S. For every nu this is, up to rounding, in the span of the same few x, V^-1 x, V^-2 x, ...; in
 Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, and nu is found there.
 """
 
@@ -19,7 +19,7 @@ EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
 class Tridiagonal(NamedTuple):
     """T by its diagonal, the entries next to it without their minus signs, and one over them.
 
-    With no positive entry beside the diagonal, y of (I + nu T) y = e_1 is positive.
+    With no positive entry next to the diagonal, y of (I + nu T) y = e_1 is positive.
     """
 
     diagonal: Floats

@@ -1,4 +1,4 @@
-"""Parts that only the experiments need: noises, an arm set and an estimator that is told more."""
+"""Parts that only the experiments need: noises, an arm set and an estimator."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -66,8 +66,8 @@ def saturating(share: float, order: float) -> TwoPoint:
 class Alternating(NamedTuple):
     """The noise of `base`, every second play `ratio` times as large.
 
-    Its moments are those of the louder plays: the ones that an algorithm must be told which is not
-    told more.
+    Its moments are those of the louder plays: the ones to give to an
+    algorithm that does not receive the scale of every reward.
 
     >>> from heavybandits.noises import Gaussian
     >>> round(Alternating(Gaussian(), 10.0).moment(2.0), 6)
@@ -97,11 +97,11 @@ class Alternating(NamedTuple):
         return self.base.tail_index()
 
 
-class Told(NamedTuple):
-    """`HuberNewton` under `Alternating` noise, told before every second reward that it is louder.
+class GivenScale(NamedTuple):
+    """`HuberNewton` under `Alternating` noise, given the scale of every reward.
 
     >>> from heavybandits import crhl
-    >>> Told(crhl(dim=3, noise_scale=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
+    >>> GivenScale(crhl(dim=3, noise_scale=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
     3
     """
 

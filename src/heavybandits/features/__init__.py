@@ -1,9 +1,8 @@
-"""Rows in the user's words made into features: names, categories, dates and gaps into numbers."""
+"""Encoders: named columns, categories, dates and missing values become features."""
 
-from .columns import Category, Number
-from .dates import Date
+from .columns import Category, Column, Date, Number
 from .encoder import Encoder
-from .feature_map import Features
-from .sklearn import wrap
+from .feature_map import FeatureMap
+from .sklearn import from_sklearn
 
-__all__ = ["Category", "Date", "Encoder", "Features", "Number", "wrap"]
+__all__ = ["Category", "Column", "Date", "Encoder", "FeatureMap", "Number", "from_sklearn"]

@@ -1,4 +1,4 @@
-"""The encoder: context and offers in the user's words, made into the features of a policy."""
+"""The encoder: rows with numbers, categories, dates and missing values become features."""
 
 import json
 import math
@@ -14,50 +14,54 @@ from .._utils.files import replace_atomically
 from .._utils.tables import to_text
 from .._utils.validation import flag, one_of
 from ..core.arrays import Floats
-from . import infer as fitting
 from . import tables as frames
-from .columns import Column, Reader, check_name
-from .interactions import MEETINGS, make_meeting
-from .serialization import STAMP, describe_column, describe_side, read_description
-from .validation import (
-    check_columns,
-    check_known,
-    check_meeting,
-    check_row,
-    check_sides,
-    read_names,
-)
+from .columns import Column, Reader, check_name, check_names
+from .infer import distinct, infer_sides
+from .interactions import INTERACTIONS, make_interactions
+from .serialization import STAMP, read_arguments, write_column
+from .tables import Row, Table
 from .values import read_text
 
-Row = Mapping[str, Any]
+Readers = tuple[tuple[str, Reader], ...]
+Extra = bool | tuple[str, ...]
 
-LARGEST = 100_000  # features: V has their square of numbers
+LARGEST = 100_000  # features: the matrix V has the square of this many numbers
 
 
 class Encoder:
-    """Features x of an offer in a context, out of rows with names, categories, dates and gaps.
+    """Turn a context and actions, given as named values, into features x.
 
-    With c the features of the context and o those of the offer, x is
+    With c the features of the context and a those of an action, x is
 
-        shared     (1, c, o)                      the context raises or lowers all offers alike
-        per-offer  (1, c) in the block of the offer's name, then o
-        hybrid     (1, c, o_1, o_1 c, o_2, ...)   all of (1, o) times all of (1, c)
+        "none"        (1, c, a)                      the context affects all actions alike
+        "per_action"  (1, c) in the block of the action's name, then a
+        "all"         (1, c, a_1, a_1 c, a_2, ...)   all of (1, a) times all of (1, c)
 
-    divided by the greatest norm that can occur, so that ||x|| <= 1 as the theorems want it. Every
-    row that is given becomes one row of features; what cannot be encoded is refused by an
-    `EncodingError` that names column and value.
+    divided by the largest norm that can occur, so that ||x|| <= 1 as the theorems assume.
 
     Parameters
     ----------
-    context, offer : columns: `features.Number`, `features.Category` or `features.Date`. `fit`
-        makes them out of a log.
-    meet : "shared", "per-offer" or "hybrid".
-    action : the column of a log that holds the name of the offer. In `encode` the names are the
-        keys of `offers`. It may be a column of the offer too, a `Category`.
-    offers : the names that have a block, for "per-offer".
-    intercept : whether x has a one.
-    ignore : names of further columns that rows may have, or True for any; others are refused.
+    context_columns, action_columns : sequence of Number, Category or Date, default ()
+        Columns of the context and of the actions. `from_data` infers them from a log.
+    interactions : {"none", "per_action", "all"}, default "all"
+        Products of context and action among the features, see above.
+    action : str, optional
+        Column of a log that contains the name of the action; in `encode` the names are the keys of
+        `actions`. It may also be one of `action_columns`, a `Category`.
+    actions : sequence of str, default ()
+        Names of the actions that get a block, for "per_action".
+    intercept : bool, default True
+        Add the constant feature 1.
+    allow_extra : bool or iterable of str, default False
+        Further columns that rows may have and that are ignored, or True for any.
 
+    Raises
+    ------
+    InvalidInputError
+        An argument is not valid, or there would be more than 100,000 features.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> number, category = hb.features.Number, hb.features.Category
     >>> encoder = hb.Encoder([category("city", ["Oslo"])], [number("price", 20.0, 5.0)])
@@ -70,120 +74,180 @@ class Encoder:
 
     def __init__(
         self,
-        context: Sequence[Column] = (),
-        offer: Sequence[Column] = (),
+        context_columns: Sequence[Column] = (),
+        action_columns: Sequence[Column] = (),
         *,
-        meet: str = "hybrid",
+        interactions: str = "all",
         action: str | None = None,
-        offers: Sequence[Any] = (),
+        actions: Sequence[str] = (),
         intercept: bool = True,
-        ignore: bool | Iterable[str] = False,
+        allow_extra: bool | Iterable[str] = False,
     ) -> None:
-        self.context, self.offer = tuple(context), tuple(offer)
-        self.meet = one_of("meet", meet, MEETINGS)
+        self.context_columns, self.action_columns = tuple(context_columns), tuple(action_columns)
+        self.interactions = one_of("interactions", interactions, INTERACTIONS)
         self.action = None if action is None else check_name("action", action)
-        self.offers = tuple(check_name("a name of offers", read_text(name)) for name in offers)
+        self.actions = tuple(check_name("a name in actions", read_text(name)) for name in actions)
         self.intercept = flag("intercept", intercept)
-        self.ignore = ignore if isinstance(ignore, bool) else read_names("ignore", ignore)
-        check_sides(self.context, self.offer)
-        check_meeting(self.meet, bool(self.offer), self.offers, self.action)
-        self._meeting = make_meeting(self.meet, self.intercept, self.offers, self.action)
-        self._read_context, self._read_offer = readers(self.context), readers(self.offer)
-        self._named = self.action in {column.name for column in self.offer}
+        self.allow_extra: Extra = (
+            allow_extra
+            if isinstance(allow_extra, bool)
+            else check_names("allow_extra", allow_extra)
+        )
+        _check_sides(self.context_columns, self.action_columns)
+        _check_actions(self)
+        self._join = make_interactions(
+            self.interactions, self.intercept, actions=self.actions, action=self.action
+        )
+        self._read_context = _make_readers(self.context_columns)
+        self._read_action = _make_readers(self.action_columns)
+        self._name_is_column = self.action in {column.name for column in self.action_columns}
         self._factor = 1.0 / self.bound
-        if self.dim > LARGEST:  # found before the names are made
-            raise InvalidInputError(f"the features must be at most {LARGEST}, got {self.dim}")
+        if self.dim > LARGEST:  # before the names are made
+            raise InvalidInputError(
+                f"an encoder must have at most {LARGEST} features, got {self.dim}; use fewer "
+                "columns or categories, or interactions='none'"
+            )
 
     @classmethod
-    def fit(
+    def from_data(
         cls,
-        frame: Any,
-        context: Sequence[str] = (),
-        offer: Sequence[str] = (),
+        data: Table,
         *,
-        meet: str = "hybrid",
+        context_columns: Sequence[str] = (),
+        action_columns: Sequence[str] = (),
+        interactions: str = "all",
         action: str | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing: bool | Iterable[str] = False,
-        most_values: int = 30,
+        column_types: Mapping[str, str] | None = None,
+        allow_missing: bool | Iterable[str] = False,
+        max_categories: int = 30,
         intercept: bool = True,
-        ignore: bool | Iterable[str] = False,
+        allow_extra: bool | Iterable[str] = False,
     ) -> "Encoder":
-        """An encoder whose columns are made out of a log, which is all it learns from it.
+        """Infer the columns of an encoder from a log.
 
         Parameters
         ----------
-        frame : pandas, polars, pyarrow, a mapping of columns, a list of dictionaries, or a CSV or
-            Parquet file, compressed or not.
-        context, offer : names of columns. Numbers become a `Number`, text a `Category`, dates and
-            text that is all of dates a `Date`.
-        kinds : "number", "category" or "date" for columns that are not what they look like, such
-            as {"postcode": "category"}.
-        missing : columns that may lack a value although none does here, or True for all of them.
-            Columns with gaps in this frame always may.
-        most_values : words of a category that get a feature; the rarest share that of the others.
+        data : table or path
+            A pandas, polars or pyarrow table, a mapping of columns, a list of dictionaries, or a
+            CSV or Parquet file, compressed or not.
+        context_columns, action_columns : sequence of str, default ()
+            Names of columns. Numbers become a `Number`, texts a `Category`, dates and texts that
+            are all ISO dates a `Date`.
+        interactions : {"none", "per_action", "all"}, default "all"
+            Products of context and action among the features, see `Encoder`.
+        action : str, optional
+            Column that contains the name of the action; "per_action" needs it.
+        column_types : mapping of str to {"number", "category", "date"}, optional
+            Types that differ from what the values look like, such as {"postcode": "category"}.
+        allow_missing : bool or iterable of str, default False
+            Columns that may have missing values although `data` has none, or True for all of them.
+            Columns with missing values in `data` always may.
+        max_categories : int, default 30
+            Most categories of a column that get a feature. The rarest share "(other)".
+        intercept : bool, default True
+            Add the constant feature 1.
+        allow_extra : bool or iterable of str, default False
+            Further columns that rows may have and that are ignored, or True for any.
 
+        Returns
+        -------
+        Encoder
+
+        Raises
+        ------
+        InvalidInputError
+            A column does not exist or has no values, or an argument is not valid.
+        EncodingError
+            A value does not have the type that `column_types` sets.
+
+        Examples
+        --------
         >>> log = {"age": [20, 40, 60], "city": ["Oslo", "Rome", None], "price": [1.0, 2.0, 4.0]}
-        >>> print(Encoder.fit(log, ["age", "city"], ["price"], meet="shared"))
-        Encoder: 3 columns to 7 features, shared, divided by 4.47214
-        side     column  kind      becomes                             features  gaps
-        context  age     number    (value - 40) / 14.8258, within +-3         1  refused
-        context  city    category  one of Oslo, Rome, or any other            4  a feature
-        offer    price   number    (value - 2) / 1.11193, within +-3          1  refused
+        >>> print(
+        ...     Encoder.from_data(
+        ...         log,
+        ...         context_columns=["age", "city"],
+        ...         action_columns=["price"],
+        ...         interactions="none",
+        ...     )
+        ... )
+        Encoder: 3 columns, 7 features, interactions "none", divided by 4.47214
+        part     column  type      encoding                             features  missing_values
+        context  age     number    (value - 40) / 14.8258, clipped to +-3      1  error
+        context  city    category  one of Oslo, Rome, or any other             4  own feature
+        action   price   number    (value - 2) / 1.11193, clipped to +-3       1  error
         """
-        source = frames.read_frame(frame)
-        given = read_names("context", context), read_names("offer", offer)
-        gaps = sum(given, ()) if missing is True else read_names("missing", missing or ())
-        check_known(sum(given, ()), kinds=kinds or {}, missing=gaps)
-        frames.length(source)  # which refuses columns of different lengths
-        sides = [
-            fitting.fit_columns(source, names, kinds or {}, gaps, most_values) for names in given
-        ]
-        known: Sequence[str] = ()
-        if meet == "per-offer" and action is not None:
-            known = fitting.distinct(frames.column(source, action, "action"), action)
+        frame = frames.read_frame(data)
+        sides = infer_sides(
+            frame,
+            check_names("context_columns", context_columns),
+            check_names("action_columns", action_columns),
+            column_types=column_types or {},
+            allow_missing=allow_missing,
+            max_categories=max_categories,
+        )
+        actions: Sequence[str] = ()
+        if interactions == "per_action" and action is not None:
+            actions = distinct(frames.column(frame, action, "action"), action)
         return cls(
-            *sides, meet=meet, action=action, offers=known, intercept=intercept, ignore=ignore
+            *sides,
+            interactions=interactions,
+            action=action,
+            actions=actions,
+            intercept=intercept,
+            allow_extra=allow_extra,
         )
 
-    # ---- what it is
+    # ---- description
+
+    @property
+    def _sides(self) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+        return self.context_columns, self.action_columns
 
     @cached_property
     def dim(self) -> int:
-        """The number of features d."""
-        sides = (self.context, self.offer)
-        return self._meeting.size(*(sum(len(column.names) for column in side) for side in sides))
+        """Return the number of features d."""
+        return self._join.size(*(sum(len(column.names) for column in side) for side in self._sides))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        sides = (self.context, self.offer)
-        c, o = ([name for column in side for name in column.names] for side in sides)
-        return tuple(self._meeting.names(c, o))
+        """Return the names of the features."""
+        c, a = ([name for column in side for name in column.names] for side in self._sides)
+        return tuple(self._join.names(c, a))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that a row of a log must have."""
-        used = [column.name for column in (*self.context, *self.offer)]
-        named = self.meet == "per-offer" and self.action not in used
+        """Return the columns that a row of a log must have."""
+        used = [column.name for side in self._sides for column in side]
+        named = self.interactions == "per_action" and self.action not in used
         return (*used, *([str(self.action)] if named else []))
 
     @property
     def bound(self) -> float:
-        """The greatest norm that the features can have before they are divided by it."""
-        sides = (self.context, self.offer)
-        return self._meeting.bound(*(math.hypot(*(c.bound() for c in side)) for side in sides))
+        """Return the largest norm of the features before they are divided by it."""
+        return self._join.bound(*(math.hypot(*(c.bound() for c in side)) for side in self._sides))
 
     def describe(self) -> list[dict[str, Any]]:
-        """One row per column: its side, its kind, what it becomes, and what is done about gaps."""
-        return describe_side("context", self.context) + describe_side("offer", self.offer)
+        """Return one row per column: its part, type, encoding, features and missing values."""
+        return [
+            {
+                "part": part,
+                "column": column.name,
+                "type": column.type,
+                "encoding": column.describe(),
+                "features": len(column.names),
+                "missing_values": "own feature" if column.allow_missing else "error",
+            }
+            for part, side in zip(("context", "action"), self._sides, strict=True)
+            for column in side
+        ]
 
     def __str__(self) -> str:
         rows = self.describe()
-        blocks = f" ({', '.join(self.offers)})" if self.offers else ""
-        made = f"{len(rows)} columns to {self.dim} features, {self.meet}{blocks}"
+        blocks = f" ({', '.join(self.actions)})" if self.actions else ""
+        size = f'{len(rows)} columns, {self.dim} features, interactions "{self.interactions}"'
         table = to_text(rows, list(rows[0])) if rows else ""
-        return f"Encoder: {made}, divided by {self.bound:.6g}\n{table}".rstrip()
+        return f"Encoder: {size}{blocks}, divided by {self.bound:.6g}\n{table}".rstrip()
 
     def __repr__(self) -> str:
         return str(self)
@@ -192,114 +256,256 @@ class Encoder:
         return isinstance(other, Encoder) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.context, self.offer, self.meet))
+        return hash((*self._sides, self.interactions))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoder.from_dict, (self.to_dict(),)
 
-    # ---- what it does
+    # ---- features
 
-    def encode(self, context: Row | None, offers: Mapping[str, Row]) -> Floats:
-        """The features of every offer in this context, (len(offers), d), rows in their order."""
+    def encode(self, context: Row | None, actions: Mapping[str, Row]) -> Floats:
+        """Return the features of every action in this context.
+
+        Parameters
+        ----------
+        context : mapping of column to value, or None
+            Values of the context columns. None if there are none.
+        actions : mapping of name to mapping of column to value
+            Values of the action columns of each action, such as {"tea": {"price": 4.0}}.
+
+        Returns
+        -------
+        ndarray of shape (len(actions), dim)
+            One row per action, in the order of `actions`.
+
+        Raises
+        ------
+        EncodingError
+            A value cannot be encoded, or a column is missing or unknown. It names the column.
+        InvalidInputError
+            An argument is not a mapping, or there is no action.
+
+        Examples
+        --------
+        >>> from heavybandits.features import Number
+        >>> encoder = Encoder([Number("age", 40, 10)], [Number("price")], interactions="none")
+        >>> x = encoder.encode({"age": 50}, {"tea": {"price": 2.0}, "nut": {"price": 0.0}})
+        >>> (x * encoder.bound).round(6).tolist()
+        [[1.0, 1.0, 2.0], [1.0, 1.0, 0.0]]
+        """
         given: Row = {} if context is None else context
-        if not offers or not (type(offers) is dict or isinstance(offers, Mapping)):
+        if not actions or not (type(actions) is dict or isinstance(actions, Mapping)):
             raise InvalidInputError(
-                f"offers must be a dictionary of some by name, got {offers!r:.80}"
+                "actions must be a dictionary of at least one action by name, such as "
+                f"{{'tea': {{'price': 4.0}}}}, got {actions!r:.80}"
             )
-        left = self._fill([1.0], given, self._read_context, "in the context")
+        left = self._read(given, self._read_context)
         right: list[float] = []
-        for name, row in offers.items():
+        for name, row in actions.items():
             if not (type(row) is dict or isinstance(row, Mapping)):
                 raise InvalidInputError(
-                    f"offers[{name!r}] must be columns by name, got {row!r:.80}"
+                    f"actions[{name!r}] must be a dictionary of values by column, got {row!r:.80}"
                 )
-            used = {**row, str(self.action): name} if self._named else row
-            right += self._fill([1.0], used, self._read_offer, "in offer", name)
-        wide = np.array(right).reshape(len(offers), -1)
+            used = {**row, str(self.action): name} if self._name_is_column else row
+            right += self._read(used, self._read_action, name)
+        wide = np.array(right).reshape(len(actions), -1)
         try:
-            return self._meeting.join(np.array([left]), wide, offers) * self._factor
+            return self._join.join(np.array([left]), wide, actions) * self._factor
         except EncodingError as error:
-            raise error.at("among the offers") from None
+            raise error.at("among the actions") from None
 
-    def encode_rows(self, rows: Any) -> Floats:
-        """The features of logged rows, each of a context and one offer, (n, d).
+    def encode_rows(self, rows: Table) -> Floats:
+        """Return the features of logged rows, each a context and one action.
 
-        `rows` is anything that `fit` takes. No row is left out.
+        Parameters
+        ----------
+        rows : table or path
+            Any table that `from_data` accepts, with the columns `columns`.
+
+        Returns
+        -------
+        ndarray of shape (n, dim)
+            One row per row of the table; none is left out.
+
+        Raises
+        ------
+        EncodingError
+            A value cannot be encoded, or a column is missing or unknown. It names column and row.
         """
-        source = frames.read_frame(rows)
-        check_columns(frames.column_names(source), self.columns, self.ignore, "in the frame")
-        one = np.ones((frames.length(source), 1))
+        frame = frames.read_frame(rows)
+        given = frames.column_names(frame)
+        _check_columns(given, self.columns, extra=self.allow_extra, where="in the table")
+        one = np.ones((frames.length(frame), 1))
         if not len(one):
             return np.zeros((0, self.dim))
         left, right = (
-            np.hstack([one, *(c.read_many(frames.values(source, c.name)) for c in side)])
-            for side in (self.context, self.offer)
+            np.hstack([one, *(c.read_many(frames.values(frame, c.name)) for c in side)])
+            for side in self._sides
         )
-        names = frames.values(source, str(self.action)) if self.meet == "per-offer" else ()
-        return self._meeting.join(left, right, names) * self._factor
+        per_action = self.interactions == "per_action"
+        names = frames.values(frame, str(self.action)) if per_action else ()
+        return self._join.join(left, right, names) * self._factor
 
-    def _fill(
-        self,
-        out: list[float],
-        row: Row,
-        columns: tuple[tuple[str, Reader], ...],
-        place: str,
-        name: Any = None,
-    ) -> list[float]:
-        """The features of one side of a row, after those that `out` has already."""
+    def _read(self, row: Row, readers: Readers, name: str | None = None) -> list[float]:
+        """Return 1 and the features of the context, or of the action of this name."""
+        out = [1.0]
         try:
-            for column, read in columns:
+            for column, read in readers:
                 out += read(row[column])
         except EncodingError as error:
-            raise error.at(place if name is None else f"{place} {name!r}") from None
+            raise error.at(_place(name)) from None
         except (KeyError, TypeError, IndexError):
-            check_row(row, columns, self.ignore, place, name)
+            self._check_row(row, readers, name)
             raise
-        if len(row) != len(columns) and self.ignore is not True:
-            check_row(row, columns, self.ignore, place, name)
+        if len(row) != len(readers) and self.allow_extra is not True:
+            self._check_row(row, readers, name)
         return out
 
-    # ---- keeping
+    def _check_row(self, row: object, readers: Readers, name: str | None) -> None:
+        """Raise if this is not a dictionary with these columns and no others."""
+        where = _place(name)
+        if not isinstance(row, Mapping):
+            raise InvalidInputError(
+                f"the values {where} must be a dictionary by column, got {row!r:.80}"
+            )
+        wanted = [column for column, _ in readers]
+        _check_columns(list(row), wanted, extra=self.allow_extra, where=where)
+
+    # ---- files
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON; `from_dict` makes the same encoder of them."""
+        """Return the encoder as plain values for JSON, which `from_dict` reads."""
+        extra = self.allow_extra
         return {
             **STAMP,
-            "context": [describe_column(column) for column in self.context],
-            "offer": [describe_column(column) for column in self.offer],
-            "meet": self.meet,
+            "context_columns": [write_column(column) for column in self.context_columns],
+            "action_columns": [write_column(column) for column in self.action_columns],
+            "interactions": self.interactions,
             "action": self.action,
-            "offers": list(self.offers),
+            "actions": list(self.actions),
             "intercept": self.intercept,
-            "ignore": self.ignore if isinstance(self.ignore, bool) else list(self.ignore),
+            "allow_extra": extra if isinstance(extra, bool) else list(extra),
         }
 
     @classmethod
-    def from_dict(cls, value: Any) -> "Encoder":
-        """The encoder that `to_dict` wrote. Whatever is not one is refused.
+    def from_dict(cls, value: Mapping[str, Any]) -> "Encoder":
+        """Return the encoder that `to_dict` wrote, or raise InvalidInputError.
 
-        >>> encoder = Encoder.fit({"price": [1.0, 2.5, 9.0]}, offer=["price"])
+        >>> encoder = Encoder.from_data({"price": [1.0, 2.5, 9.0]}, action_columns=["price"])
         >>> Encoder.from_dict(encoder.to_dict()) == encoder
         True
         """
-        return cls(**read_description(value))
+        return cls(**read_arguments(value))
 
     def save(self, path: str | Path) -> None:
-        """Write `to_dict` to a file as JSON, at once or not at all."""
+        """Write the encoder to a JSON file. An error leaves an existing file unchanged.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write; an existing file is replaced.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         replace_atomically(Path(path), lambda temporary: temporary.write_text(text, "utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> "Encoder":
-        """The encoder that `save` wrote."""
+        """Read an encoder from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read. All its values are validated.
+
+        Returns
+        -------
+        Encoder
+            It produces bit-for-bit the same features as the saved encoder.
+
+        Raises
+        ------
+        InvalidInputError
+            The file cannot be read or does not contain an encoder.
+        """
         try:
             value = json.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{str(path)!r} cannot be read as an encoder: {error}"
+                f"path must be a file that Encoder.save wrote, got {str(path)!r}, which cannot be "
+                f"read as an encoder: {error}"
             ) from None
         return cls.from_dict(value)
 
 
-def readers(columns: Sequence[Column]) -> tuple[tuple[str, Reader], ...]:
+def _make_readers(columns: Sequence[Column]) -> Readers:
     return tuple((column.name, column.reader()) for column in columns)
+
+
+def _place(name: str | None) -> str:
+    return "in the context" if name is None else f"in action {name!r}"
+
+
+# ---- validation
+
+
+def _check_columns(
+    given: Sequence[object], wanted: Sequence[str], *, extra: Extra, where: str
+) -> None:
+    """Raise if a column is missing or unknown.
+
+    >>> _check_columns(["age", "reward"], ["age"], extra=False, where="in the table")
+    Traceback (most recent call last):
+    heavybandits.EncodingError: column 'reward' in the table is not known to the encoder, which
+    has age; allow_extra=True ignores unknown columns
+    """
+    absent = [name for name in wanted if name not in set(given)]
+    if absent:
+        found = ", ".join(map(str, given[:20])) or "none"
+        raise EncodingError(f"is missing {where}, which has {found}", absent[0], None, got=False)
+    known = {*wanted, *(extra if isinstance(extra, tuple) else ())}
+    unknown = [name for name in given if name not in known]
+    if unknown and extra is not True:
+        reason = (
+            f"{where} is not known to the encoder, which has {', '.join(wanted) or 'none'}; "
+            "allow_extra=True ignores unknown columns"
+        )
+        raise EncodingError(reason, str(unknown[0]), None, got=False)
+
+
+def _check_sides(context: Sequence[object], action: Sequence[object]) -> None:
+    """Raise unless these are columns with different names."""
+    names: set[str] = set()
+    for column in (*context, *action):
+        if not isinstance(column, Column):
+            raise InvalidInputError(
+                "context_columns and action_columns must contain Number, Category or Date, got "
+                f"{column!r:.80}; Encoder.from_data takes names of columns"
+            )
+        if column.name in names:
+            raise InvalidInputError(f"columns must have different names, got {column.name!r} twice")
+        names.add(column.name)
+
+
+def _check_actions(encoder: Encoder) -> None:
+    """Raise if nothing distinguishes one action from another."""
+    actions = encoder.actions
+    if encoder.interactions == "per_action":
+        if not actions or encoder.action is None or len(set(actions)) < len(actions):
+            raise InvalidInputError(
+                "actions must be different names and action the column that contains them if "
+                f"interactions='per_action', got {list(actions)!r:.80} and {encoder.action!r}"
+            )
+    elif actions:
+        raise InvalidInputError(
+            f"actions must be empty unless interactions='per_action', got {list(actions)!r:.80}"
+        )
+    elif not encoder.action_columns:
+        raise InvalidInputError(
+            "action_columns must have a column unless interactions='per_action', got none; "
+            "without one all actions have the same features"
+        )

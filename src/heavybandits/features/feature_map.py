@@ -1,20 +1,30 @@
-"""What anything must have that makes features out of rows."""
+"""The protocol of everything that turns rows into features."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+from ..core.arrays import Floats
+from .tables import Row, Table
 
 
 @runtime_checkable
-class Features(Protocol):
-    """What makes features x out of a context and an offer: an `Encoder`, or a wrapped transformer.
+class FeatureMap(Protocol):
+    """Anything that turns a context and actions into features: an `Encoder` or `from_sklearn(...)`.
 
-    `columns` are the names that a row must have, `names` those of the `dim` features.
+    Attributes
+    ----------
+    dim : int
+        Number of features d.
+    names : tuple of str
+        Names of the features.
+    columns : tuple of str
+        Columns that a row of a log must have.
 
+    Examples
+    --------
     >>> import heavybandits as hb
-    >>> isinstance(hb.Encoder(offer=[hb.features.Number("price")]), hb.features.Features)
+    >>> encoder = hb.Encoder(action_columns=[hb.features.Number("price")])
+    >>> isinstance(encoder, hb.features.FeatureMap)
     True
     """
 
@@ -27,12 +37,10 @@ class Features(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
-    def encode(
-        self, context: Mapping[str, Any] | None, offers: Mapping[str, Mapping[str, Any]]
-    ) -> NDArray[np.float64]:
-        """The features of every offer in this context, (len(offers), dim), in their order."""
+    def encode(self, context: Row | None, actions: Mapping[str, Row]) -> Floats:
+        """Return the features of every action in this context, (len(actions), dim), in order."""
         ...
 
-    def encode_rows(self, rows: Any) -> NDArray[np.float64]:
-        """The features of logged rows, each of a context and one offer, (n, dim)."""
+    def encode_rows(self, rows: Table) -> Floats:
+        """Return the features of logged rows, each a context and one action, (n, dim)."""
         ...

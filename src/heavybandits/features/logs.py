@@ -9,17 +9,17 @@ from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
 from . import tables as frames
 from .encoder import Encoder
-from .feature_map import Features
+from .feature_map import FeatureMap
 from .values import is_missing, plain, read_text
 
 
-def encode_log(frame: Any, features: Features) -> Floats:
+def encode_log(frame: Any, features: FeatureMap) -> Floats:
     """The features of the rows of a log, (n, d); what else the log has is left aside."""
     return features.encode_rows({name: frames.values(frame, name) for name in features.columns})
 
 
 def encode_offers(
-    frame: Any, features: Features, names: Sequence[Any], action: str, actions: Any = None
+    frame: Any, features: FeatureMap, names: Sequence[Any], action: str, actions: Any = None
 ) -> Floats:
     """The features of every offer in the context of every row, (n, A, d).
 
@@ -48,7 +48,7 @@ def encode_offers(
 
 
 def _find_offers(
-    frame: Any, features: Features, names: Sequence[Any], action: str, named: set[str]
+    frame: Any, features: FeatureMap, names: Sequence[Any], action: str, named: set[str]
 ) -> dict[str, dict[str, Any]]:
     """The columns of each offer, which must be the same wherever it was taken."""
     if not isinstance(features, Encoder):
@@ -58,7 +58,7 @@ def _find_offers(
         )
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
     taken = [read_text(name) for name in frames.values(frame, action, "action")]
-    for column in (column.name for column in features.offer if column.name not in named):
+    for column in (column.name for column in features.action_columns if column.name not in named):
         for name, value in zip(taken, frames.values(frame, column), strict=True):
             if name not in found:  # only in rows that are left out
                 continue

@@ -1,4 +1,4 @@
-"""Encoders as plain values, and back: nothing is believed that was not checked."""
+"""Encoders as plain values for JSON, and back; every value is validated when it is read."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -6,75 +6,67 @@ from typing import Any
 
 from .._utils.errors import InvalidInputError
 from .._utils.version import __version__
-from .columns import Category, Column, Number
-from .dates import Date
+from .columns import Category, Column, Date, Number
 
-KINDS: dict[str, type[Column]] = {kind.kind: kind for kind in (Number, Category, Date)}
+TYPES: dict[str, type[Number | Category | Date]] = {
+    "number": Number,
+    "category": Category,
+    "date": Date,
+}
 KIND, FORMAT = "encoder", 1
 MOST_COLUMNS = 10_000
-KEYS = {"context", "offer", "meet", "action", "offers", "intercept", "ignore"}
+SIDES = ("context_columns", "action_columns")
+KEYS = {*SIDES, "interactions", "action", "actions", "intercept", "allow_extra"}
 STAMP = {"kind": KIND, "format": FORMAT}
 
 
-def describe_column(column: Column) -> dict[str, Any]:
-    """A column as a dictionary of its fields.
+def write_column(column: Column) -> dict[str, Any]:
+    """Return the type and the fields of a column.
 
-    >>> describe_column(KINDS["category"]("city", ("Oslo",)))
-    {'kind': 'category', 'name': 'city', 'values': ['Oslo'], 'missing': False}
+    >>> write_column(Category("city", ("Oslo",)))
+    {'type': 'category', 'name': 'city', 'categories': ['Oslo'], 'allow_missing': False}
     """
-    made: dict[str, Any] = {"kind": column.kind}
+    written: dict[str, Any] = {"type": column.type}
     for field in fields(column):  # type: ignore[arg-type]
         value = getattr(column, field.name)
-        made[field.name] = list(value) if isinstance(value, tuple) else value
-    return made
+        written[field.name] = list(value) if isinstance(value, tuple) else value
+    return written
 
 
-def describe_side(side: str, columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """What becomes of each column, in words: the rows of a table."""
-    return [
-        {
-            "side": side,
-            "column": column.name,
-            "kind": column.kind,
-            "becomes": column.describe(),
-            "features": len(column.names),
-            "gaps": "a feature" if column.missing else "refused",
-        }
-        for column in columns
-    ]
-
-
-def read_description(value: Any) -> dict[str, Any]:
-    """The arguments of an encoder, if that is what was described."""
+def read_arguments(value: object) -> dict[str, Any]:
+    """Return the arguments of an encoder from the dictionary that `Encoder.to_dict` wrote."""
     if not isinstance(value, Mapping) or value.get("kind") != KIND:
         raise InvalidInputError(
-            f"an encoder must be described by a dictionary of its kind, got {value!r:.80}"
+            f"an encoder must be a dictionary with kind {KIND!r}, as Encoder.to_dict() writes it, "
+            f"got {value!r:.80}"
         )
     if value.get("format") != FORMAT:
         raise InvalidInputError(
-            f"the encoder has format {value.get('format')!r:.80}; heavybandits {__version__} reads "
-            f"up to format {FORMAT}"
+            f"an encoder must have format {FORMAT}, which heavybandits {__version__} reads, got "
+            f"{value.get('format')!r:.80}; install the version that wrote it"
         )
-    check_keys("the encoder", value, {*KEYS, *STAMP})
-    made = {name: value[name] for name in KEYS}
-    for side in ("context", "offer"):
-        made[side] = [read_column(column) for column in listed(side, made[side])]
-    listed("offers", made["offers"])
-    if not isinstance(made["ignore"], bool):
-        listed("ignore", made["ignore"])
-    return made
+    _check_keys("an encoder", value, {*KEYS, *STAMP})
+    arguments = {name: value[name] for name in KEYS}
+    for side in SIDES:
+        arguments[side] = [read_column(column) for column in _listed(side, arguments[side])]
+    _listed("actions", arguments["actions"])
+    if not isinstance(arguments["allow_extra"], bool):
+        _listed("allow_extra", arguments["allow_extra"])
+    return arguments
 
 
-def read_column(value: Any) -> Column:
-    """A column from its dictionary; its constructor checks the values."""
-    kind = KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
-    if kind is None:
-        raise InvalidInputError(f"a column must be a {', '.join(KINDS)}, got {value!r:.80}")
-    check_keys("a column", value, {"kind", *(field.name for field in fields(kind))})  # type: ignore[arg-type]
-    return kind(**{name: each for name, each in value.items() if name != "kind"})
+def read_column(value: object) -> Column:
+    """Return a column from its dictionary; its constructor validates the values."""
+    found = TYPES.get(str(value.get("type"))) if isinstance(value, Mapping) else None
+    if found is None or not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"a column must have one of the types {', '.join(TYPES)}, got {value!r:.80}"
+        )
+    _check_keys("a column", value, {"type", *(field.name for field in fields(found))})
+    return found(**{name: each for name, each in value.items() if name != "type"})
 
 
-def listed(what: str, value: Any) -> list[Any]:
+def _listed(what: str, value: object) -> list[Any]:
     if not isinstance(value, list) or len(value) > MOST_COLUMNS:
         raise InvalidInputError(
             f"{what} of an encoder must be a list of at most {MOST_COLUMNS}, got {value!r:.80}"
@@ -82,10 +74,10 @@ def listed(what: str, value: Any) -> list[Any]:
     return value
 
 
-def check_keys(what: str, value: Mapping[str, Any], wanted: Iterable[str]) -> None:
+def _check_keys(what: str, value: Mapping[Any, Any], wanted: Iterable[str]) -> None:
     expected, found = set(wanted), set(value)
     if expected != found:
         odd = sorted(map(str, expected ^ found))
         raise InvalidInputError(
-            f"{what} must have {', '.join(sorted(expected))}; it differs in {odd}"
+            f"{what} must have the keys {', '.join(sorted(expected))}; it differs in {odd}"
         )

@@ -1,31 +1,41 @@
-"""Columns out of anything with columns: pandas, polars, pyarrow, mappings, records and files.
+"""Columns of tables: pandas, polars, pyarrow, mappings of columns, records, CSV and Parquet files.
 
-Frames are read through narwhals and files through pyarrow (extra `lab`), each imported when it is
+Frames are read with narwhals and files with pyarrow (extra `lab`), each imported when it is
 needed; a mapping of columns or a list of dictionaries needs neither.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import EncodingError, InvalidInputError, optional
 from .._utils.validation import is_number
-from ..core.arrays import Floats
-from .files import read_file
-from .values import is_missing, read_number
+from ..core.arrays import Booleans, Floats
+from .values import MISSING, ColumnValues, is_missing, read_number
 
 if TYPE_CHECKING:
+    import narwhals
+    import pyarrow
     from narwhals.typing import IntoDataFrame
 
 Row = Mapping[str, Any]
 Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
+Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"  # made by `read_frame`
+
+TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+CODE = re.compile(rb"(?:^|(?<=[\s,;\"]))0\d+(?=$|[\s,;\"])")  # an integer with a leading zero
+BLOCK = 2**31 - 1  # bytes: a column's type is found in one block, so a file is one block if it fits
 
 
-def is_frame(value: Any) -> bool:
-    """Whether this has named columns.
+# ---- tables
+
+
+def is_frame(value: object) -> bool:
+    """Return True if this has named columns.
 
     >>> is_frame({"reward": [1.0, 2.0]}), is_frame([{"reward": 1.0}]), is_frame([1.0, 2.0])
     (True, True, False)
@@ -33,16 +43,16 @@ def is_frame(value: Any) -> bool:
     return isinstance(value, Mapping) or _is_native(value) or _is_records(value)
 
 
-def _is_native(value: Any) -> bool:
+def _is_native(value: object) -> bool:
     return hasattr(type(value), "columns") or hasattr(type(value), "column_names")
 
 
-def _is_records(value: Any) -> bool:
+def _is_records(value: object) -> TypeGuard[Sequence[Row]]:
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
 
 
-def read_frame(source: Any) -> Any:
-    """Something with columns: a mapping, or a frame of narwhals.
+def read_frame(source: Table) -> Frame:
+    """Read a table or a file as a mapping of columns or a narwhals frame.
 
     >>> read_frame([{"reward": 1.0, "arm": "a"}, {"reward": 2.0, "arm": "b"}])
     {'reward': [1.0, 2.0], 'arm': ['a', 'b']}
@@ -55,28 +65,30 @@ def read_frame(source: Any) -> Any:
         return _turn(source)
     if not _is_native(source):
         raise InvalidInputError(
-            f"frame must have named columns or be a file, got {type(source).__name__}"
+            "data must be a table with named columns (pandas, polars, pyarrow, a dictionary of "
+            f"columns, a list of dictionaries) or a file, got {type(source).__name__}"
         )
     try:
-        return optional("narwhals", "lab").from_native(source, eager_only=True)
-    except (TypeError, ValueError) as error:  # a lazy frame, or a name twice
-        raise InvalidInputError(f"frame must be a table in memory: {error}") from None
+        frame: Frame = optional("narwhals", "lab").from_native(source, eager_only=True)
+    except (TypeError, ValueError) as error:  # a lazy frame, or duplicate column names
+        raise InvalidInputError(f"data must be a table in memory: {error}") from None
+    return frame
 
 
-def _turn(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Columns out of records, which must all have the same names."""
+def _turn(records: Sequence[Row]) -> dict[str, list[Any]]:
+    """Turn records, which must all have the same names, into columns."""
     names = set(records[0])
     for row, record in enumerate(records):
         odd = names ^ set(record) if isinstance(record, Mapping) else {"everything"}
         if odd:
             raise InvalidInputError(
-                f"row {row} must have the columns of row 0, differs in {sorted(odd)}"
+                f"row {row} must have the columns of row 0, it differs in {sorted(odd)}"
             )
     return {str(name): [record[name] for record in records] for name in records[0]}
 
 
-def column_names(frame: Any) -> list[str]:
-    """The names of the columns, in order.
+def column_names(frame: Frame) -> list[str]:
+    """Return the names of the columns, in order.
 
     >>> column_names({"arm": [0], "reward": [1.0]})
     ['arm', 'reward']
@@ -84,13 +96,13 @@ def column_names(frame: Any) -> list[str]:
     return list(_keys(frame))
 
 
-def _keys(frame: Any) -> dict[str, Any]:
-    """The names as text, and what the frame knows them by."""
+def _keys(frame: Frame) -> dict[str, Any]:
+    """Return the names as text, each with its key in the frame."""
     return {str(name): name for name in (frame if isinstance(frame, Mapping) else frame.columns)}
 
 
-def length(frame: Any) -> int:
-    """The number of rows.
+def length(frame: Frame) -> int:
+    """Return the number of rows; all columns must have the same.
 
     >>> length({"arm": [0, 1]})
     2
@@ -105,8 +117,8 @@ def length(frame: Any) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def values(frame: Any, name: str, label: str = "column") -> Any:
-    """One column: numbers as an array (nan where missing), all else as a list.
+def values(frame: Frame, name: str, label: str = "column") -> ColumnValues:
+    """Return one column: numbers as an array (nan where missing), anything else as a list.
 
     >>> values({"arm": ["a", None]}, "arm")
     ['a', None]
@@ -124,8 +136,8 @@ def values(frame: Any, name: str, label: str = "column") -> Any:
     return series.to_list()
 
 
-def records(source: Any) -> list[dict[str, Any]]:
-    """The rows of a table, each as values by name.
+def records(source: Table) -> list[dict[str, Any]]:
+    """Return the rows of a table, each as values by name.
 
     >>> records({"arm": ["a", "b"], "reward": [1.0, 2.0]})
     [{'arm': 'a', 'reward': 1.0}, {'arm': 'b', 'reward': 2.0}]
@@ -136,9 +148,9 @@ def records(source: Any) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _as_list(found: Any, name: str) -> Any:
+def _as_list(found: Any, name: str) -> ColumnValues:
     if isinstance(found, str | bytes | Mapping) or not hasattr(found, "__len__"):
-        raise InvalidInputError(f"column {name!r} must hold a value per row, got {found!r:.80}")
+        raise InvalidInputError(f"column {name!r} must have a value per row, got {found!r:.80}")
     array = np.asarray(found)
     return array if array.dtype.kind in "biuf" else list(found)
 
@@ -150,15 +162,15 @@ def _as_numbers(series: Any) -> NDArray[Any]:
     return np.asarray(series.to_numpy())
 
 
-def column(frame: Any, name: str, label: str = "column") -> NDArray[Any]:
-    """One column as an array of whatever it holds.
+def column(frame: Frame, name: str, label: str = "column") -> NDArray[Any]:
+    """Return one column as an array of numbers, texts or objects.
 
     >>> column({"arm": ["a", "b"]}, "arm").tolist()
     ['a', 'b']
     """
     found = values(frame, name, label)
     if isinstance(found, list) and not _is_uniform(found):
-        cells = np.empty(len(found), object)  # nan is not the text "nan", nor a list a dimension
+        cells = np.empty(len(found), object)  # keeps nan apart from "nan", and lists as cells
         for row, value in enumerate(found):
             cells[row] = value
         return cells
@@ -171,12 +183,12 @@ def column(frame: Any, name: str, label: str = "column") -> NDArray[Any]:
 
 
 def _is_uniform(found: list[Any]) -> bool:
-    """Whether these values are all text, or all numbers."""
+    """Return True if these values are all text, or all numbers."""
     return all(isinstance(v, str) for v in found) or all(is_number(v) for v in found)
 
 
-def numbers(frame: Any, name: str, label: str = "column") -> Floats:
-    """One column as numbers; what is missing is nan.
+def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
+    """Return one column as numbers, with nan for missing values.
 
     >>> numbers({"spend": ["1.5", "", "3"]}, "spend")
     array([1.5, nan, 3. ])
@@ -194,37 +206,41 @@ def numbers(frame: Any, name: str, label: str = "column") -> Floats:
 
 
 def table(
-    frame: Any, names: Sequence[str], *, drop_missing: bool = False, named: Mapping[str, str] = {}
-) -> tuple[Floats, Any]:
-    """The columns as an array, and which rows of the frame are in it.
+    frame: Frame,
+    names: Sequence[str],
+    *,
+    drop_missing: bool = False,
+    named: Mapping[str, str] = {},
+) -> tuple[Floats, Booleans]:
+    """Return columns of numbers as an array, and which rows of the frame are in it.
 
-    Infinite values are refused. So are missing ones, unless rows with any are to be dropped; also
-    in those `named` by what they are for, of which all else is none of our business here.
+    Infinite values raise an error. Missing values raise an error too, or `drop_missing` leaves
+    out their rows. `named` has further columns, by their role, in which no value may be missing.
 
     >>> table({"a": [1, 2, None], "b": [3, 4, 5]}, ["a", "b"], drop_missing=True)[0]
     array([[1., 3.],
            [2., 4.]])
     """
     columns = {name: numbers(frame, name) for name in names}
-    gaps = {
+    others = {
         name: np.where(missing(frame, name, label), np.nan, 0.0) for label, name in named.items()
     }
-    sizes = {name: len(column) for name, column in (columns | gaps).items()}
+    sizes = {name: len(column) for name, column in (columns | others).items()}
     if len(set(sizes.values())) > 1:
         raise InvalidInputError(f"columns must have as many rows as each other, got {sizes!r:.200}")
-    for name, column in [*columns.items(), *gaps.items()]:
+    for name, column in [*columns.items(), *others.items()]:
         _check(column, name, drop_missing)
     found = np.column_stack([columns[name] for name in names])
-    kept = ~np.isnan(np.column_stack([found, *gaps.values()])).any(axis=1)
+    kept = ~np.isnan(np.column_stack([found, *others.values()])).any(axis=1)
     if not kept.any():
         raise InvalidInputError(
-            f"columns {', '.join(names)} must have a row without missing values"
+            f"columns {', '.join(names)} must have a row without missing values, got none"
         )
     return np.ascontiguousarray(found[kept]), kept
 
 
-def missing(frame: Any, name: str, label: str = "column") -> NDArray[np.bool_]:
-    """Which rows of a column have no value.
+def missing(frame: Frame, name: str, label: str = "column") -> Booleans:
+    """Return which rows of a column have no value.
 
     >>> missing({"arm": ["a", None, float("nan")]}, "arm").tolist()
     [False, True, True]
@@ -245,12 +261,15 @@ def _check(found: Floats, name: str, drop_missing: bool) -> None:
     if missing.size and not drop_missing:
         raise InvalidInputError(
             f"column {name!r} must have no missing values, got {missing.size}, the first in row "
-            f"{missing[0]}; drop_missing=True (--drop-missing) leaves such rows out"
+            f"{missing[0]}; drop_missing=True (--drop-missing) leaves out such rows"
         )
 
 
+# ---- arrays
+
+
 def standardise(features: Floats) -> Floats:
-    """Every column with mean 0 and deviation 1; one that never changes is 0.
+    """Scale every column to mean 0 and standard deviation 1; a constant column becomes 0.
 
     >>> standardise(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -261,10 +280,10 @@ def standardise(features: Floats) -> Floats:
 
 
 def scale_features(features: Floats) -> Floats:
-    """Features standardised, clipped at 3 deviations, with an intercept, the longest row of norm 1.
+    """Standardise, clip at 3 standard deviations, add an intercept, scale the largest norm to 1.
 
-    The theory wants ||x|| <= 1, and one odd row must not shrink all the others, hence the clipping.
-    Means and deviations are those of the whole column.
+    The theorems assume ||x|| <= 1. The clipping keeps one outlier from shrinking all other rows.
+    Means and standard deviations are those of the whole column.
 
     >>> scale_features(np.array([[1.0], [2.0], [3.0]])).round(3).tolist()
     [[0.632, -0.775], [0.632, 0.0], [0.632, 0.775]]
@@ -272,3 +291,88 @@ def scale_features(features: Floats) -> Floats:
     used = np.clip(standardise(features), -3.0, 3.0)
     wide = np.column_stack([np.ones(len(used)), used])
     return np.ascontiguousarray(wide / np.sqrt((wide * wide).sum(axis=1).max()))
+
+
+# ---- files
+
+
+def read_file(path: Path) -> "pyarrow.Table":
+    """Read a file by the suffixes of its name: `.csv`, `.tsv.gz`, `.csv.zst`, `.parquet`.
+
+    >>> read_file(Path("orders.xlsx"))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: data must be a .csv, .tsv, .txt, .parquet or .pq file,
+    compressed or not, got 'orders.xlsx'
+    """
+    kinds = {suffix.lower() for suffix in path.suffixes}
+    if not kinds & {*TEXT, *PARQUET}:
+        raise InvalidInputError(
+            "data must be a .csv, .tsv, .txt, .parquet or .pq file, compressed or not, got "
+            f"{path.name!r}"
+        )
+    if not path.is_file():
+        raise InvalidInputError(f"data must be a file that exists, got {str(path)!r}")
+    arrow, text = optional("pyarrow", "lab"), kinds & set(TEXT)
+    try:
+        with arrow.input_stream(str(path), compression="detect") as stream:
+            data = stream.read()
+        return _read_text(data) if text else _read_parquet(data)
+    except (OSError, ValueError, EOFError) as error:  # pyarrow's own errors are subclasses
+        form = "text" if text else "Parquet"
+        raise InvalidInputError(f"{path.name!r} cannot be read as {form}: {error}") from None
+
+
+def _read_parquet(data: bytes) -> "pyarrow.Table":
+    reader = optional("pyarrow", "lab").BufferReader(data)
+    return optional("pyarrow.parquet", "lab").read_table(reader)
+
+
+def _read_text(data: bytes) -> "pyarrow.Table":
+    """Parse text; a column of integers stays text if one of them has a leading zero.
+
+    Such integers are codes: a postcode of 01234 would not be found again as 1234.
+    """
+    found = _parse(data)
+    table = _check_names(found.rename_columns([name.strip() for name in found.column_names]))
+    whole = {field.name: i for i, field in enumerate(found.schema) if str(field.type) == "int64"}
+    if whole and CODE.search(data):
+        texts = _parse(data, list(whole))
+        for name, place in whole.items():
+            column = texts.column(name)
+            if any(CODE.match(text.strip().encode()) for text in column.to_pylist() if text):
+                table = table.set_column(place, table.column_names[place], column)
+    return table
+
+
+def _parse(data: bytes, texts: Sequence[str] = ()) -> "pyarrow.Table":
+    """Parse all columns with the types that pyarrow finds, or only `texts`, as text."""
+    csv, arrow = optional("pyarrow.csv", "lab"), optional("pyarrow", "lab")
+    words = {form for word in MISSING for form in (word, word.upper(), word.title())} | {"NaN"}
+    first = data.partition(b"\n")[0].decode("utf-8", "replace")
+    mark = max(",;\t", key=first.count)
+    return csv.read_csv(
+        arrow.BufferReader(data),
+        csv.ReadOptions(use_threads=False, block_size=min(len(data) + 1, BLOCK)),
+        csv.ParseOptions(
+            delimiter=mark,
+            newlines_in_values=True,
+            ignore_empty_lines=mark in first,  # in a single column they are missing values
+        ),
+        csv.ConvertOptions(
+            null_values=sorted(words),
+            strings_can_be_null=bool(texts),
+            column_types=dict.fromkeys(texts, arrow.string()),
+            include_columns=list(texts),
+        ),
+    )
+
+
+def _check_names(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Return a table whose column names differ and whose texts are UTF-8, or raise."""
+    names = table.column_names
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError(f"its columns must have different names that are not empty, got {names}")
+    for field in table.schema:
+        if str(field.type) == "binary":
+            raise ValueError(f"column {field.name!r} must be UTF-8 text")
+    return table

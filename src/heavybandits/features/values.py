@@ -1,4 +1,4 @@
-"""Single values of a row: which are missing, which are numbers, and what moment a date is."""
+"""Single values of a table: missing values, numbers, texts and dates."""
 
 import math
 from datetime import UTC, date, datetime
@@ -7,16 +7,19 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._utils.errors import EncodingError
 
-# What stands for a missing number in files of text.
+ColumnValues = list[Any] | NDArray[Any]  # a column: numbers as an array, everything else as a list
+
+# texts that mean a missing number, in any case
 MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
 EPOCH = datetime(1970, 1, 1)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether there is no value: None, nan, empty text, and what pandas writes for these.
+def is_missing(value: object) -> bool:
+    """Return True for None, nan, empty text, and pandas' NA and NaT.
 
     >>> [is_missing(value) for value in (None, float("nan"), " ", 0, "no")]
     [True, True, True, False, False]
@@ -25,23 +28,23 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # pandas' NA says neither yes nor no
+    except (TypeError, ValueError, ArithmeticError):  # pandas' NA is neither True nor False
         return type(value).__name__ == "NAType"
 
 
 def plain(value: Any) -> Any:
-    """A Python value for one of NumPy's.
+    """Convert a NumPy scalar to a Python value; return any other value as it is.
 
     >>> plain(np.int64(3)), plain("a")
     (3, 'a')
     """
-    if isinstance(value, np.datetime64):  # one of nanoseconds would become a number
+    if isinstance(value, np.datetime64):  # nanoseconds would become a number
         value = value.astype("datetime64[us]")
     return value.item() if isinstance(value, np.generic) else value
 
 
-def read_number(value: Any, column: str) -> float:
-    """A finite number, nan where it is missing; numbers may be written as text.
+def read_number(value: object, column: str) -> float:
+    """Return a finite number, or nan if it is missing; numbers may be given as text.
 
     >>> read_number("1.5", "price"), read_number("NA", "price")
     (1.5, nan)
@@ -60,8 +63,8 @@ def read_number(value: Any, column: str) -> float:
     return number
 
 
-def read_text(value: Any) -> str:
-    """The text by which a category is known: 1, 1.0 and "1" are the same one.
+def read_text(value: object) -> str:
+    """Return the text of a category: 1, 1.0 and "1" are the same category.
 
     >>> read_text(1.0), read_text(np.int64(1)), read_text(True), read_text(" Oslo ")
     ('1', '1', 'True', 'Oslo')
@@ -72,13 +75,13 @@ def read_text(value: Any) -> str:
     return str(given).strip()
 
 
-def read_moment(value: Any, column: str) -> datetime:
-    """A date and time: in UTC if it has a zone, else as written; ISO 8601 if it is text.
+def read_moment(value: object, column: str) -> datetime:
+    """Return a date and time, in UTC if it has a time zone; text must be ISO 8601.
 
     >>> read_moment("2026-03-01T09:30:00+02:00", "when")
     datetime.datetime(2026, 3, 1, 7, 30)
     """
-    given = value
+    given: Any = value
     if isinstance(given, np.datetime64):
         given = given.astype("datetime64[us]").item()
     if hasattr(given, "to_pydatetime"):
@@ -91,15 +94,15 @@ def read_moment(value: Any, column: str) -> datetime:
     if isinstance(given, datetime):
         try:
             return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
-        except OverflowError:  # the first or last day there is, in a zone: near enough
+        except OverflowError:  # the first or last possible day, with a time zone: close enough
             return given.replace(tzinfo=None)
     if isinstance(given, date):
         return datetime(given.year, given.month, given.day)
-    raise EncodingError("must be a date, or one in the form 2026-12-31T23:59", column, value)
+    raise EncodingError("must be a date, or ISO 8601 text such as 2026-12-31T23:59", column, value)
 
 
-def looks_like_a_date(value: Any) -> bool:
-    """Whether text is an ISO date, and not merely digits that could be one.
+def looks_like_a_date(value: object) -> bool:
+    """Return True for an ISO date with dashes; digits alone may be a number.
 
     >>> looks_like_a_date("2026-03-01"), looks_like_a_date("20260301"), looks_like_a_date("Oslo")
     (True, False, False)

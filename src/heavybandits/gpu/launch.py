@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
-from numba.cuda.core.errors import NumbaPerformanceWarning
 
 from ..core.confidence_region import fallbacks_of_many
 from ..core.loop import Unobserved
@@ -16,6 +15,7 @@ from .batches import Job
 from .compile import kernel_of
 from .keys import stream_keys
 from .layout import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves
+from .numba_cuda_internals import NumbaPerformanceWarning
 from .storage import spreader
 
 THREADS = 128  # per block, where the number does not matter

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 from numba.cuda import libdevice
-from numba.cuda.core.errors import TypingError
 
 from ..core.jit import jitable
 from ..core.linalg import combine, stretch
@@ -23,6 +22,7 @@ from ..core.projection import (
     shortening,
     solve_secular,
 )
+from .numba_cuda_internals import TypingError
 from .series import project_nearby, set_scaled
 from .team import Shared, lane, opaque, sync, total, twin, writable
 

@@ -31,7 +31,7 @@ from ..agents.state_file import (
 from ..agents.tickets import Owners, new_owner, ticket_number
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
-from ..features import Features
+from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .repair import copied, new_ledger
@@ -46,7 +46,7 @@ def load(
     path: str | Path,
     parts: Iterable[type] = (),
     clock: Callable[[], float] = time.time,
-    encoder: Features | None = None,
+    encoder: FeatureMap | None = None,
 ) -> Agent:
     """The agent that `Agent.save` wrote: it goes on, bit for bit, where that one stood.
 
@@ -78,7 +78,7 @@ def rebuild(
     ledger: str | Path,
     policy: Policy | None = None,
     *,
-    encoder: Features | None = None,
+    encoder: FeatureMap | None = None,
     corrections: Mapping[int | str, float] | None = None,
     output: str | Path | None = None,
     parts: Iterable[type] = (),

@@ -1,6 +1,5 @@
 """Policies that play problems."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError, PartError
 from .._utils.progress import Progress
-from .._utils.threads import run_all
+from .._utils.threads import count_workers, run_all
 from .._utils.validation import whole
 from ..core.compile import compiled
 from ..core.dry_run import first_plays
@@ -40,7 +39,7 @@ def simulate(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Result:
-    """Let policies play a problem; pseudo-regret at checkpoints, for every policy and repetition.
+    """Simulate policies on a problem; return the pseudo-regret of every repetition at checkpoints.
 
     All policies of a repetition meet the same arms and the same noise, and the numbers do not
     depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per
@@ -51,8 +50,8 @@ def simulate(
     policies : one policy, or a mapping from names to policies.
     problem : arms, link, noise and theta*.
     horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
-        A policy that draws does so anew in every repetition, whatever its own `seed`.
-    jobs : threads (the loop is compiled and holds no lock); None for all cores.
+        A policy that draws uses other random numbers in every repetition, whatever its own `seed`.
+    jobs : threads (the compiled loop holds no lock); None for all cores.
     checkpoints : how many plays to report at, or which.
     spacing : "even" or "log", when `checkpoints` is a number.
     progress : a bar on stderr; None shows it on a terminal.
@@ -75,7 +74,7 @@ def simulate(
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     runs = [(name, r) for name in named for r in range(repetitions)]
-    workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    workers = count_workers(jobs)
     check_device(device)
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
@@ -94,7 +93,7 @@ def simulate(
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that there is not.
+    """Raise an error for an unknown device.
 
     >>> check_device("tpu")
     Traceback (most recent call last):

@@ -1,7 +1,7 @@
-"""The store: one file for each finished cell, whole or not there, checked before it is believed.
+"""The store: one file for each finished cell, complete or not there, validated when it is read.
 
-folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes whoever
-computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes on every
+machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from .._utils.files import (
     canonical,
     free_bytes,
     read_container,
-    refusal,
     replace_atomically,
     write_container,
+    write_failure,
 )
 from .._utils.files import digest as digest_of
 from .cell import Cell
@@ -68,7 +68,7 @@ def hold(folder: str | Path) -> Iterator[None]:
             (folder / name).mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise SweepError(refusal(error.filename or folder, error)) from error
+        raise SweepError(write_failure(error.filename or folder, error)) from error
     try:
         if fcntl is not None:
             _clear(folder, handle)
@@ -266,7 +266,7 @@ def note_failure(folder: Path, cell: Cell, error: str) -> None:
         path.parent.mkdir(exist_ok=True)
         replace_atomically(path, lambda temporary: temporary.write_bytes(text))
     except OSError as problem:
-        raise SweepError(refusal(path, problem)) from problem
+        raise SweepError(write_failure(path, problem)) from problem
 
 
 def forget_failure(folder: Path, cell: Cell) -> None:

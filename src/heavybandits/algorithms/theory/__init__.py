@@ -1,4 +1,4 @@
-"""What the theorems promise for your numbers: plain functions, nothing simulated.
+"""Thresholds, radii and regret bounds of the theorems, as plain functions of the setting.
 
 The symbols are those of Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized
 Linear Bandits with Heavy-tailed Rewards", NeurIPS 36. Theorems carry their printed numbers:
@@ -18,10 +18,10 @@ this library's own: `huber_theorem` and `column_theorem`, with proofs in docs/ma
     delta           delta  probability that the promise fails (CRMM: 2 delta)
 
 The regions of the paper are SQUARED radii. `corrected=True` repairs one step of its proofs: the
-printed "triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being what holds.
+printed "triangle inequality" drops a factor 2, and the correct step is ((a + b)^2)/2 <= a^2 + b^2.
 """
 
-from .columns import ColumnTheorem, column_theorem
+from .column_medians import ColumnTheorem, column_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
 from .medians import (
     MedianConstants,

@@ -1,4 +1,4 @@
-"""CRHL: the theorems of docs/maths/crhl.md as functions of your numbers (alpha = 1 there)."""
+"""CRHL: the theorems of docs/maths/crhl.md (alpha = 1 there)."""
 
 import math
 from typing import NamedTuple
@@ -92,7 +92,7 @@ class HuberTheorem(NamedTuple):
 
     @property
     def floor(self) -> float:
-        """The least tau0 there is a proof for: 2 4^(1/(1+eps)) w_max"""
+        """Smallest tau0 that the proof covers: 2 4^(1/(1+eps)) w_max"""
         return 2.0 * math.pow(4.0, 1.0 / (1.0 + self.epsilon)) * math.sqrt(self.kappa) / self.steady
 
     def confidence(self, t: int) -> float:
@@ -112,7 +112,7 @@ class HuberTheorem(NamedTuple):
         return math.pow(t, self.power) * max(self.threshold * self.confidence(t), bias)
 
     def check_time(self, t: int, least: int) -> int:
-        """A number of rounds that the theorem speaks of."""
+        """Return t if the theorem covers this number of rounds, else raise."""
         rounds = valid.whole("t", t, least)
         if self.horizon is not None and rounds > self.horizon:
             raise InvalidInputError(f"t must be at most the horizon of {self.horizon}, got {t}")
@@ -175,7 +175,7 @@ def huber_theorem(
     corruption: float = 0.0,
     sharper: bool = False,
 ) -> HuberTheorem:
-    """CRHL's theorem for your numbers, its hypotheses checked.
+    """Return CRHL's theorem for these numbers; raise if its hypotheses do not hold.
 
     Without `threshold`, tau0 = max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without
     a horizon. `corruption` is C, `sharper` the smaller constant of `huber_factor`.

@@ -9,7 +9,7 @@ from .truncation import confidence_log, excess, growth_log, regularisation
 
 
 def median_plays(*, horizon: int, delta: float = 0.01) -> int:
-    """r = ceil(16 ln(4T/delta)), the plays CRMM gives every arm it chooses (Algorithm 2).
+    """Return r = ceil(16 ln(4T/delta)), the plays per decision of CRMM (Algorithm 2).
 
     >>> median_plays(horizon=10**6), median_plays(horizon=10**4)
     (317, 244)
@@ -18,7 +18,7 @@ def median_plays(*, horizon: int, delta: float = 0.01) -> int:
 
 
 def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None) -> int:
-    """T_0 = floor(T / r), the updates CRMM makes (Algorithm 2).
+    """Return T_0 = floor(T / r), the number of updates of CRMM (Algorithm 2).
 
     >>> median_epochs(horizon=10**6), median_epochs(horizon=10**4)
     (3154, 40)
@@ -41,7 +41,7 @@ def median_constants(
     delta: float = 0.01,
     plays: int | None = None,
 ) -> MedianConstants:
-    """C = (4v)^(1/(1+eps)) and rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
+    """Return C = (4v)^(1/(1+eps)), rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
 
     >>> constants = median_constants(horizon=10**6, central_moment=3.0)
     >>> round(constants.scale, 6), round(constants.rho, 4)
@@ -72,7 +72,7 @@ def median_region(
     plays: int | None = None,
     corrected: bool = False,
 ) -> float:
-    """gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
+    """Return gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
 
         gamma_{t+1} = (4 U^2 + C rho t^q) (4d/kappa) ln(1 + kappa t/(2 lambda d))
                       + lambda S^2 + (2 rho^2/kappa) t^q,        q = (1-eps)/(1+eps)
@@ -113,7 +113,7 @@ def median_radius(
     plays: int | None = None,
     corrected: bool = False,
 ) -> MedianRadius:
-    """The region of Theorem 3 as a part, for all t at once: what `crmm` uses.
+    """Return the region of Theorem 3 as a radius part for all t, as `crmm` uses it.
 
     >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
     >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
@@ -138,7 +138,7 @@ def median_radius(
 
 
 def median_tuned(*, t: int, dim: int, penalty: float = 1.0, epsilon: float = 1.0) -> float:
-    """The squared radius of CRMM in the paper's experiments after t epochs, before c.
+    """Return the squared radius of CRMM in the paper's experiments after t epochs, before c.
 
         d ln(1 + t/(d lambda)) t^((1-eps)/(1+eps))
 
@@ -221,6 +221,6 @@ def _plays(horizon: int, delta: float, plays: int | None) -> int:
 
 
 def _full_epochs(horizon: int, delta: float) -> tuple[int, int]:
-    """(r, T_0), refusing a horizon that holds no epoch."""
+    """Return (r, T_0); raise if the horizon is shorter than one epoch."""
     repeats = median_plays(horizon=horizon, delta=delta)
     return repeats, valid.whole("horizon", horizon, least=repeats) // repeats

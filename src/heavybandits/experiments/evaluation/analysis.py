@@ -149,5 +149,5 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
         ratio = error_ratio(ours, plain)
         made.append(judge(claim, reading, "ratio of the errors", ratio, 0.0, limits[law]))
     claim = f"plain IPS: the interval holds in {PROMISE:.0%}"
-    made.append(judge(claim, reading, share, holds(plain), PROMISE, note="what everybody uses"))
+    made.append(judge(claim, reading, share, holds(plain), PROMISE, note="the usual method"))
     return made

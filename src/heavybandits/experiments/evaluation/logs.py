@@ -24,7 +24,7 @@ class World(NamedTuple):
 
     @property
     def truth(self) -> float:
-        """The value of the policy, exactly: everybody is as likely to come."""
+        """The value of the policy, exactly: all people are equally likely."""
         return float((self.shares * self.means).sum(axis=1).mean())
 
 

@@ -20,7 +20,7 @@ from ...core.rng import uniform
 
 
 class Offers(NamedTuple):
-    """`size` offers, new at every play or, if `still`, for ever.
+    """`size` offers, new at every play, or always the same if `still`.
 
     With `blocks` an offer's features are one context, the same for all, in a block of its own; else
     each has features of its own, uniform with variance 1/d, beside a constant one.

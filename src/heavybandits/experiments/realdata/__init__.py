@@ -97,7 +97,7 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     }
     if family == "linucb":
         return linucb(dim=dim, radius=constant, filter=filters[kind])
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "dim": dim,
         "horizon": given["plays"] if protocol == "groups" else found.horizon,
         "epsilon": found.epsilon.value,
@@ -106,13 +106,16 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         "radius_scale": constant,
     }
     if policy in settings.RIVALS:
-        told |= {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
-        return ALGORITHMS[kind].build(constant, **told)
+        arguments |= {
+            "raw_moment": found.raw_moment.high,
+            "central_moment": found.central_moment.high,
+        }
+        return ALGORITHMS[kind].make(**arguments)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
-        return crmm(**told, central_moment=found.central_moment.high, plays=plays)
+        return crmm(**arguments, central_moment=found.central_moment.high, plays=plays)
     cut = {"theory": None, "none": math.inf}.get(kind, filters.get(kind))
-    return crtm(**told, raw_moment=found.raw_moment.high, truncation=cut)
+    return crtm(**arguments, raw_moment=found.raw_moment.high, truncation=cut)
 
 
 @functools.cache

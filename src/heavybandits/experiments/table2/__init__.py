@@ -12,7 +12,7 @@ from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, dots, judge
-from ..roster import LINK, make_policy, setting
+from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 from ..table1 import PAPER as COSTS
 
@@ -60,7 +60,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Time every algorithm alone, with the theorems' constants."""
     horizon, dim = given["horizon"], given["dim"]
-    known = setting(NOISE, dim, horizon)
+    known = make_setting(NOISE, dim, horizon)
     problem = Problem(Fixed(ARMS, dim), LINK, NOISE)
     runs = []
     for name in [*PAPER, *STAND_INS]:

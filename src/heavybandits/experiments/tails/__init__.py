@@ -18,12 +18,12 @@ from ...simulation.problem import Problem
 from ...sweeps import Cell
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from ..roster import setting
+from ..roster import make_setting
 from ..rows import Compute, collect_rows
 
 TITLE = "Tails: where truncation matters"
 
-# Arms in all directions: under those of Figure 1, which all point the same way, nobody learns
+# Arms in all directions: under those of Figure 1, which all point the same way, no algorithm learns
 # enough in such noise for the estimators to differ.
 DIM = 10
 ARMS = Fixed(20, DIM, low=-1.0)
@@ -83,17 +83,17 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
     """CRTM with this radius and this multiple of Algorithm 1's Gamma (0: no truncation)."""
     _, made, epsilon = NOISES[noise]
     link = PROBLEMS[problem][1]
-    known = setting(made, DIM, horizon, epsilon, link)
-    told: dict[str, Any] = {
+    known = make_setting(made, DIM, horizon, epsilon=epsilon, link=link)
+    arguments: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
         "raw_moment": known.raw_moment,
         "epsilon": epsilon,
         "link": link,
     }
-    printed: Any = crtm(**told)
+    printed: Any = crtm(**arguments)
     cut = math.inf if level == NONE else level * printed.filter.threshold
-    policy = crtm(**told, truncation=cut)
+    policy = crtm(**arguments, truncation=cut)
     return policy._replace(radius=Constant(radius * radius))
 
 

@@ -11,7 +11,7 @@ from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
 from ..._utils.validation import finite_array, fraction, whole
 from ...core.arrays import Floats
-from ...features import Features
+from ...features import FeatureMap
 from ...features import tables as frames
 from ...features.logs import encode_log
 from ...features.values import is_missing
@@ -94,7 +94,7 @@ class Diagnosis:
 
 def diagnose(
     rewards: "ArrayLike | frames.Table",
-    features: ArrayLike | Sequence[str] | Features | None = None,
+    features: ArrayLike | Sequence[str] | FeatureMap | None = None,
     *,
     reward: str | None = None,
     horizon: int | None = None,
@@ -133,7 +133,7 @@ def diagnose(
     power = 1.0 + epsilon.value
     return Diagnosis(
         rows=values.size,
-        dim=None if matrix is None else matrix.shape[1] - isinstance(features, Features),
+        dim=None if matrix is None else matrix.shape[1] - isinstance(features, FeatureMap),
         horizon=values.size if horizon is None else whole("horizon", horizon),
         delta=fraction("delta", delta),
         zeros=float(np.mean(values == 0.0)),
@@ -161,7 +161,7 @@ def _read(
         frame = frames.read_frame(rewards)
         if reward is None:
             raise InvalidInputError("reward must name a column of the frame, got None")
-        if isinstance(features, Features):
+        if isinstance(features, FeatureMap):
             known, kept = frames.table(frame, [reward], drop_missing=drop_missing)
             return known[:, 0], encode_log(frame, features)[kept]
         columns = [] if features is None else list(features)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import COLOURS, GREY
 from ..._utils.errors import optional
-from ..._utils.palette import COLOURS, GREY
 
 UPPER, LOWER = COLOURS[:2]
 

@@ -12,7 +12,7 @@ from ..._utils.validation import epsilon as check_epsilon
 from ..._utils.validation import fraction, one_of, positive, whole
 from ...core.arrays import Floats
 from ...core.protocols import Policy
-from ...features import Features
+from ...features import FeatureMap
 from ...features.tables import Row, Table
 from .clipped_mean import bounded_mean
 from .log import DecisionLog, read_decisions
@@ -29,7 +29,7 @@ STEPS = 5  # of the fixed point of self-normalisation; with the plain mean the f
 def evaluate(
     log: Table,
     policy: Target,
-    features: Sequence[str] | Features = (),
+    features: Sequence[str] | FeatureMap = (),
     reward: str = "reward",
     *,
     action: str | None = None,
@@ -66,7 +66,7 @@ def evaluate(
         with the same shares for every row; an array of probabilities, one column per action in
         sorted order; or a policy part, which learns the other folds of the log and then chooses
         (d = actions x (features + 1), or that of the encoder).
-    features : names of columns, or an `Encoder` (any `features.Features`); then one model of the
+    features : names of columns, or an `Encoder` (any `features.FeatureMap`); then one model of the
         rewards serves all actions.
     reward, action : names of columns; actions may be text or numbers. None is "action", but of an
         agent's `feedback()` "offer", if its offers have names.

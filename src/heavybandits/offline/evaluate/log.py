@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import finite_array
 from ...core.arrays import Floats
-from ...features import Features
+from ...features import FeatureMap
 from ...features import tables as frames
 from ...features.logs import encode_offers
 
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 def read_decisions(
     frame: Any,
-    features: Sequence[str] | Features,
+    features: Sequence[str] | FeatureMap,
     reward: str,
     action: str | None,
     propensity: str,
@@ -65,9 +65,9 @@ def read_decisions(
     action = action or ("offer" if _has_names(frame) else "action")
     if isinstance(features, str):
         raise InvalidInputError(f"features must be a list of columns, got {features!r}")
-    seen = list(features.columns if isinstance(features, Features) else features)
+    seen = list(features.columns if isinstance(features, FeatureMap) else features)
     seen = seen or _contexts(frame)
-    wanted = [] if isinstance(features, Features) else seen
+    wanted = [] if isinstance(features, FeatureMap) else seen
     numeric = [*wanted, reward] + ([] if propensity == UNIFORM else [propensity])
     if propensity != UNIFORM and propensity not in frames.column_names(source):
         raise InvalidInputError(
@@ -81,7 +81,7 @@ def read_decisions(
     lists = None if offers is None else frames.column(source, offers, "offers")[kept]
     names, taken, offered = read_offers(chosen, lists, _known(frame) if action == "action" else [])
     rows = None
-    if isinstance(features, Features):
+    if isinstance(features, FeatureMap):
         rows = encode_offers(source, features, names, action, actions)[kept]
     used = values[:, : len(wanted)]
     shown = [(name, "features") for name in seen]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._utils.errors import InvalidInputError
 from ...core.arrays import Floats
-from ...features import Features
+from ...features import FeatureMap
 from ...features import tables as frames
 from ...features.infer import distinct
 from ...features.logs import encode_offers
@@ -46,16 +46,16 @@ class EncodedLog(NamedTuple):
         return run_timed(encoded_kernel, policy, state, arms, view, *rows)
 
 
-def read_any(frame: Any, features: Sequence[str] | Features, *columns: Any) -> Playable:
+def read_any(frame: Any, features: Sequence[str] | FeatureMap, *columns: Any) -> Playable:
     """A log whose features are columns, or what an encoder makes of them."""
-    if isinstance(features, Features):
+    if isinstance(features, FeatureMap):
         return read_encoded(frame, features, *columns)
     return read_log(frame, features, *columns)
 
 
 def read_encoded(
     frame: Any,
-    features: Features,
+    features: FeatureMap,
     reward: str,
     action: str,
     propensity: str,

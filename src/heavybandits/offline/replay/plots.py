@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._utils.palette import COLOURS, GREY
+from ..._utils.drawing import COLOURS, GREY
 
 
 def plot_replay(result: Any, axes: Any = None) -> Any:

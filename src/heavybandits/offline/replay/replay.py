@@ -14,7 +14,7 @@ from ...algorithms.linear import linucb
 from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
-from ...features import Features
+from ...features import FeatureMap
 from ...features import tables as frames
 from ...features.logs import encode_log
 from ...parts.arms import Rows
@@ -57,7 +57,7 @@ def default_policies(dim: int) -> dict[str, Any]:
 
 def replay(
     frame: "frames.Table | Rounds",
-    features: Sequence[str] | Features = (),
+    features: Sequence[str] | FeatureMap = (),
     reward: str = "reward",
     policies: Policies | Callable[[int], Policies] | None = None,
     *,
@@ -86,7 +86,7 @@ def replay(
     frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; or rounds that
         are ready, such as `heavybandits.integrations.coba.EnvironmentRounds`, to which `policies`,
         `orders`, `reward_scale` and `jobs` apply and nothing else does.
-    features : names of columns, or an `Encoder` (any `features.Features`).
+    features : names of columns, or an `Encoder` (any `features.FeatureMap`).
     reward : the name of a column.
     policies : a policy, a mapping from names to policies, or a function of d that gives either;
         None for `default_policies`.
@@ -113,7 +113,7 @@ def replay(
     """
     if protocol not in PROTOCOLS:
         raise InvalidInputError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
-    if isinstance(features, str) or not isinstance(features, Iterable | Features):
+    if isinstance(features, str) or not isinstance(features, Iterable | FeatureMap):
         raise InvalidInputError(f"features must be a list of columns, got {features!r}")
     orders, seed = whole("orders", orders), whole("seed", seed, least=0)
     given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
@@ -164,7 +164,7 @@ def make_policies(policies: Any, dim: int) -> dict[str, Any]:
 
 def make_rounds(
     frame: Any,
-    features: Sequence[str] | Features,
+    features: Sequence[str] | FeatureMap,
     reward: str,
     protocol: str,
     group: str | None,
@@ -191,7 +191,7 @@ def read_rows(
     source: Any, features: Any, reward: str, drop_missing: bool, named: Mapping[str, str] = {}
 ) -> tuple[Floats, Floats, Any]:
     """The features of the rows, their rewards, and which rows of the frame they are."""
-    if isinstance(features, Features):
+    if isinstance(features, FeatureMap):
         values, kept = frames.table(source, [reward], drop_missing=drop_missing, named=named)
         return encode_log(source, features)[kept], values[:, 0].copy(), kept
     if isinstance(features, str) or not features:

@@ -40,7 +40,7 @@ CHANGED, FAR = 8, 2.0  # restart after so many rewards in a row beyond this mult
 DWARF = 30.0  # restart if both first rewards exceed this multiple of most later ones
 LEAST_WEIGHT = 1e-9  # of a clipped reward in V; with 0, V would not grow
 LOOSE = 4.5  # limit of the first WARM rewards, in medians
-MOST = 9.0  # limit of a square, in s^2; without it s would grow for ever if there is no variance
+MOST = 9.0  # limit of a square, in s^2; without it s never settles if there is no variance
 FLATTEST, STEEPEST = 1e-12, 1e12  # limits of the slope of a link: no weight vanishes or overflows
 
 
@@ -204,7 +204,7 @@ def learn_reward(
 
 
 class ScaleFreeHuber(NamedTuple):
-    """Huber regression in one pass that is told no scale, no threshold and no penalty.
+    """Huber regression in one pass, without a given scale, threshold or penalty.
 
     With p = ||x||_{V^-1}, m = mu'(x.theta), w^2 = m p^2 and e = (y - mu(x.theta)) / sqrt(m):
 
@@ -213,24 +213,25 @@ class ScaleFreeHuber(NamedTuple):
     s^2 = mean of min(psi^2 / (1 + w^2), 9 s^2) over the last `window` rewards.
 
     So no reward moves the prediction of its arm by more than `threshold` of its standard errors s
-    w, beyond what the penalty may have cost. The limit opens like sqrt(n/d): s^2 / limit^2 = d / n
+    w, plus the possible bias of the penalty. The limit grows like sqrt(n/d): s^2 / limit^2 = d / n
     up to constants is the equation of Wang et al. (2021), whose root adapts to any moment. A reward
-    beyond it counts in V for r < 1, the weight at which it would have moved theta as far: what is
-    not believed leaves its arm in doubt. e^2 / (1 + w^2) sums up to the penalised squares of ridge
-    regression, so that what was learned does not pass for noise. None counts for more than 9 s^2:
-    without a variance s would grow as the limit opens, and the radius with it.
+    beyond the limit counts in V with a weight r < 1, at which it would have moved theta as far, so
+    that the arm of a clipped reward stays uncertain. The terms e^2 / (1 + w^2) sum to the penalised
+    squares of ridge regression, so that learned effects do not count as noise. Each is limited to
+    9 s^2: without a variance s would grow with the limit, and the radius with it.
 
-    The penalty starts at lambda = `penalty` ||x_1||^2 and is weighed anew whenever the rewards
-    have doubled, and every 1024: lambda = k s^2 / ||theta||^2, the evidence's fixed point (MacKay
-    1992), k = d - lambda tr V^-1 being how many directions have been learned. Much noise and small
-    effects, and theta is held back; no noise, and it is let go. It stays above where it started
-    and below the mean eigenvalue of V.
+    The penalty starts at lambda = `penalty` ||x_1||^2. Whenever the number of rewards has doubled,
+    and every 1024 rewards, it becomes lambda = k s^2 / ||theta||^2, the fixed point of the evidence
+    (MacKay 1992); k = d - lambda tr V^-1 is the number of learned directions. With much noise and
+    small effects theta is shrunk; without noise it is not. The penalty stays between its first
+    value and the mean eigenvalue of V.
 
-    The first reward is believed as it is, until the second one says how much of it may be; the
-    first 32 are cut at 4.5 of their medians at the earliest. A reward of zero, or one as predicted,
-    tells nothing of the scale then. Eight rewards in a row beyond twice their limits are no noise:
-    another unit, or another world. Then it begins anew. So it does, once, if the first two rewards
-    turn out to be thirty times as large as most of the first 32. No theorem covers it.
+    The first reward is used as it is until the second reward limits it. The first 32 rewards are
+    clipped at 4.5 of their medians or more. A reward that is zero or equal to its prediction has no
+    information about the scale in that phase. Eight rewards in a row beyond twice their limits are
+    not noise but another unit or another environment, and the estimator restarts. It also restarts,
+    once, if the first two rewards are thirty times as large as most of the first 32. No theorem
+    covers this estimator.
 
     >>> from heavybandits.links import Identity
     >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape

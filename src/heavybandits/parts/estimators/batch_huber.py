@@ -26,9 +26,9 @@ GROWTH = math.log(1.05)  # of ln det V, after which later ones are made
 STEPS = 100  # Newton steps at most, for one fit and for one multiplier
 VANISHED = 1e-14  # the gradient, in units of the sum of its terms' sizes
 EXACT = 1e-11  # how exactly the sphere is met before theta is put on it
-GRADIENT, STEP, TRIAL, AFTER = range(4)  # rows of BatchHuberEstimate.vectors
+_GRADIENT, _STEP, _TRIAL, _AFTER = range(4)  # rows of BatchHuberEstimate.vectors
 FAR = 1e150  # a residual whose square is still finite: beyond it, psi is tau
-FITTED = 0  # place in BatchHuberEstimate.numbers
+_FITTED = 0  # place in BatchHuberEstimate.numbers
 
 
 class BatchHuberEstimate(NamedTuple):
@@ -104,7 +104,8 @@ def fill_hessian(
 def minimise(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats, shift: float) -> int:
     """Newton's method from `theta`, steps halved until the gradient falls, to rounding."""
     vectors, beyond = estimate.vectors, 0
-    gradient, step, trial, after = vectors[GRADIENT], vectors[STEP], vectors[TRIAL], vectors[AFTER]
+    gradient, step = vectors[_GRADIENT], vectors[_STEP]
+    trial, after = vectors[_TRIAL], vectors[_AFTER]
     total = fill_gradient(part, estimate, theta, shift, gradient)
     size = norm(gradient)
     for _ in range(STEPS):
@@ -135,7 +136,7 @@ def constrain(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats) -
     The length falls as the multiplier grows; Newton's method on 1/S - 1/length, kept in a bracket.
     """
     low, high, shift, beyond = 0.0, math.inf, 0.0, 0
-    step, trial = estimate.vectors[STEP], estimate.vectors[TRIAL]
+    step, trial = estimate.vectors[_STEP], estimate.vectors[_TRIAL]
     for _ in range(STEPS):
         length = norm(theta)
         if abs(length - part.norm) <= EXACT * part.norm:
@@ -168,7 +169,7 @@ def fit(part: "BatchHuber", estimate: BatchHuberEstimate) -> None:
         estimate.hessian[:], estimate.factor[:] = 0.0, 0.0
         count_fallback(region)
     set_clipped(region, beyond)
-    estimate.numbers[FITTED] = log_volume(region)
+    estimate.numbers[_FITTED] = log_volume(region)
 
 
 class BatchHuber(NamedTuple):
@@ -233,5 +234,5 @@ class BatchHuber(NamedTuple):
         growth = math.pow(place + 1, self.power)
         estimate.limits[place] = self.threshold * growth * math.sqrt(1.0 + w * w) / w
         add_observation(region, x, 1.0 / (sigma * sigma))
-        if place < EVERY_ROUND or log_volume(region) >= numbers[FITTED] + GROWTH:
+        if place < EVERY_ROUND or log_volume(region) >= numbers[_FITTED] + GROWTH:
             fit(self, estimate)

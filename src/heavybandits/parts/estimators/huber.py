@@ -40,21 +40,21 @@ def error_scale(
         beta = radius(part.radius, estimate, t - 1)
         sigma = max(sigma, norm * math.sqrt(part.doubt * beta / growth))
     if part.corruption > 0.0:
-        lies = part.corruption * norm / radius(part.volume, estimate, t)
-        sigma = max(sigma, math.sqrt(lies))
+        corrupted = part.corruption * norm / radius(part.volume, estimate, t)
+        sigma = max(sigma, math.sqrt(corrupted))
     return sigma
 
 
 @jitable
 def clip_error(error: float, square: float, limit: float) -> float:
-    """The error brought to |error| <= limit sqrt(1 + w^2)/w, for `square` = w^2."""
+    """Return the error clipped to |error| <= limit sqrt(1 + w^2)/w, for `square` = w^2."""
     if square * (error * error) <= limit * limit * (1.0 + square):
         return error
     return math.copysign(limit * math.sqrt((1.0 + square) / square), error)
 
 
 class HuberNewton(NamedTuple):
-    """One pass of Huber regression: it clips and weighs by itself; use it with `NoFilter`.
+    """Huber regression in one pass, which clips and weights rewards; use it with `NoFilter`.
 
     With p = ||x||_{V^-1}, w^2 = curvature p^2 / sigma^2 and z = (y - mu(x.theta)) / sigma:
 
@@ -62,7 +62,7 @@ class HuberNewton(NamedTuple):
     tau = threshold t^q sqrt(1 + w^2) / w;  V += curvature x x^T / sigma^2;
     theta = the V-norm projection of theta + V^-1 x clip(z, tau) / sigma.
 
-    nu is `noise_scale`, or what `HuberEstimate.noise_scale` holds when a reward comes: it may
+    nu is `noise_scale`, or the value of `HuberEstimate.noise_scale` when a reward comes: it may
     differ from reward to reward. beta is `radius` after t - 1 updates and sqrt(K_t) is `volume`
     after t; both are asked only where `doubt` and `corruption` are positive. Proofs:
     docs/maths/crhl.md.

@@ -1,4 +1,4 @@
-"""CRCM's estimator: one Newton column for every play of a decision, and the one in their midst."""
+"""CRCM's estimator: one Newton estimate for every play of a decision, and their medoid."""
 
 import math
 from typing import NamedTuple
@@ -87,8 +87,8 @@ def bring_back(
 ) -> None:
     """Project theta_j, which has left the ball, and put its gaps and all counts right.
 
-    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
-    a square much larger than what is left of it that would leave no digits: then it is made anew.
+    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). If
+    that leaves no digits of a much larger square, the square is computed again.
     """
     region, thetas = estimate.region, estimate.thetas
     changes = estimate.outer[: thetas.shape[1]]

@@ -1,4 +1,4 @@
-"""Many ridge regressions at once, and the one in their midst: the estimator of MENU."""
+"""MENU's estimator: one ridge regression for every play of a decision, and their medoid."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""TOFU's estimator: the whole history truncated anew, coordinate by coordinate, in every round."""
+"""TOFU's estimator: the whole history truncated again in every round, by coordinates."""
 
 import math
 from typing import NamedTuple
@@ -80,7 +80,7 @@ def examine(estimate: TruncatedHistoryEstimate, slot: int, threshold: float) -> 
     """Look at u = V^-1/2 x of a slot; True if the slot was freed.
 
     |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the threshold only rises: once that
-    product is below the threshold, the reward is whole for ever and its features are not needed.
+    product is below the threshold, the reward is never truncated again and needs no features.
     """
     combine(estimate.root.root, estimate.features[slot], estimate.image)
     reward = estimate.rewards[slot]
@@ -129,7 +129,7 @@ class TruncatedHistory(NamedTuple):
     """Ridge regression whose every coordinate is truncated (Shao et al. 2018, Algorithm 2).
 
     u_tau = V^-1/2 x_tau;  s_i = sum_tau u_{tau,i} y_tau 1{|u_{tau,i} y_tau| <= b_t};
-    centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated anew in each round.
+    centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated again in each round.
 
     The published form costs d^3 + d^2 t a round. Here V^-1/2 is kept by rank-one steps and a
     reward is looked at only when it could have crossed the threshold: the same numbers for O(d^2) a

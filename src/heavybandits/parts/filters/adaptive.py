@@ -18,18 +18,21 @@ from .memory import COUNTS, count_seen, count_truncated, seen_count
 
 _KNOWN = COUNTS  # place in AdaptiveMemory.counts and MeanMemory.counts
 WARM = 32  # rewards whose quantile starts the threshold
-SILENT = 4  # first rewards, which tell filters that take a median of them the scale alone
+SILENT = 4  # first rewards, which set the scale of filters that take a median of them, and no more
 BEYOND = 5.0  # rewards that must lie beyond the threshold, so that fewer outliers cannot set it
 LOOSEST = 0.25  # largest share beyond it
 
 
 class AdaptiveMemory(NamedTuple):
-    """counts: rewards seen, cut, and different from what was expected; first: the logarithms of
-    the first `WARM` of the latter; threshold: the logarithm of the threshold."""
+    """State of filters that set their own threshold.
+
+    counts: rewards seen, cut, and different from what was expected; first: logarithms of the first
+    `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
+    """
 
     counts: Integers
     first: Floats
-    threshold: Floats
+    log_size: Floats
 
 
 def make_adaptive_memory() -> AdaptiveMemory:
@@ -55,20 +58,20 @@ def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float
     """Return the threshold for this size > 0, and update the one for the next size with it.
 
     Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
-    p = max(share, 5 / n). The first size is judged by a threshold of zero, the second by the
-    smaller of the two: more silence costs short data dear, and one outlier is still clipped.
+    p = max(share, 5 / n). The threshold of the first size is zero, that of the second the smaller
+    of the two: a longer start would cost much on short data, and one outlier is still clipped.
     """
     count = count_known(memory)
     log = math.log(size)
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.threshold[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.threshold[0]) if count > 1 else 0.0
-    threshold = memory.threshold[0]
+        memory.log_size[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.log_size[0]) if count > 1 else 0.0
+    before = memory.log_size[0]
     part = max(share, min(BEYOND / count, LOOSEST))
-    memory.threshold[0] = threshold + ((1.0 / part if log > threshold else 0.0) - 1.0) / count
-    return math.exp(threshold)
+    memory.log_size[0] = before + ((1.0 / part if log > before else 0.0) - 1.0) / count
+    return math.exp(before)
 
 
 @jitable
@@ -86,8 +89,8 @@ def filter_adaptively(
         count_seen(memory, 1)
         error = rewards[i] - centre
         size = weight * abs(error)
-        told = size > 0.0 and rewards[i] != 0.0
-        threshold = follow_threshold(memory, size, share) if told else size
+        informative = size > 0.0 and rewards[i] != 0.0
+        threshold = follow_threshold(memory, size, share) if informative else size
         if size <= threshold:
             total += rewards[i]
         else:
@@ -100,22 +103,26 @@ def filter_adaptively(
 class AdaptiveClip(NamedTuple):
     """Clip rewards at a running quantile: y is moved to predicted +- the threshold.
 
-    The first reward only tells the scale and counts as predicted, then 1 in 4 and later
-    1 - `quantile` of the rewards are clipped. Zeros, which where sales are rare are most of the
-    rewards, and rewards equal to what was expected tell nothing about the scale of the others: they
-    are left alone and do not count.
+    The first reward sets the scale and counts as predicted; then 1 in 4 and later 1 - `quantile` of
+    the rewards are clipped. Zeros (most of the rewards where sales are rare) and rewards equal to
+    the prediction say nothing about the scale of the others: they pass and do not count.
 
     Parameters
     ----------
-    quantile : of |y - predicted|, the threshold. Under symmetric noise 0.95 learns faster; under
-        skewed noise clipping shifts all rewards by nearly the same amount, which an intercept among
-        the features absorbs and a quantile near 1 keeps small.
-    residual : False measures and clips y itself about zero, as CRTM does.
-    weighted : True takes the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: arms that were
-        seldom played are clipped harder.
-    truncate : True replaces a reward beyond the threshold by what was expected instead of clipping
-        it; with residual=False it counts as zero, which is CRTM's truncation at a threshold that is
-        learned.
+    quantile : float, default 0.99
+        Quantile of |y - predicted| at which rewards are clipped. Under symmetric noise 0.95 learns
+        faster; under skewed noise clipping shifts all rewards by nearly the same amount, which an
+        intercept among the features absorbs and a quantile near 1 keeps small.
+    residual : bool, default True
+        Clip y - predicted. False clips y itself about zero, as CRTM does.
+    weighted : bool, default False
+        Take the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: rarely played arms are
+        clipped harder.
+    truncate : bool, default False
+        Replace a reward beyond the threshold by the prediction instead of clipping it. With
+        residual=False it counts as zero: CRTM's truncation with a learned threshold.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
@@ -151,8 +158,11 @@ class AdaptiveClip(NamedTuple):
 
 
 class MeanMemory(NamedTuple):
-    """counts: rewards seen, cut, and different from zero; first: the sizes of the first `SILENT` of
-    the latter; mean: of |y|."""
+    """State of `MeanScaledClip`.
+
+    counts: rewards seen, cut, and different from zero; first: sizes of the first `SILENT` of the
+    latter; mean: the running mean of |y|.
+    """
 
     counts: Integers
     first: Floats
@@ -161,7 +171,7 @@ class MeanMemory(NamedTuple):
 
 @jitable
 def follow_mean(memory: MeanMemory, size: float) -> float:
-    """The mean that this size is judged by: 0 for the first four, whose median starts it.
+    """Return the mean for this size, 0 for the first four, whose median starts the mean.
 
     After that no size more than doubles it: m += (min(size, (n + 1) m) - m) / n.
     """
@@ -179,12 +189,18 @@ def follow_mean(memory: MeanMemory, size: float) -> float:
 
 
 class MeanScaledClip(NamedTuple):
-    """y clipped to |y| <= multiple times the mean |reward| so far, whatever the arm.
+    """Clip rewards at a multiple of the mean |reward| so far, whatever the arm.
 
-    That is what "at three times the mean reward" says. `Clip` says something else: its threshold is
-    divided by ||x||_{V^-1}, so it cuts less and less as an arm becomes known. The first four
-    rewards that are not zero tell the mean and count as zero. Where sales are rare, three times the
-    mean is far below a sale.
+    `Clip` is different: its threshold is divided by ||x||_{V^-1}, so it cuts less and less as an
+    arm becomes known. The first four rewards that are not zero set the mean and count as zero.
+    Where sales are rare, three times the mean is far below a sale.
+
+    Parameters
+    ----------
+    multiple : float, default 3.0
+        Threshold as a multiple of the mean |reward|.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> clip = MeanScaledClip(multiple=3.0)
     >>> memory = clip.init()
@@ -224,4 +240,4 @@ def current_threshold(memory: AdaptiveMemory, silent: int = 1) -> float:
     """
     if known_count(memory) < silent:
         return 0.0
-    return math.exp(float(memory.threshold[0]))
+    return math.exp(float(memory.log_size[0]))

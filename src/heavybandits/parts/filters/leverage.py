@@ -1,7 +1,7 @@
 """Filters that find their threshold in the rewards and loosen it as more is learned.
 
 Like those of `adaptive` they keep the logarithm of a scale and move it by a bounded step per
-reward. The first four rewards tell the scale and count as predicted. See docs/maths/filters.md.
+reward. The first four rewards set the scale and count as predicted. See docs/maths/filters.md.
 """
 
 import math
@@ -26,14 +26,14 @@ from .memory import count_seen, count_truncated
 
 @jitable
 def follow_median(memory: AdaptiveMemory, log: float) -> float:
-    """The running median that this size is judged by: exact at first, then m +- 1/(2 sqrt(n))."""
+    """Return the running median for this size: exact at first, then m +- 1/(2 sqrt(n))."""
     count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
-        memory.threshold[0] = median(memory.first, 0, count)
-        return math.exp(memory.threshold[0])
-    middle = memory.threshold[0]
-    memory.threshold[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
+        memory.log_size[0] = median(memory.first, 0, count)
+        return math.exp(memory.log_size[0])
+    middle = memory.log_size[0]
+    memory.log_size[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
     return math.exp(middle)
 
 
@@ -44,18 +44,18 @@ def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.threshold[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.threshold[0])
-    threshold = memory.threshold[0]
+        memory.log_size[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.log_size[0])
+    before = memory.log_size[0]
     share = min(strength * math.log(count) / count, 0.5)
-    part = math.exp(2.0 * min(log - threshold, 0.0))
-    memory.threshold[0] = threshold + (part / share - 1.0) / count
-    return math.exp(threshold)
+    part = math.exp(2.0 * min(log - before, 0.0))
+    memory.log_size[0] = before + (part / share - 1.0) / count
+    return math.exp(before)
 
 
 @jitable
 def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: float) -> float:
-    """The reward, moved to predicted +- limit if it lies beyond; the first ones to predicted."""
+    """Clip a reward to predicted +- limit; the first ones become predicted."""
     count_seen(memory, 1)
     allowed = limit if known_count(memory) > SILENT else 0.0
     if abs(reward - predicted) <= allowed:
@@ -65,8 +65,7 @@ def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: f
 
 
 class LeverageClip(NamedTuple):
-    """Huber's shape with a learned scale: loose for arms that are known, tight for those that are
-    not.
+    """Clip residuals at a learned scale: loosely for known arms, tightly for unknown ones.
 
     y - predicted is clipped at threshold s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
     ||x||^2_{V^-1}, s the running median of |y - predicted| and n the rewards seen. As w falls the
@@ -75,10 +74,15 @@ class LeverageClip(NamedTuple):
 
     Parameters
     ----------
-    threshold : a multiple of the median error. Below 0.5 it learns faster under symmetric noise and
+    threshold : float, default 0.5
+        Multiple of the median |y - predicted|. Below 0.5 it learns faster under symmetric noise and
         is ruinous under skewed noise without a variance.
-    curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
-    power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
+    curvature : float, default 1.0
+        Weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
+    power : float, default 0.0
+        For noise without a variance; CRHL has (1 - epsilon) / (2 (1 + epsilon)).
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> clip = LeverageClip()
@@ -111,16 +115,23 @@ class LeverageClip(NamedTuple):
         return total / rewards.size
 
     def threshold_in_force(self, memory: AdaptiveMemory) -> float:
-        """The multiple of the median error, before it opens for what is known of an arm."""
+        """Return the multiple of the median error, before it is loosened for a known arm."""
         return self.threshold * current_threshold(memory, SILENT)
 
 
 class TailClip(NamedTuple):
-    """The clip that needs nothing: y - predicted cut at the root M of a tail equation.
+    """Clip residuals y - predicted at the root M of a tail equation, without hyperparameters.
 
     M solves mean min(e^2, M^2) / M^2 = z ln(n) / n, which for independent rewards adapts to
     whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
     pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
+
+    Parameters
+    ----------
+    strength : float, default 3.0
+        z of that equation; a larger number clips more.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> clip = TailClip()

@@ -1,4 +1,4 @@
-"""Filters that make one number of several plays of the same arm."""
+"""Filters that turn several plays of the same arm into one number."""
 
 from typing import Annotated, NamedTuple
 
@@ -10,7 +10,7 @@ from .memory import Memory, count_seen, count_truncated, make_memory
 
 
 class Median(NamedTuple):
-    """The median of the plays (Algorithm 2, line 6); of an even number, the mean of the middle two.
+    """Take the median of the plays (Algorithm 2, line 6), or the mean of the middle two.
 
     The paper's proof takes the lower of the two, but needs E[median] = 0, which by symmetry
     holds for their mean.
@@ -34,7 +34,7 @@ class Median(NamedTuple):
 
 
 class MeanOfMedians(NamedTuple):
-    """Groups of `group` plays, the median of each, the mean of those; leftovers are dropped.
+    """Take the mean of the medians of groups of `group` plays; leftovers are dropped.
 
     Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
 
@@ -68,7 +68,7 @@ class MeanOfMedians(NamedTuple):
 
 
 class MedianOfMeans(NamedTuple):
-    """`blocks` consecutive blocks of equal size, the mean of each, the median of those.
+    """Take the median of the means of `blocks` consecutive blocks of equal size.
 
     Medina and Yang (2016), Algorithm 4; leftovers are dropped.
 
@@ -102,7 +102,7 @@ class MedianOfMeans(NamedTuple):
 
 
 class TrimmedMean(NamedTuple):
-    """The mean of what is left when the share `trim` of the plays is cut off at either end.
+    """Take the mean of the plays without the share `trim` at either end.
 
     >>> import numpy as np
     >>> trimmed = TrimmedMean(plays=5, trim=0.2)

@@ -9,7 +9,7 @@ from .memory import Memory, count_seen, count_truncated, make_memory, seen_count
 
 
 class NoFilter(NamedTuple):
-    """No filter: the mean of the plays.
+    """Return the mean of the plays, unchanged.
 
     >>> import numpy as np
     >>> raw = NoFilter()
@@ -32,6 +32,13 @@ class NoFilter(NamedTuple):
 
 class Truncate(NamedTuple):
     """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> truncate = Truncate(threshold=2.0)
@@ -61,9 +68,18 @@ class Truncate(NamedTuple):
 
 
 class TruncateByTime(NamedTuple):
-    """y 1{|y| <= scale t^power} for the t-th reward, each truncated once and for good.
+    """Set the t-th reward to zero if |y| > scale t^power.
 
     CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+
+    Parameters
+    ----------
+    power : float
+        Power of t, in [0, 1].
+    scale : float, default 1.0
+        Threshold of the first reward, in units of the reward.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
@@ -94,7 +110,14 @@ class TruncateByTime(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """Clip rewards to |y| <= Gamma / ||x||_{V^-1}: winsorised where `Truncate` has zero.
+    """Clip rewards to |y| <= threshold / ||x||_{V^-1}, where `Truncate` sets them to zero.
+
+    Parameters
+    ----------
+    threshold : float
+        Gamma, in units of the reward times ||x||_{V^-1}.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> import numpy as np
     >>> clip = Clip(threshold=2.0)

@@ -17,14 +17,21 @@ CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choi
 
 
 class ScaleFreeRadius(NamedTuple):
-    """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
+    """(a s + b max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
-    The width that one arm needs, and not all at once: of d directions each has its share of the
-    volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
-    noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
-    large an effect is: what one that is not learned yet may be. The penalty holds that at s /
-    sqrt(lambda), unless it is at its own bounds; then what few directions have told is not taken
-    for all there is. Before the first reward that tells a scale there is no bound.
+    This is the width of one arm, not of all arms at once: each of d directions has its share of the
+    volume, so that d does not enter, unlike in Abbasi-Yadkori et al. (2011). s is the noise scale,
+    k = d - lambda tr V^-1 the number of learned directions, and ||theta|| / sqrt(k) the size of an
+    effect, which an unknown effect may have too. The penalty makes that size s / sqrt(lambda),
+    unless the penalty is at one of its bounds. Before the first reward that is informative about
+    the scale there is no bound.
+
+    Parameters
+    ----------
+    noise_weight : float, default 0.3
+        a, the weight of the noise scale.
+    effect_weight : float, default 1.0
+        b, the weight of the size of an effect.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
@@ -32,8 +39,8 @@ class ScaleFreeRadius(NamedTuple):
     1e+100
     """
 
-    share: NonNegative = 0.3
-    doubt: NonNegative = 1.0
+    noise_weight: NonNegative = 0.3
+    effect_weight: NonNegative = 1.0
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
         if known_count(estimate) == 0:
@@ -42,4 +49,4 @@ class ScaleFreeRadius(NamedTuple):
         noise = math.sqrt(estimate.scale[0])
         effect = max(prior_radius(region) / math.sqrt(learned), noise)
         volume = CAUTION + log_volume(region) / learned
-        return (self.share * noise + self.doubt * effect) * math.sqrt(volume)
+        return (self.noise_weight * noise + self.effect_weight * effect) * math.sqrt(volume)

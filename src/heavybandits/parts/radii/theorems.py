@@ -120,7 +120,7 @@ class SelfNormalised(NamedTuple):
 
 
 class TruncatedRadius(NamedTuple):
-    """Theorem 1 of Medina and Yang (2016), the region of CRT, with the t known by then:
+    """Theorem 1 of Medina and Yang (2016), the region of CRT after t rounds:
 
     2 sqrt(2 t^{1/(1+eps)} (ln(det(V)^{1/2}/delta) + v^2 ln t)) + S, `power` being 1/(1+eps).
 

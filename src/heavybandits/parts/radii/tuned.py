@@ -60,7 +60,7 @@ class LogRadius(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """factor times another radius: how most experiments tame the radius of a theorem.
+    """factor times another radius: most experiments use the radius of a theorem like this.
 
     >>> from heavybandits.radii import Constant
     >>> Scaled(Constant(4.0), 0.1).radius(None, 7)

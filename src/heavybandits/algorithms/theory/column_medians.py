@@ -1,4 +1,4 @@
-"""CRCM: the theorem of docs/maths/crcm.md as functions of your numbers."""
+"""CRCM: the theorem of docs/maths/crcm.md."""
 
 import math
 from typing import NamedTuple
@@ -74,7 +74,7 @@ class ColumnTheorem(NamedTuple):
 
 
 def least_plays(horizon: int, delta: float) -> int:
-    """k = ceil(4.04 ln(T / delta)), below which nothing is promised.
+    """Return k = ceil(4.04 ln(T / delta)), the smallest number of plays that is proven.
 
     >>> least_plays(10**4, 0.01)
     56
@@ -94,7 +94,7 @@ def column_theorem(
     delta: float = 0.01,
     plays: int | None = None,
 ) -> ColumnTheorem:
-    """CRCM's theorem for your numbers; without `plays`, k = ceil(4.04 ln(T/delta)).
+    """Return CRCM's theorem for these numbers; without `plays`, k = ceil(4.04 ln(T/delta)).
 
     >>> column_theorem(dim=2, horizon=10**4, central_moment=1.0, kappa=1.0, lipschitz=1.0).plays
     56
