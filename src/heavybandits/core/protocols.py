@@ -275,8 +275,8 @@ class Extras(Protocol):
 
     @property
     def choice_writes(self) -> tuple[str, ...] | None:
-        """The arrays, by dotted name, that a policy's choice changes for later decisions; None, the
-        default, for all arrays."""
+        """The arrays, by dotted name, that a policy's choice changes for later decisions, without
+        those of a policy inside it; None, the default, for all arrays."""
 
     def propensity(self, state: Any) -> float:
         """For a policy that draws its arm: return the probability of the last choice. The default

@@ -77,6 +77,8 @@ class RowBuffer(NamedTuple):
     buffer: ArmBuffer
     mask: Booleans  # (1, K), every row can be chosen
     order: Integers  # (1, K), the rows as they are
+    chosen: Integers  # (1,), the row chosen
+    numbers: Floats  # (1, 3), its mean, width and propensity
 
 
 class RowBuffers:
@@ -95,6 +97,8 @@ class RowBuffers:
                 make_arm_buffer(self._dim, size),
                 np.ones((1, size), np.bool_),
                 np.arange(size).reshape(1, size),
+                np.zeros(1, np.int64),
+                np.zeros((1, 3)),
             )
             self.nbytes += _bytes_of(made)
             while self._buffers and self.nbytes > MAX_BYTES:
@@ -116,7 +120,7 @@ def check_mask(mask: Any, size: int) -> Booleans:
         )
     if not allowed.any():
         raise InvalidInputError("mask must leave at least one arm, got none")
-    return allowed
+    return np.ascontiguousarray(allowed)
 
 
 class CompiledPolicy:
@@ -237,16 +241,15 @@ class CompiledPolicy:
         """
         if not isinstance(arms, np.ndarray):
             return self._choose_from_set(state, arms)
-        given, rows, buffer, known, same = arms, *self._buffers.get(arms.shape[0])
+        rows, buffer, known, same, chosen, numbers = self._buffers.get(arms.shape[0])
         self._dry_run(state, rows)
-        chosen, numbers = np.zeros(1, np.int64), np.zeros((1, 3))
         self._call(
             choose_rows_kernel,
             state,
             rows,
             buffer,
-            np.ascontiguousarray(given)[None],
-            known if mask is None else np.ascontiguousarray(mask)[None],
+            np.ascontiguousarray(arms)[None],
+            known if mask is None else mask[None],
             same if order is None else order[None],
             chosen,
             numbers,
@@ -277,7 +280,7 @@ class CompiledPolicy:
             As for `choose`.
         """
         size, most, _ = rows.shape
-        arms, buffer, _, same = self._buffers.get(most)
+        arms, buffer, _, same, *_ = self._buffers.get(most)
         self._dry_run(state, arms)
         chosen, numbers = np.zeros(size, np.int64), np.zeros((size, 3))
         if order is None:
@@ -377,11 +380,11 @@ class CompiledPolicy:
 
     def _resolve(self, factory: Factory, state: State, *arguments: Any) -> Function:
         kernel = self.compile(factory, state, *arguments)
-        self._functions[factory, *map(type, arguments)] = kernel
+        self._functions[factory, type(arguments[0])] = kernel
         return kernel
 
     def _call(self, factory: Factory, state: State, *arguments: Any) -> Any:
-        kernel = self._functions.get((factory, *map(type, arguments)))
+        kernel = self._functions.get((factory, type(arguments[0])))  # the rest are arrays
         if kernel is None:
             kernel = self._resolve(factory, state, *arguments)
         return kernel(self.policy, state, *arguments)
