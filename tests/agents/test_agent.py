@@ -416,7 +416,7 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     """Compiled agent, uncompiled loop: every choice, every regret and every array, to the bit."""
     arms, link, theta = hb.arms.FromArray(ARMS), hb.links.Logistic(), np.array([0.5, 0.3, -0.2])
     noise = np.random.default_rng(2).standard_t(2, size=603)
-    state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
+    state, view, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
     trace, key = make_trace(np.arange(1, 604)), np.uint64(0)
     play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved())
     agent, regret = hb.Agent(policy), 0.0

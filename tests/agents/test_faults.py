@@ -16,8 +16,8 @@ import heavybandits as hb
 from heavybandits._utils.files import read_container, write_container
 from heavybandits.agents import events as book_module
 from heavybandits.agents import state_file
-from heavybandits.agents.compiled_policy import MOST_BYTES, Offers
 from heavybandits.agents.state import anonymous
+from heavybandits.parts.compiled_policy import MAX_BYTES, RowBuffers
 from interruption import ARMS, CALLS, Interrupted, interrupted_after
 
 PLACES = int(os.environ.get("HEAVYBANDITS_PLACES", "25"))  # interrupts per call; 0 for everywhere
@@ -232,11 +232,11 @@ def test_a_fork_while_threads_work_leaves_the_child_a_working_agent() -> None:
 
 
 def test_views_of_many_sizes_take_a_bounded_amount_of_memory() -> None:
-    offers = Offers(dim=50)
+    buffers = RowBuffers(dim=50)
     for size in range(20_000, 20_064):
-        offers.show(np.zeros((size, 50)), None, None)
-    kept = sum(array.nbytes for _, view in offers._sets.values() for array in view)
-    assert 0 < kept <= MOST_BYTES
+        buffers.get(size)
+    kept = sum(array.nbytes for made in buffers._buffers.values() for array in made.buffer)
+    assert 0 < kept <= buffers.nbytes <= MAX_BYTES
 
 
 # ---- D14

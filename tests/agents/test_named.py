@@ -279,16 +279,16 @@ def test_a_policy_without_a_region_is_not_explained() -> None:
 
 
 @pytest.mark.parametrize("name", ["AdaptiveClip", "LeverageClip", "TailClip", "MeanScaledClip"])
-def test_the_level_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
+def test_the_threshold_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
     clip = getattr(hb.filters, name)()
     memory = clip.init()
     for reward in np.random.default_rng(2).normal(size=200):
-        clip.clean(memory, np.array([reward]), 1e3, 0.0)
-    level = clip.threshold_in_force(memory)
-    assert clip.clean(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(level, rel=0.05)
+        clip.apply(memory, np.array([reward]), 1e3, 0.0)
+    threshold = clip.threshold_in_force(memory)
+    assert clip.apply(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(threshold, rel=0.05)
 
 
-def test_an_agent_shows_the_level_in_force() -> None:
+def test_an_agent_shows_the_threshold_in_force() -> None:
     clipped = hb.linucb(dim=3, filter=hb.filters.Clip(2.5))
     assert hb.Agent(clipped).level == 2.5
     assert hb.Agent(hb.policies.EpsilonGreedy(clipped)).level == 2.5

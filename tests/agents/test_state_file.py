@@ -19,7 +19,7 @@ import state_fuzz
 from heavybandits._utils.files import Format, read_container, write_container
 from heavybandits.agents import state_file
 from heavybandits.agents.state import anonymous
-from heavybandits.core.confidence_region import GROWTH, LOGDET
+from heavybandits.core.confidence_region import _GROWTH, _LOGDET
 
 FORMAT = state_file.FORMAT
 
@@ -280,8 +280,8 @@ LIES = {
     "infinity in an array": array_value("estimate.region.design", 0, math.inf),
     "a design that is not symmetric": array_value("estimate.region.design", 1, 5.0),
     "an inverse that is none": array_value("estimate.region.inverse", 0, 77.0),
-    "a volume that shrank": array_value("estimate.region.numbers", LOGDET, -1.0),
-    "a volume below one": array_value("estimate.region.numbers", GROWTH, -1.0),
+    "a volume that shrank": array_value("estimate.region.numbers", _LOGDET, -1.0),
+    "a volume below one": array_value("estimate.region.numbers", _GROWTH, -1.0),
     "a missing array": lambda body, blobs: blobs.pop("estimate.region.centre.bin"),
     "an array too many": lambda body, blobs: blobs.update({"extra.bin": b"12345678"}),
     "an array too long": lambda body, blobs: blobs.update(

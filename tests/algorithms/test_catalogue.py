@@ -20,14 +20,16 @@ import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
 from heavybandits.algorithms.catalogue import ALGORITHMS
-from heavybandits.arms import PerRound
+from heavybandits.arms import Rows
+from heavybandits.core.arm_buffer import mark_stale
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import CUTS, PROJECTIONS, UPDATES
+from heavybandits.core.confidence_region import clipped_count, projection_count, update_count
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
 from heavybandits.parts.estimators import blocks
 from heavybandits.parts.estimators import truncated_history as histories
+from heavybandits.parts.estimators.per_arm import region_of
 from heavybandits.parts.estimators.roots import (
     elliptic_k,
     extend_root,
@@ -37,7 +39,7 @@ from heavybandits.parts.estimators.roots import (
     node_count,
     root_nodes,
 )
-from heavybandits.parts.estimators.truncated_history import LIVE
+from heavybandits.parts.estimators.truncated_history import live_count
 from heavybandits.policies import StagedElimination, Uniform
 
 DIM, ARMS, DELTA = 3, 6, 0.01
@@ -146,7 +148,7 @@ def master_twin(kind: Any) -> Any:
 
 
 def projected(state: Any, twin: Any) -> bool:
-    return state.estimate.region.counts[PROJECTIONS] == twin.estimator.projected > 0
+    return projection_count(state.estimate.region) == twin.estimator.projected > 0
 
 
 def changed(state: Any, twin: Any) -> bool:
@@ -158,8 +160,8 @@ def cut_by_time(state: Any, twin: Any) -> bool:
 
 
 def history_cut(state: Any, twin: Any) -> bool:
-    cuts, live = twin.estimator.cuts, state.estimate.counts[LIVE]
-    return state.estimate.region.counts[CUTS] == cuts[-1] and max(cuts) > 3 and live < len(cuts)
+    cuts, live = twin.estimator.cuts, live_count(state.estimate)
+    return clipped_count(state.estimate.region) == cuts[-1] and max(cuts) > 3 and live < len(cuts)
 
 
 def many_picks(state: Any, twin: Any) -> bool:
@@ -176,7 +178,8 @@ def medians_moved(state: Any, twin: Any) -> bool:
 
 def eliminated(state: Any, twin: Any) -> bool:
     used = [len(data) for data in twin.data]
-    counts = state.memory.stages.counts[:, UPDATES].tolist()
+    stages = state.memory.stages
+    counts = [int(update_count(region_of(stages, s))) for s in range(len(stages.counts))]
     return used == counts and sum(n > 0 for n in used) > 1 and twin.eliminated > 0
 
 
@@ -245,9 +248,9 @@ def random_rows(rng: Any, dim: int) -> Any:
     return rows * rng.uniform(0.7, 1.0, size=(ARMS, 1)) / np.linalg.norm(rows, axis=1)[:, None]
 
 
-def show(view: Any, rows: Any) -> None:
-    view.features[:, : len(rows)] = rows.T
-    view.synced[0] = -1
+def show(buffer: Any, rows: Any) -> None:
+    buffer.features[:, : len(rows)] = rows.T
+    mark_stale(buffer)
 
 
 def expected(twin: Any, rows: Any, link: str) -> tuple[Any, Any]:
@@ -276,12 +279,12 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
     rng = np.random.default_rng(policy.dim)
     theta = rng.normal(size=policy.dim) / 2
     name = type(link).__name__
-    arms = PerRound(ARMS, policy.dim, 0.0)
-    view, state = arms.view(), policy.init()
+    arms = Rows(ARMS, policy.dim)
+    buffer, state = arms.make_buffer(), policy.init()
     for t in range(rounds):
         rows = random_rows(rng, policy.dim)
-        show(view, rows)
-        arm = policy.choose(state, arms, view)
+        show(buffer, rows)
+        arm = policy.choose(state, arms, buffer)
         check_choice(twin, rows, arm)
         mean = naive.LINKS[name][0](float(rows[arm] @ theta))
         rewards = mean + 0.5 * rng.standard_t(1.5, size=policy.plays)
@@ -334,12 +337,12 @@ def test_the_master_exploits_when_all_widths_are_small():
 def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     rng = np.random.default_rng(5)
     policy = build("supbtc", constant=0.03)
-    arms = PerRound(ARMS, DIM, 0.0)
-    view, state, waiting, seen = arms.view(), policy.init(), [], set()
+    arms = Rows(ARMS, DIM)
+    buffer, state, waiting, seen = arms.make_buffer(), policy.init(), [], set()
     for _ in range(150):
-        show(view, random_rows(rng, DIM))
-        policy.choose(state, arms, view)
-        x = view.chosen.copy()
+        show(buffer, random_rows(rng, DIM))
+        policy.choose(state, arms, buffer)
+        x = buffer.chosen.copy()
         waiting.append((x, level_at(policy, state, x)))
         if len(waiting) == 8:
             x, chosen = waiting.pop(rng.integers(8))
@@ -469,8 +472,8 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
         policy.learn(state, x.copy(), np.array([reward]))
         twin.learn(x, reward)
         np.testing.assert_allclose(state.estimate.region.centre, twin.theta, atol=1e-12)
-        assert state.estimate.region.counts[CUTS] == twin.cuts[-1]
-        seen["live"] += int(state.estimate.counts[LIVE])
+        assert clipped_count(state.estimate.region) == twin.cuts[-1]
+        seen["live"] += live_count(state.estimate)
     assert seen["cut again"] > 0
     assert seen["kept"] > horizon / 2
     assert seen["examined"] < 0.9 * seen["live"] < 0.5 * horizon * (horizon + 1) / 2
@@ -533,7 +536,7 @@ def test_blocks_keep_the_plays_of_their_levels(order):
             terms = exact * rewards
             total = blocks.truncated_sum(history, level, row, order, sums)
             assert total == pytest.approx(terms[np.abs(terms) <= limit].sum(), rel=1e-11)
-            cut = blocks.count_cut(history, level, row, order, sums)
+            cut = blocks.count_truncated(history, level, row, order, sums)
             assert cut == (np.abs(terms) > limit).sum() > 0
 
 
@@ -550,14 +553,19 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     noise = np.random.default_rng(1).standard_t(1.5, size=203)
     checkpoints, runs = np.array([1, 50, 203]), []
     for mode in ("uncompiled", "compiled"):
-        state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+        state, buffer, episode = policy.init(), FIXED.make_buffer(), make_episode(policy.plays)
         trace: Any = make_trace(checkpoints)
-        setting = (policy, state, FIXED, hb.links.Identity(), theta, view, key)
+        setting = (policy, state, FIXED, hb.links.Identity(), theta, buffer, key)
         arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(
-            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+            {
+                **flatten(state),
+                **flatten(buffer, "buffer"),
+                **flatten(episode, "run"),
+                **flatten(trace),
+            }
         )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
@@ -587,7 +595,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
     row = ROWS[name]
     policy = build(name, **row.given, horizon=100)
     noise = np.random.default_rng(2).standard_t(1.1, size=100)
-    state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+    state, buffer, episode = policy.init(), FIXED.make_buffer(), make_episode(policy.plays)
     trace, theta = make_trace(np.array([100])), np.full(DIM, 0.5)
     with np.errstate(over="ignore"):
         play(
@@ -596,7 +604,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             FIXED,
             hb.links.Identity(),
             theta,
-            view,
+            buffer,
             stream_key(1, 0, 0),
             noise,
             episode,

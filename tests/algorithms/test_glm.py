@@ -10,7 +10,7 @@ import heavybandits as hb
 import naive
 from heavybandits.agents.state import flatten
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import LOGDET
+from heavybandits.core.confidence_region import _LOGDET
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
@@ -48,7 +48,7 @@ def test_constants_of_ol2m():
     assert policy.estimator.curvature == pytest.approx(0.134471 / 2, abs=5e-7)
     estimate = policy.estimator.init()
     largest = 10 * math.log(1 + policy.estimator.curvature * 1e6 / 10)
-    flatten(estimate)["region.numbers"][LOGDET] = largest
+    flatten(estimate)["region.numbers"][_LOGDET] = largest
     assert policy.radius.radius(estimate, 10**6) ** 2 == pytest.approx(3693.65, abs=5e-3)
     tuned = hb.ol2m(dim=10, radius_scale=1.0)
     assert tuned.radius.radius(None, 10**6) ** 2 == pytest.approx(10 * math.log(1e6 + 1))
@@ -130,10 +130,10 @@ class Row(NamedTuple):
 
 def choose(policy: Any, state: Any, features: Any) -> int:
     arms = hb.arms.FromArray(features)
-    view = arms.view()
-    arms.refresh(view, np.uint64(0), 0)
-    arm = policy.choose(state, arms, view)
-    np.testing.assert_array_equal(view.chosen, features[arm])
+    buffer = arms.make_buffer()
+    arms.refresh(buffer, np.uint64(0), 0)
+    arm = policy.choose(state, arms, buffer)
+    np.testing.assert_array_equal(buffer.chosen, features[arm])
     return arm
 
 
@@ -309,14 +309,23 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     checkpoints = np.array([1, 50, 403])
     runs = []
     for mode in ("uncompiled", "compiled"):
-        state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
+        state, buffer, episode = (
+            policy.init(),
+            problem.arms.make_buffer(),
+            make_episode(policy.plays),
+        )
         trace: Any = make_trace(checkpoints)
-        setting = (policy, state, problem.arms, problem.link, theta, view, key)
+        setting = (policy, state, problem.arms, problem.link, theta, buffer, key)
         arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(
-            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+            {
+                **flatten(state),
+                **flatten(buffer, "buffer"),
+                **flatten(episode, "run"),
+                **flatten(trace),
+            }
         )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field

@@ -135,7 +135,7 @@ def test_what_a_team_holds_in_common_fits_into_its_block(name):
     if layout.lanes > 1:
         warps = -(-layout.lanes * layout.teams // 32)
         assert -(-warps // QUARTERS) * 32 * layout.registers <= REGISTERS
-        features = {leaf.name: leaf for leaf in layout.leaves}["view_features"]
+        features = {leaf.name: leaf for leaf in layout.leaves}["buffer_features"]
         columns = features.array.shape[1] * (layout.lanes if features.place == PASSING else 1)
         assert columns >= problem.arms.size
 
@@ -194,7 +194,7 @@ def test_arms_that_stand_still_are_held_in_common():
     """And so from one launch to the next: what is passing is forgotten between them."""
     for kind, place in ((hb.arms.Fixed, COMMON), (Standing, COMMON), (hb.arms.PerRound, PASSING)):
         leaves = make_layout(crtm(10), kind(20, 10)).leaves
-        assert {leaf.place for leaf in leaves if leaf.name == "view_features"} == {place}
+        assert {leaf.place for leaf in leaves if leaf.name == "buffer_features"} == {place}
 
 
 @pytest.fixture

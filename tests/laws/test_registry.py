@@ -132,9 +132,10 @@ def test_a_row_says_what_it_is_and_takes_no_more_numbers_than_it_names(kind, nam
         make_named(kind, text, REGISTRIES[kind])
 
 
-def test_arm_sets_are_named_by_how_they_change():
-    kinds = {name: row.make for name, row in arms.REGISTRY.items()}
-    assert kinds == {"never": arms.Fixed, "decision": arms.PerDecision, "round": arms.PerRound}
+def test_arm_sets_are_named_by_when_they_are_redrawn():
+    assert {name: row.make(2, 3).redraw for name, row in arms.REGISTRY.items()} == {
+        name: name for name in arms.REGISTRY
+    }
 
 
 def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkeypatch):

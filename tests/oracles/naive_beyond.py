@@ -475,7 +475,7 @@ class SelfSetting:
     def follow(self, log: float) -> None:
         raise NotImplementedError
 
-    def clean(self, reward: float, norm: float, predicted: float) -> float:
+    def apply(self, reward: float, norm: float, predicted: float) -> float:
         error = reward - predicted
         if error == 0.0:
             return reward

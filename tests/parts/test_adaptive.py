@@ -31,7 +31,7 @@ class Twin:
         self.part, self.threshold, self.cut = part, 0.0, 0
         self.sizes: list[float] = []
 
-    def clean(self, reward: float, norm: float, predicted: float) -> float:
+    def apply(self, reward: float, norm: float, predicted: float) -> float:
         centre = predicted if self.part.residual else 0.0
         weight = norm if self.part.weighted else 1.0
         size = weight * abs(reward - centre)
@@ -65,8 +65,8 @@ def test_the_naive_twin_agrees(part) -> None:
     memory, twin = part.init(), Twin(part)
     for reward in rng.standard_t(1.5, 500):
         norm, predicted = float(rng.uniform(0.1, 1.0)), float(rng.normal())
-        ours = part.clean(memory, np.array([reward]), norm, predicted)
-        assert ours == pytest.approx(twin.clean(reward, norm, predicted), rel=1e-12)
+        ours = part.apply(memory, np.array([reward]), norm, predicted)
+        assert ours == pytest.approx(twin.apply(reward, norm, predicted), rel=1e-12)
     assert memory.counts[1] == twin.cut > 0
 
 
@@ -100,7 +100,7 @@ def test_every_finite_reward_leaves_a_finite_memory_and_a_value_in_between(rewar
     memory = which.init()
     for reward in rewards:
         kept = min(max(reward, -1e100), 1e100)  # what a policy lets through
-        value = which.clean(memory, np.array([kept]), 0.5, 0.25)
+        value = which.apply(memory, np.array([kept]), 0.5, 0.25)
         assert math.isfinite(value)
         centre = 0.25 if which.residual else 0.0
         low, high = sorted((kept, centre))
@@ -113,21 +113,21 @@ def test_every_finite_reward_leaves_a_finite_memory_and_a_value_in_between(rewar
 def test_a_monster_first_is_not_believed_and_soon_forgotten() -> None:
     part = AdaptiveClip()
     memory = part.init()
-    assert part.clean(memory, np.array([1e100]), 1.0, 0.3) == 0.3
+    assert part.apply(memory, np.array([1e100]), 1.0, 0.3) == 0.3
     rng = np.random.default_rng(2)
     for reward in rng.normal(size=200):
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
     assert current_threshold(memory) < 5.0
 
 
 def test_short_data_is_learned_from_after_the_first_reward() -> None:
     part, alike = AdaptiveClip(), AdaptiveClip().init()
-    assert [part.clean(alike, np.ones(1), 1.0, 0.0) for _ in range(4)] == [0.0, 1.0, 1.0, 1.0]
+    assert [part.apply(alike, np.ones(1), 1.0, 0.0) for _ in range(4)] == [0.0, 1.0, 1.0, 1.0]
     for place in range(1, 7):
         memory, rewards = part.init(), np.ones(8)
         rewards[place] = 1e100
-        cleaned = [part.clean(memory, rewards[i : i + 1], 1.0, 0.0) for i in range(8)]
-        assert cleaned == pytest.approx([0.0] + [1.0] * 7)
+        filtered = [part.apply(memory, rewards[i : i + 1], 1.0, 0.0) for i in range(8)]
+        assert filtered == pytest.approx([0.0] + [1.0] * 7)
 
 
 def test_no_reward_moves_the_threshold_by_more_than_a_fifth() -> None:
@@ -135,9 +135,9 @@ def test_no_reward_moves_the_threshold_by_more_than_a_fifth() -> None:
     memory = part.init()
     rng = np.random.default_rng(3)
     for reward in rng.normal(size=60):
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
     before = current_threshold(memory)
-    part.clean(memory, np.array([1e100]), 1.0, 0.0)
+    part.apply(memory, np.array([1e100]), 1.0, 0.0)
     assert before < current_threshold(memory) <= before * math.exp(0.2)
 
 
@@ -145,7 +145,7 @@ def test_zeros_teach_no_scale_and_are_never_cut() -> None:
     part = AdaptiveClip(residual=False)
     memory = part.init()
     for _ in range(100):
-        assert part.clean(memory, np.zeros(1), 1.0, 0.0) == 0.0
+        assert part.apply(memory, np.zeros(1), 1.0, 0.0) == 0.0
     assert memory.counts.tolist() == [100, 0, 0]
     assert current_threshold(memory) == 0.0
 
@@ -156,7 +156,7 @@ def test_rare_sales_are_judged_by_sales_alone(residual: bool) -> None:
     memory, kept = part.init(), 0
     for _ in range(20_000):
         sale = float(rng.uniform(5.0, 15.0)) if rng.random() < 0.004 else 0.0
-        kept += sale > 0.0 and part.clean(memory, np.array([sale]), 1.0, 0.04) == sale
+        kept += sale > 0.0 and part.apply(memory, np.array([sale]), 1.0, 0.04) == sale
     assert kept > 0.7 * memory.counts[2]
     assert current_threshold(memory) > 10.0
 
@@ -165,12 +165,12 @@ def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
     part, rng = MeanScaledClip(3.0), np.random.default_rng(8)
     memory = part.init()
     sizes = np.r_[1e100, 1e100, rng.exponential(2.0, 5000) * (rng.random(5000) < 0.5)]
-    cleaned = [
-        part.clean(memory, np.array([y]), 0.1, 7.0) for y in sizes * (-1.0) ** np.arange(5002)
+    filtered = [
+        part.apply(memory, np.array([y]), 0.1, 7.0) for y in sizes * (-1.0) ** np.arange(5002)
     ]
     assert memory.mean[0] == pytest.approx(1.0, rel=0.1)
-    assert max(map(abs, cleaned[1000:])) == pytest.approx(3.0, rel=0.2)
-    assert cleaned[0] == 0.0
+    assert max(map(abs, filtered[1000:])) == pytest.approx(3.0, rel=0.2)
+    assert filtered[0] == 0.0
 
 
 @pytest.mark.parametrize("quantile", [0.8, 0.95, 0.99])
@@ -182,7 +182,7 @@ def test_the_threshold_finds_the_quantile(quantile: float, law: str) -> None:
     part = AdaptiveClip(quantile=quantile)
     memory = part.init()
     for reward in sample[:20_000]:
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
     beyond = np.mean(np.abs(sample[20_000:]) > current_threshold(memory))
     assert beyond == pytest.approx(1.0 - quantile, rel=0.35)
 
@@ -193,8 +193,8 @@ def test_the_unit_of_the_rewards_does_not_matter() -> None:
     part = AdaptiveClip(residual=False)
     cents, dollars = part.init(), part.init()
     for reward in sample:
-        small = part.clean(cents, np.array([reward]), 1.0, 0.0)
-        large = part.clean(dollars, np.array([1024.0 * reward]), 1.0, 0.0)
+        small = part.apply(cents, np.array([reward]), 1.0, 0.0)
+        large = part.apply(dollars, np.array([1024.0 * reward]), 1.0, 0.0)
         assert large == pytest.approx(1024.0 * small, rel=1e-9)
 
 
@@ -204,8 +204,8 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
     rng = np.random.default_rng(6)
     for _ in range(40):
         plays = rng.standard_t(2, 3)
-        each = [part.clean(apart, np.array([y]), 1.0, 0.0) for y in plays]
-        assert part.clean(together, plays, 1.0, 0.0) == pytest.approx(np.mean(each))
+        each = [part.apply(apart, np.array([y]), 1.0, 0.0) for y in plays]
+        assert part.apply(together, plays, 1.0, 0.0) == pytest.approx(np.mean(each))
     assert together.counts.tolist() == apart.counts.tolist()
 
 

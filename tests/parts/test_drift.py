@@ -20,7 +20,7 @@ def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], D
     part = hb.filters.DriftMonitor() if part is None else part
     memory = part.init()
     rewards = np.asarray(errors) + predicted
-    return [part.clean(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
+    return [part.apply(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -82,9 +82,9 @@ def test_zeros_tell_nothing_of_the_unit():
 def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
     part = hb.filters.DriftMonitor()
     _, memory = watch(np.ones(20), np.zeros(20))
-    assert part.sound(memory)
+    assert part.is_valid(memory)
     memory.counts[WAITING] = memory.waiting.shape[1]
-    assert not part.sound(memory)
+    assert not part.is_valid(memory)
 
 
 def play(agent: hb.Agent, count: int, scale: float = 1.0, seed: int = 6) -> None:

@@ -53,10 +53,10 @@ class Witness(NamedTuple):
     def init(self):
         return Diary(np.zeros((60, DIM, 6)), np.zeros((60, self.plays)), np.zeros(2, np.int64))
 
-    def choose(self, state, arms, view):
+    def choose(self, state, arms, buffer):
         decision = state.counts[0]
-        state.offered[decision] = view.features[:, :6]
-        view.chosen[:] = view.features[:, decision % 6]
+        state.offered[decision] = buffer.features[:, :6]
+        buffer.chosen[:] = buffer.features[:, decision % 6]
         state.counts[0] += 1
         return decision % 6
 
@@ -71,10 +71,10 @@ class Witness(NamedTuple):
 def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
     """What is seen, uncompiled; the noise is 1, 2, 3, ... so that every play can be told apart."""
     policy, trace = Witness(DIM, plays), make_trace(np.arange(1, horizon + 1))
-    state, view, episode = policy.init(), arms.view(), make_episode(plays)
+    state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(plays)
     noise = np.arange(1.0, horizon + 1)
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
-    setting = (policy, state, arms, hb.links.Identity(), theta, view, key)
+    setting = (policy, state, arms, hb.links.Identity(), theta, buffer, key)
     arguments: Any = (*setting, noise, episode, trace, observer)
     with np.errstate(over="ignore"):
         play(*arguments)

@@ -54,7 +54,7 @@ def cases() -> dict[str, tuple[Any, Problem]]:
         if not supported(policy):
             continue
         mine = next(arms)
-        if policy.plays > 1 and mine.changes == "fresh":
+        if policy.plays > 1 and mine.redraw == "round":
             mine = next(arms)
         made[name] = policy, check_problem(Problem(mine, next(links), next(noises)))
     return made | shapes()

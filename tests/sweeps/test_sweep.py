@@ -145,7 +145,7 @@ class Mine(NamedTuple):
     def init(self):
         return make_memory(self.plays)
 
-    def clean(self, memory, rewards, norm, predicted):
+    def apply(self, memory, rewards, norm, predicted):
         return FACTOR * rewards[0]
 """
 SCRIPT = """
@@ -226,7 +226,7 @@ def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatc
         "    plays: int = 1\n\n"
         "    def init(self) -> Any:\n"
         "        return make_memory(1)\n\n"
-        "    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
+        "    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
         "        return min(max(rewards[0], -1.0), 1.0)\n"
     )
     source = tmp_path / "an_edited_part.py"

@@ -22,7 +22,7 @@ from ..core.protocols import Policy
 from ..features import FeatureMap
 from ..ledger.sqlite import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
-from .compiled_policy import Kernels
+from .agent_policy import AgentPolicy
 from .encoders import check_encoder
 from .events import REWARD, Book, Event, Kind, make_limits
 from .state import AgentState, Step, carry_out, own_generator, plan
@@ -208,7 +208,7 @@ class Agent(Teaching):
 
     def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
         check_clock(clock)
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
+        self._state, self._clock, self._kernels = state, clock, AgentPolicy(state.policy)
         self._lock = threading.RLock()
         hold_at_fork(self._lock)
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from .._utils.errors import InvalidInputError
 from .._utils.validation import whole
 from ..core.protocols import ArmSet
+from ..parts.compiled_policy import Mask
+from .agent_policy import repeat
 from .batches import Batch, make_batch
-from .compiled_policy import Allowed, repeat
 from .encoders import encode, offer_names, to_json
 from .events import SELECT, Event
 from .inspect import Readings
@@ -98,7 +99,7 @@ class Deciding(Readings):
         if top is not None:
             return self._select_list(arms, mask, names, told, top)
         with self._lock:
-            offered, allowed = self._kernels.offers.check(arms, mask)
+            offered, allowed = self._kernels.check_arms(arms, mask)
             self._check_select(offered, allowed, names, told)
             now = self._give_up(room=1)
             state = self._state
@@ -123,7 +124,7 @@ class Deciding(Readings):
             )
 
     def _check_select(
-        self, arms: Any, allowed: Allowed, names: Sequence[str] | None, told: Told
+        self, arms: Any, allowed: Mask, names: Sequence[str] | None, told: Told
     ) -> None:
         """Refuse what would be refused before room is made for it: then no ticket need expire."""
         self._finish()
@@ -177,7 +178,7 @@ class Deciding(Readings):
         return StateDiff(self._state).changes(decision.propensity)
 
     def _decide(
-        self, arms: Any, allowed: Allowed, now: float, names: Sequence[str] | None, tell: Tell
+        self, arms: Any, allowed: Mask, now: float, names: Sequence[str] | None, tell: Tell
     ) -> Decision:
         """A new decision. If it cannot be written down, it was never made."""
         state, kernels, changes, told = self._state, self._kernels, None, None
@@ -201,7 +202,7 @@ class Deciding(Readings):
         self, arms: Any, mask: Any, names: Sequence[str] | None, told: Told, top: Any
     ) -> list[Ticket]:
         with self._lock:
-            offered, allowed = self._kernels.offers.check_rows(arms, mask)
+            offered, allowed = self._kernels.check_rows(arms, mask)
             size, kernels = whole("top", top), self._kernels
             if size > allowed.sum():
                 raise InvalidInputError(

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._utils.errors import InvalidInputError
 from ..core.arrays import Floats
-from ..core.confidence_region import UPDATES
+from ..core.capabilities import innermost
+from ..core.confidence_region import update_count
 from ..core.linalg import bounded
 
 SHOWN = 6  # features of an arm that `str` lists: the rest is one line
@@ -70,13 +71,6 @@ class Explanation(NamedTuple):
         return lines
 
 
-def innermost(policy: Any, learned: Any) -> tuple[Any, Any]:
-    """The policy that estimates, inside those that draw around it, and its state."""
-    while hasattr(policy, "policy") and hasattr(learned, "inner"):
-        policy, learned = policy.policy, learned.inner
-    return policy, learned
-
-
 def explain_rows(
     policy: Any, learned: Any, rows: Floats, means: Floats, names: list[str], offers: list[str]
 ) -> Explanation:
@@ -87,7 +81,7 @@ def explain_rows(
         raise InvalidInputError(
             f"explain needs a policy with a confidence region, {type(policy).__name__} has none"
         )
-    radius = bounded(policy.radius.radius(learned.estimate, region.counts[UPDATES]))
+    radius = bounded(policy.radius.radius(learned.estimate, update_count(region)))
     images = rows @ region.inverse
     norms = np.sqrt(np.maximum((rows * images).sum(axis=1), 0.0))
     doubts = radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None]

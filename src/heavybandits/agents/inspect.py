@@ -10,17 +10,18 @@ from numpy.typing import ArrayLike
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
+from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
 from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
 from ..features import FeatureMap
 from ..ledger.store import Ledger
-from ..parts.estimators.auto import RESTARTS, ScaleFreeEstimate
+from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
-from .compiled_policy import Kernels
+from .agent_policy import AgentPolicy
 from .encoders import encode
 from .events import Tally
-from .explain import Explanation, explain_rows, innermost
+from .explain import Explanation, explain_rows
 from .state import AgentState
 from .tickets import Ticket, ticket_number
 
@@ -29,7 +30,7 @@ class Readings:
     """What an agent shows of its state: copies, taken between two calls."""
 
     _lock: AbstractContextManager[Any]
-    _kernels: Kernels
+    _kernels: AgentPolicy
     _ledger: Ledger | None = None
 
     @property
@@ -94,15 +95,7 @@ class Readings:
         the estimator; None where nothing is cut at a level. What it is a level of, and whether it
         opens as an arm becomes known, the part itself says."""
         state = self.state
-        policy, learned = innermost(state.policy, state.learned)
-        for name, kept in (("filter", "memory"), ("estimator", "estimate")):
-            part: Any = getattr(policy, name, None)
-            memory = getattr(learned, kept, None)
-            if hasattr(part, "filter"):  # one filter may hold another
-                part, memory = part.filter, getattr(memory, "inner", None)
-            if hasattr(part, "threshold_in_force"):
-                return float(part.threshold_in_force(memory))
-        return None
+        return threshold_of(state.policy, state.learned)
 
     def explain(
         self,
@@ -208,7 +201,7 @@ class Readings:
         32. 0 for every other policy."""
         parts = walk(self.state.learned)
         found = (part for part in parts if isinstance(part, ScaleFreeEstimate))
-        return sum(int(estimate.counts[RESTARTS]) for estimate in found)
+        return sum(restart_count(estimate) for estimate in found)
 
     @property
     def drift(self) -> DriftReport:

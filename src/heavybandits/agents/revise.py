@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError
+from ..core.capabilities import innermost
 from ..core.confidence_region import measure
 from ..core.linalg import bounded, clamp, dot
-from ..core.part import walk
-from ..parts.policies.time_discounted import TimeDiscounted
+from ..parts.policies.time_discounted import TimeDiscounted, has_clock
 from .events import Revision
-from .explain import innermost
 from .state import kept
 
 
@@ -20,7 +19,7 @@ def check_revisable(policy: Any, learned: Any) -> None:
     """Refuse a policy that cannot put another reward in the place of one it has learned."""
     inside, _ = innermost(policy, learned)
     estimator = getattr(inside, "estimator", None)
-    fades = any(isinstance(part, TimeDiscounted) for part in walk(policy))
+    fades = has_clock(policy)
     if policy.plays != 1 or fades or not hasattr(estimator, "revise"):
         name = type(inside).__name__ if estimator is None else type(estimator).__name__
         name = TimeDiscounted.__name__ if fades else name
@@ -51,6 +50,6 @@ def revised_arrays(
         rewards = np.array([told])
         clamp(rewards)
         memory = copy.deepcopy(state.memory)
-        cleaned.append(bounded(inside.filter.clean(memory, rewards, norm, expected)))
+        cleaned.append(bounded(inside.filter.apply(memory, rewards, norm, expected)))
     inside.estimator.revise(state.estimate, x, *cleaned)
     return kept(after)

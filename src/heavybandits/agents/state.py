@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
-from ..core.confidence_region import GROWTH, LOGDET, Region
+from ..core.capabilities import choice_writes_of, is_valid_state
+from ..core.confidence_region import Region, has_valid_volume
 from ..core.part import regions_of
 from .events import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
 from .tickets import Decision, Owner, Owners
@@ -149,7 +150,7 @@ def shapes_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 def check_state(policy: Any, state: Any) -> None:
     """Whether the arrays hold what a policy can have made of them.
 
-    A part that uses a number of its state as an index has a method `sound(state)` that says
+    A part that uses a number of its state as an index has a method `is_valid(state)` that says
     whether it is one.
     """
     check_numbers(kept(state))
@@ -174,10 +175,7 @@ def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
 
 def check_sound(policy: Any, state: Any) -> None:
     """Whether what the parts use as indices can be used so, as far as they can say."""
-    pairs = [(policy, state)]
-    pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
-    pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
-    if not all(part.sound(memory) for part, memory in pairs if hasattr(part, "sound")):
+    if not is_valid_state(policy, state):
         raise StateError("the arrays in the file do not fit together")
 
 
@@ -187,7 +185,7 @@ def _check_region(region: Region) -> None:
     scale, other = float(np.abs(design).max()), float(np.abs(inverse).max())
     if not (scale > 0.0 and other > 0.0):
         raise StateError("a matrix in the file is zero")
-    if region.numbers[LOGDET] < 0.0 or region.numbers[GROWTH] < 1.0:
+    if not has_valid_volume(region):
         raise StateError("the design matrix in the file has shrunk, and a policy only widens it")
     design, inverse = design / scale, inverse / other
     symmetric = np.abs(design - design.T).max() <= 1e-9
@@ -241,7 +239,7 @@ def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
 
     A policy names them in `choice_writes`; for one that does not, they are all that is kept.
     """
-    names = getattr(state.policy, "choice_writes", None)
+    names = choice_writes_of(state.policy)
     if names == ():
         return {}
     arrays = kept(state.learned)

@@ -1,4 +1,4 @@
-"""Algorithms by their names in the papers, each with citation, assumptions and parts."""
+"""Named algorithms: a citation, the assumptions and one expression over parts."""
 
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import did_you_mean
+from ..core.capabilities import is_finite_only
 from ..core.protocols import KnownNoise, Link, Policy
 from ..parts.links import Logistic
 from ..parts.noises import reward_moment
@@ -215,5 +216,5 @@ def arm_sets(policy: Policy) -> str:
     >>> arm_sets(example("CRTM")), arm_sets(example("SupBMM"))
     ('any', 'finite, still for a decision')
     """
-    size = "finite" if getattr(policy, "finite_only", False) else "any"
+    size = "finite" if is_finite_only(policy) else "any"
     return size if policy.plays == 1 else f"{size}, still for a decision"

@@ -15,7 +15,7 @@ from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical, sync_folder
 from .._utils.validation import finite_number
 from ..agents.agent import Agent, check_clock, renamed
-from ..agents.compiled_policy import Kernels
+from ..agents.agent_policy import AgentPolicy
 from ..agents.encoders import check_encoder, encode_again, encode_rows_again
 from ..agents.events import COUNTED, Book, Event, Kind, Lesson
 from ..agents.revise import check_revisable
@@ -177,14 +177,14 @@ def _live(
             os.rename(f"{made}{ending}", f"{target}{ending}")
     sync_folder(target.parent)
     ledger = Ledger(target, TOGETHER)
-    return ledger.resume(state, Kernels(state.policy, state.learned)), ledger
+    return ledger.resume(state, AgentPolicy(state.policy)), ledger
 
 
 def _go_through(
     state: AgentState, rows: Iterable[Row], same: bool, ledger: Ledger | None
 ) -> AgentState:
     """The state after all these events, which are written to the ledger, if there is one."""
-    kernels = Kernels(state.policy, state.learned)
+    kernels = AgentPolicy(state.policy)
     if ledger is not None:
         state = ledger.resume(state, kernels)
     happened: list[Event] = []

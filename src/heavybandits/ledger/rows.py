@@ -17,11 +17,11 @@ from .._utils.errors import LedgerError
 from .._utils.files import canonical, too_new
 from .._utils.validation import bounded_array, finite_array, finite_number, positive, whole
 from .._utils.version import __version__
-from ..agents.compiled_policy import takes_noise_scale
 from ..agents.events import COUNTED, Event, Kind, Lesson, Revision
 from ..agents.state import LARGEST_NUMBER, AgentState
 from ..agents.state_file import describe_encoder, make_decision
 from ..core.arrays import Floats
+from ..core.capabilities import takes_noise_scale
 from ..core.part import describe
 from .sqlite import Database, End, Source, Statement
 
@@ -125,7 +125,7 @@ def noise_scale_of(changes: str | None) -> float | None:
 
 
 def _check_noise_scale(kind: str, changes: str | None, state: AgentState) -> float | None:
-    if changes is not None and (kind != Kind.REWARD or not takes_noise_scale(*state[:2])):
+    if changes is not None and (kind != Kind.REWARD or not takes_noise_scale(state.policy)):
         raise LedgerError(f"a {kind} of this policy has no noise scale")
     return noise_scale_of(changes)
 

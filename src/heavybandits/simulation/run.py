@@ -143,8 +143,8 @@ def run_once(
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
     noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
-    state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
-    setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
+    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(policy.plays)
+    setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
     record = (episode, trace, observer)
     first = noise[: first_plays(policy, problem.arms)]
     with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly

@@ -1,4 +1,4 @@
-"""Sweeps: many pure cells, one file each, on one machine or on a cluster.
+"""Resumable sweeps and tuning: many cells, one file each, on one machine or a cluster.
 
 A sweep is a list of cells; a cell is a function and its settings. A finished cell is a file named
 by the hash of its content, so a sweep that is killed resumes, whatever the order, the number of

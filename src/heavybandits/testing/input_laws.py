@@ -10,6 +10,7 @@ from ..agents.agent import Agent
 from ..agents.state import anonymous, flatten, kept
 from ..agents.state_file import pack
 from ..core.arrays import Floats
+from ..core.capabilities import accepts_any_norm, capacity_of
 from ..core.part import build, cast, classes_of, describe, is_part, known_parts
 from .check_policy import check, require
 
@@ -35,7 +36,7 @@ def make_rewards(size: int, seed: int = 0) -> list[float]:
 
 def decisions(policy: Any, wanted: int = 6) -> int:
     """So many decisions, or fewer if the policy has no room for them."""
-    room = getattr(policy, "capacity", None)
+    room = capacity_of(policy)
     return wanted if room is None else max(1, min(wanted, int(room) // 2))
 
 
@@ -191,7 +192,7 @@ def several_plays(policy: Any) -> None:
 def long_arms(policy: Any) -> None:
     """Arms longer than one do not break it, and are warned about once unless it takes any."""
     agent, arms = still_agent(policy), 100.0 * make_arms(policy)
-    wanted = 0 if getattr(policy, "any_norm", False) else 1
+    wanted = 0 if accepts_any_norm(policy) else 1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(policy.plays * decisions(policy, 3)):

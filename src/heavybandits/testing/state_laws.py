@@ -8,10 +8,10 @@ import numpy as np
 
 from ..agents.agent import Agent
 from ..agents.state import kept, written_by_choice
-from ..core.arm_buffer import make_view
+from ..core.arm_buffer import fill_rows, make_arm_buffer
 from ..core.part import classes_of
 from ..ledger.rebuild import load
-from ..parts.arms import PerRound
+from ..parts.arms import Rows
 from .check_policy import check, require
 from .input_laws import (
     ROWS,
@@ -198,14 +198,14 @@ def tallies(policy: Any) -> None:
 def uncompiled(policy: Any) -> None:
     """Its text gives the same bits whether it is compiled or not."""
     agent, state = still_agent(policy), policy.init()
-    offer, view = PerRound(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
+    offer, buffer = Rows(ROWS, policy.dim), make_arm_buffer(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
-        view.features[:, :ROWS], view.synced[0] = make_arms(policy, t).T, -1
+        fill_rows(buffer, make_arms(policy, t))
         with np.errstate(all="ignore"):
-            arm = policy.choose(state, offer, view)
-            policy.estimate_arm(state, view.chosen)
-            policy.learn(state, view.chosen.copy(), rewards.copy())
+            arm = policy.choose(state, offer, buffer)
+            policy.estimate_arm(state, buffer.chosen)
+            policy.learn(state, buffer.chosen.copy(), rewards.copy())
         for y in rewards:
             ticket = agent.select(make_arms(policy, t))
             agent.update(ticket, y)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.confidence_region import UPDATES
+from ...core.confidence_region import update_count
 from ...core.dispatch import radius
 from ...core.jit import jitable
 from ...core.part import cast
@@ -40,7 +40,7 @@ class Coverage(NamedTuple):
 
     def observe(self, policy: Any, state: Any, theta: Any) -> None:
         region = state.estimate.region
-        width = radius(policy.radius, state.estimate, region.counts[UPDATES])
+        width = radius(policy.radius, state.estimate, update_count(region))
         self.squared_radius[0] = width * width
         self.squared_distance[0] = distance(region, theta)
         self.checks[0] += 1

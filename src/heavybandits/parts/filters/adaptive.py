@@ -14,9 +14,9 @@ from ..._utils.validation import Count, Fraction, Positive
 from ...core.arrays import Floats, Integers
 from ...core.jit import jitable
 from ...core.order_statistics import select_rank
-from .truncation import CUT, SEEN
+from .memory import COUNTS, count_seen, count_truncated, seen_count
 
-KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
+_KNOWN = COUNTS  # place in AdaptiveMemory.counts and MeanMemory.counts
 WARM = 32  # rewards whose quantile starts the threshold
 SILENT = 4  # first rewards, which set the scale of filters that take a median of them, and no more
 BEYOND = 5.0  # rewards that must lie beyond the threshold, so that fewer outliers cannot set it
@@ -35,6 +35,24 @@ class AdaptiveMemory(NamedTuple):
     log_size: Floats
 
 
+def make_adaptive_memory() -> AdaptiveMemory:
+    """Make an empty memory."""
+    return AdaptiveMemory(np.zeros(COUNTS + 1, np.int64), np.zeros(WARM), np.zeros(1))
+
+
+@jitable
+def known_count(memory: "AdaptiveMemory | MeanMemory") -> int:
+    """Return the number of rewards that carried information about the scale."""
+    return memory.counts[_KNOWN]
+
+
+@jitable
+def count_known(memory: "AdaptiveMemory | MeanMemory") -> int:
+    """Count a reward that carries information about the scale; return their number."""
+    memory.counts[_KNOWN] += 1
+    return memory.counts[_KNOWN]
+
+
 @jitable
 def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float:
     """Return the threshold for this size > 0, and update the one for the next size with it.
@@ -43,8 +61,7 @@ def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float
     p = max(share, 5 / n). The threshold of the first size is zero, that of the second the smaller
     of the two: a longer start would cost much on short data, and one outlier is still clipped.
     """
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    count = count_known(memory)
     log = math.log(size)
     if count <= WARM:
         memory.first[count - 1] = log
@@ -58,7 +75,7 @@ def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float
 
 
 @jitable
-def clean_adaptively(
+def filter_adaptively(
     memory: AdaptiveMemory,
     rewards: Floats,
     weight: float,
@@ -69,7 +86,7 @@ def clean_adaptively(
     """Return the mean of the rewards, those beyond the threshold moved to centre +- keep limit."""
     total = 0.0
     for i in range(rewards.size):
-        memory.counts[SEEN] += 1
+        count_seen(memory, 1)
         error = rewards[i] - centre
         size = weight * abs(error)
         informative = size > 0.0 and rewards[i] != 0.0
@@ -77,7 +94,7 @@ def clean_adaptively(
         if size <= threshold:
             total += rewards[i]
         else:
-            memory.counts[CUT] += 1
+            count_truncated(memory, 1)
             limit = keep * threshold / weight
             total += centre + (limit if error > 0.0 else -limit)
     return total / rewards.size
@@ -109,13 +126,13 @@ class AdaptiveClip(NamedTuple):
 
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
-    >>> cleaned[0], float(cleaned[1]), float(cleaned[-1]), memory.counts.tolist()
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
+    >>> filtered[0], float(filtered[1]), float(filtered[-1]), memory.counts.tolist()
     (0.5, 0.1, 1.0, [101, 8, 101])
     >>> cut = AdaptiveClip(residual=False, truncate=True)
     >>> memory = cut.init()
-    >>> cleaned = [cut.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
-    >>> float(cleaned[5]), float(cleaned[-1])
+    >>> filtered = [cut.apply(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
+    >>> float(filtered[5]), float(filtered[-1])
     (1.0, 0.0)
     """
 
@@ -126,15 +143,15 @@ class AdaptiveClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         weight = norm if self.weighted else 1.0
         centre = predicted if self.residual else 0.0
         keep = 0.0 if self.truncate else 1.0
-        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
+        return filter_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
 
     def threshold_in_force(self, memory: AdaptiveMemory) -> float:
         return current_threshold(memory)
@@ -158,8 +175,8 @@ def follow_mean(memory: MeanMemory, size: float) -> float:
 
     After that no size more than doubles it: m += (min(size, (n + 1) m) - m) / n.
     """
-    memory.counts[KNOWN] += 1 if size > 0.0 else 0
-    known, count, mean = memory.counts[KNOWN], memory.counts[SEEN], memory.mean[0]
+    memory.counts[_KNOWN] += 1 if size > 0.0 else 0
+    known, count, mean = memory.counts[_KNOWN], seen_count(memory), memory.mean[0]
     if known <= SILENT:
         if size > 0.0:
             memory.first[known - 1] = size
@@ -188,8 +205,8 @@ class MeanScaledClip(NamedTuple):
     >>> clip = MeanScaledClip(multiple=3.0)
     >>> memory = clip.init()
     >>> rewards = [1e100] + [1.0] * 50 + [9.0]
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in rewards]
-    >>> cleaned[0], float(cleaned[-2]), round(float(cleaned[-1]), 6)
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.0) for y in rewards]
+    >>> filtered[0], float(filtered[-2]), round(float(filtered[-1]), 6)
     (0.0, 1.0, 3.0)
     """
 
@@ -197,15 +214,15 @@ class MeanScaledClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> MeanMemory:
-        return MeanMemory(np.zeros(3, np.int64), np.zeros(SILENT), np.zeros(1))
+        return MeanMemory(np.zeros(COUNTS + 1, np.int64), np.zeros(SILENT), np.zeros(1))
 
-    def clean(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
         total = 0.0
         for i in range(rewards.size):
-            memory.counts[SEEN] += 1
+            count_seen(memory, 1)
             limit = self.multiple * follow_mean(memory, abs(rewards[i]))
             if abs(rewards[i]) > limit:
-                memory.counts[CUT] += 1
+                count_truncated(memory, 1)
                 total += math.copysign(limit, rewards[i])
             else:
                 total += rewards[i]
@@ -221,6 +238,6 @@ def current_threshold(memory: AdaptiveMemory, silent: int = 1) -> float:
     >>> current_threshold(AdaptiveClip().init())
     0.0
     """
-    if memory.counts[KNOWN] < silent:
+    if known_count(memory) < silent:
         return 0.0
     return math.exp(float(memory.log_size[0]))

@@ -8,15 +8,15 @@ from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
-from ...core.dispatch import clean
+from ...core.dispatch import apply
 from ...core.jit import jitable, outlined
 from ...core.order_statistics import select_rank
 from ...core.protocols import Filter
-from .truncation import CUT, SEEN, NoFilter
+from .memory import COUNTS, copy_counts, seen_count
+from .truncation import NoFilter
 
-COMPARED, NONZERO, WAITING, LAST, ALARMS = range(
-    2, 7
-)  # places in DriftMemory.counts, after SEEN and CUT
+# places in DriftMemory.counts
+COMPARED, NONZERO, WAITING, LAST, ALARMS = range(COUNTS, COUNTS + 5)
 LEVEL, UNIT, EFFECT = range(3)  # kinds of change; their alarms follow at ALARMS
 SIZE, PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
 BLOCK = 8  # rewards compared together: one by one, it takes nine times as long
@@ -93,7 +93,7 @@ def raise_alarms(memory: DriftMemory, threshold: float) -> None:
         return
     for kind in range(3):
         memory.counts[ALARMS + kind] += 1 if 2.0 * largest_sum(memory, kind) > threshold else 0
-    memory.counts[LAST] = memory.counts[SEEN]
+    memory.counts[LAST] = seen_count(memory)
     forget_usual(memory)
 
 
@@ -178,7 +178,7 @@ class DriftMonitor(NamedTuple):
     >>> part = DriftMonitor()
     >>> memory = part.init()
     >>> errors = [0.1, -0.3, 0.2, -0.1] * 100 + [9.0, -9.5] * 30
-    >>> seen = [part.clean(memory, np.array([1.0 + e]), 0.1, 1.0) for e in errors]
+    >>> seen = [part.apply(memory, np.array([1.0 + e]), 0.1, 1.0) for e in errors]
     >>> part.drift(memory)
     DriftReport(level=0, unit=1, effect=0, rewards_since=20)
     """
@@ -200,18 +200,12 @@ class DriftMonitor(NamedTuple):
         arrays = zeros(2, BLOCK), zeros(5), zeros(6), zeros(FIRST)
         return DriftMemory(counts, *arrays, self.filter.init())
 
-    def sound(self, memory: DriftMemory) -> bool:
-        sound = getattr(self.filter, "sound", None)
-        if not 0 <= memory.counts[WAITING] < BLOCK:
-            return False
-        return sound is None or bool(sound(memory.inner))
+    def is_valid(self, memory: DriftMemory) -> bool:
+        return bool(0 <= memory.counts[WAITING] < BLOCK)
 
-    def clean(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
-        reward = clean(self.filter, memory.inner, rewards, norm, predicted)
-        memory.counts[SEEN], memory.counts[CUT] = (
-            memory.inner.counts[SEEN],
-            memory.inner.counts[CUT],
-        )
+    def apply(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
+        reward = apply(self.filter, memory.inner, rewards, norm, predicted)
+        copy_counts(memory, memory.inner)
         if norm <= KNOWN_ARM:
             for i in range(rewards.size):
                 place = memory.counts[WAITING]
@@ -225,5 +219,5 @@ class DriftMonitor(NamedTuple):
         """Report the changes noticed so far."""
         level, unit, effect = (int(count) for count in memory.counts[ALARMS:])
         ever = level + unit + effect > 0
-        since = int(memory.counts[SEEN] - memory.counts[LAST]) if ever else None
+        since = int(seen_count(memory) - memory.counts[LAST]) if ever else None
         return DriftReport(level, unit, effect, since)

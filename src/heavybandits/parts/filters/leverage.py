@@ -7,21 +7,27 @@ reward. The first four rewards set the scale and count as predicted. See docs/ma
 import math
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from ..._utils.validation import Count, Interval, Positive, Share
 from ...core.arrays import Floats
 from ...core.jit import jitable
 from ...core.order_statistics import median, select_rank
-from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_threshold
-from .truncation import CUT, SEEN
+from .adaptive import (
+    LOOSEST,
+    SILENT,
+    WARM,
+    AdaptiveMemory,
+    count_known,
+    current_threshold,
+    known_count,
+    make_adaptive_memory,
+)
+from .memory import count_seen, count_truncated
 
 
 @jitable
 def follow_median(memory: AdaptiveMemory, log: float) -> float:
     """Return the running median for this size: exact at first, then m +- 1/(2 sqrt(n))."""
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
         memory.log_size[0] = median(memory.first, 0, count)
@@ -34,8 +40,7 @@ def follow_median(memory: AdaptiveMemory, log: float) -> float:
 @jitable
 def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
     """Return the threshold M for this size: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
@@ -51,11 +56,11 @@ def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
 @jitable
 def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: float) -> float:
     """Clip a reward to predicted +- limit; the first ones become predicted."""
-    memory.counts[SEEN] += 1
-    allowed = limit if memory.counts[KNOWN] > SILENT else 0.0
+    count_seen(memory, 1)
+    allowed = limit if known_count(memory) > SILENT else 0.0
     if abs(reward - predicted) <= allowed:
         return reward
-    memory.counts[CUT] += 1
+    count_truncated(memory, 1)
     return predicted + math.copysign(allowed, reward - predicted)
 
 
@@ -79,10 +84,11 @@ class LeverageClip(NamedTuple):
     plays : int, default 1
         Rewards per decision, whose mean is taken.
 
+    >>> import numpy as np
     >>> clip = LeverageClip()
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
-    >>> cleaned[0], round(float(cleaned[-1]), 1)
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
+    >>> filtered[0], round(float(filtered[-1]), 1)
     (0.0, 0.7)
     """
 
@@ -92,9 +98,9 @@ class LeverageClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         total, square = 0.0, self.curvature * norm * norm
@@ -102,7 +108,7 @@ class LeverageClip(NamedTuple):
             error, limit = rewards[i] - predicted, math.inf
             if error != 0.0:
                 scale = self.threshold * follow_median(memory, math.log(abs(error)))
-                scale *= math.pow(memory.counts[KNOWN], self.power)
+                scale *= math.pow(known_count(memory), self.power)
                 if square > 0.0:
                     limit = scale * math.sqrt((1.0 + square) / square)
             total += clip_about(memory, rewards[i], predicted, limit)
@@ -127,10 +133,11 @@ class TailClip(NamedTuple):
     plays : int, default 1
         Rewards per decision, whose mean is taken.
 
+    >>> import numpy as np
     >>> clip = TailClip()
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
-    >>> cleaned[0], float(cleaned[20]), float(cleaned[-1]) < 2.0
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
+    >>> filtered[0], float(filtered[20]), float(filtered[-1]) < 2.0
     (0.5, 1.0, True)
     """
 
@@ -138,9 +145,9 @@ class TailClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         total = 0.0

@@ -1,27 +1,11 @@
-"""Filters that keep, truncate or clip each reward by itself, and the memory of filters."""
+"""Filters that look at each reward separately: keep, truncate or clip."""
 
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from ..._utils.validation import Count, Positive, Share
-from ...core.allocation import zeros
-from ...core.arrays import Floats, Integers
-
-SEEN, CUT = 0, 1  # places in Memory.counts
-
-
-class Memory(NamedTuple):
-    """State of a filter: two counts, and room to reorder the rewards of one decision."""
-
-    counts: Integers
-    buffer: Floats
-
-
-def make_memory(plays: int) -> Memory:
-    """Make an empty memory for this number of plays per decision."""
-    return Memory(counts=zeros(2, dtype=np.int64), buffer=zeros(plays))
+from ...core.arrays import Floats
+from .memory import Memory, count_seen, count_truncated, make_memory, seen_count
 
 
 class NoFilter(NamedTuple):
@@ -29,7 +13,7 @@ class NoFilter(NamedTuple):
 
     >>> import numpy as np
     >>> raw = NoFilter()
-    >>> float(raw.clean(raw.init(), np.array([3.0]), 1.0, 0.0))
+    >>> float(raw.apply(raw.init(), np.array([3.0]), 1.0, 0.0))
     3.0
     """
 
@@ -38,8 +22,8 @@ class NoFilter(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         total = 0.0
         for i in range(rewards.size):
             total += rewards[i]
@@ -59,7 +43,7 @@ class Truncate(NamedTuple):
     >>> import numpy as np
     >>> truncate = Truncate(threshold=2.0)
     >>> memory = truncate.init()
-    >>> [float(truncate.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
+    >>> [float(truncate.apply(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, 4.1)]
     [3.9, 0.0]
     """
 
@@ -69,14 +53,14 @@ class Truncate(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         total = 0.0
         for i in range(rewards.size):
             if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
-                memory.counts[CUT] += 1
+                count_truncated(memory, 1)
         return total / rewards.size
 
     def threshold_in_force(self, memory: Memory) -> float:
@@ -100,7 +84,7 @@ class TruncateByTime(NamedTuple):
     >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
     >>> memory = truncate.init()
-    >>> [float(truncate.clean(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
+    >>> [float(truncate.apply(memory, np.array([y]), 1.0, 0.0)) for y in (1.1, 1.1)]
     [0.0, 1.1]
     """
 
@@ -111,18 +95,18 @@ class TruncateByTime(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         total = 0.0
         for i in range(rewards.size):
-            memory.counts[SEEN] += 1
-            if abs(rewards[i]) <= self.scale * math.pow(memory.counts[SEEN], self.power):
+            count_seen(memory, 1)
+            if abs(rewards[i]) <= self.scale * math.pow(seen_count(memory), self.power):
                 total += rewards[i]
             else:
-                memory.counts[CUT] += 1
+                count_truncated(memory, 1)
         return total / rewards.size
 
     def threshold_in_force(self, memory: Memory) -> float:
-        return self.scale * math.pow(memory.counts[SEEN] + 1, self.power)
+        return self.scale * math.pow(seen_count(memory) + 1, self.power)
 
 
 class Clip(NamedTuple):
@@ -138,7 +122,7 @@ class Clip(NamedTuple):
     >>> import numpy as np
     >>> clip = Clip(threshold=2.0)
     >>> memory = clip.init()
-    >>> [float(clip.clean(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
+    >>> [float(clip.apply(memory, np.array([y]), 0.5, 0.0)) for y in (3.9, -4.1)]
     [3.9, -4.0]
     """
 
@@ -148,14 +132,14 @@ class Clip(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         total = 0.0
         for i in range(rewards.size):
             if norm * abs(rewards[i]) <= self.threshold:
                 total += rewards[i]
             else:
-                memory.counts[CUT] += 1
+                count_truncated(memory, 1)
                 limit = self.threshold / norm
                 total += limit if rewards[i] > 0.0 else -limit
         return total / rewards.size

@@ -1,4 +1,4 @@
-"""The radius of auto, computed from the data: no parameter of it has a unit."""
+"""auto's radius: computed from the data, so that no parameter has a unit."""
 
 import math
 from typing import NamedTuple
@@ -6,20 +6,25 @@ from typing import NamedTuple
 from ..._utils.validation import NonNegative
 from ...core.confidence_region import log_volume
 from ...core.linalg import LARGEST
-from ..estimators.auto import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+from ..estimators.auto import (
+    ScaleFreeEstimate,
+    known_count,
+    learned_directions,
+    prior_radius,
+)
 
-CAUTION = 2.0  # added to the volume, so that early luck does not fix the choice of an arm
+CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choice of an arm
 
 
 class ScaleFreeRadius(NamedTuple):
     """(a s + b max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
-    The width that one arm needs: each of d directions has its share of the volume, so that, unlike
-    in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the noise scale,
+    This is the width of one arm, not of all arms at once: each of d directions has its share of the
+    volume, so that d does not enter, unlike in Abbasi-Yadkori et al. (2011). s is the noise scale,
     k = d - lambda tr V^-1 the number of learned directions, and ||theta|| / sqrt(k) the size of an
-    effect, which those not learned yet may have. The penalty keeps it at s / sqrt(lambda), unless
-    the penalty is at its own bounds; then the max does not rely on a few directions alone. Before
-    the first reward that sets a scale there is no bound.
+    effect, which an unknown effect may have too. The penalty makes that size s / sqrt(lambda),
+    unless the penalty is at one of its bounds. Before the first reward that is informative about
+    the scale there is no bound.
 
     Parameters
     ----------
@@ -38,7 +43,7 @@ class ScaleFreeRadius(NamedTuple):
     effect_weight: NonNegative = 1.0
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
-        if estimate.counts[KNOWN] == 0:
+        if known_count(estimate) == 0:
             return LARGEST
         region, learned = estimate.region, learned_directions(estimate.region)
         noise = math.sqrt(estimate.scale[0])

@@ -7,7 +7,11 @@ from ..._utils.validation import Fraction, Interval, NonNegative, Positive, Shar
 from ...core.confidence_region import log_volume
 from ...core.dispatch import squared
 from ...core.protocols import Estimate
-from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS, OnlineToConfidenceEstimate
+from ..estimators.online_to_confidence import (
+    OnlineToConfidenceEstimate,
+    gradient_sum,
+    residual_sum,
+)
 
 
 class OnlineToConfidenceRadius(NamedTuple):
@@ -31,11 +35,11 @@ class OnlineToConfidenceRadius(NamedTuple):
         start = self.penalty * self.norm * self.norm
         if t == 0:
             return math.sqrt(start)
-        regret = estimate.sums[GRADIENTS] / (2.0 * self.kappa) + 2.0 * self.kappa * start
+        regret = gradient_sum(estimate) / (2.0 * self.kappa) + 2.0 * self.kappa * start
         ratio = self.noise_scale * self.noise_scale / (self.kappa * self.kappa)
         inner = 1.0 + 2.0 / self.kappa * regret + 4.0 * ratio * ratio / (self.delta * self.delta)
         tail = 8.0 * ratio * (math.log(2.0 / self.delta) + 0.5 * math.log(inner))
-        beta = 1.0 + 4.0 / self.kappa * regret + tail + start - estimate.sums[RESIDUALS]
+        beta = 1.0 + 4.0 / self.kappa * regret + tail + start - residual_sum(estimate)
         return math.sqrt(max(beta, 0.0))
 
 
