@@ -1,1 +1,1 @@
-"""Errors, validation, files, progress, statistics and drawing. Nothing about bandits."""
+"""Errors, validation, files, progress, statistics, tables and drawing. Nothing about bandits."""

@@ -106,7 +106,7 @@ class Panel:
 
     @property
     def names(self) -> list[str]:
-        """What stands in the legend."""
+        """The names in the legend."""
         return [series.name for series in self.series]
 
 

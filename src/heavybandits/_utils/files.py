@@ -1,4 +1,4 @@
-"""What is kept on a disk: files that are complete or not there, and one container for all kinds.
+"""Files: complete or not there, and one container for all kinds.
 
 A container is an uncompressed zip of a JSON header and raw entries, and has exactly one form: the
 bytes that `write_container` makes of its contents. Whatever differs, be it a flipped bit, a date,

@@ -98,7 +98,7 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number: neither a bool nor a length of time is one.
+    """Return True for a real number; a bool or a length of time is none.
 
     >>> is_number(np.float32(1)), is_number(True), is_number(np.timedelta64(1, "s"))
     (True, False, False)
@@ -246,7 +246,7 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
 
 
 def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
-    """As `finite_array`, but its numbers may be anything."""
+    """Return the array as `finite_array` does, but allow infinity and nan."""
     array = _as_floats(name, value)
     if len(array.shape) != len(shape) or not all(map(_fits, array.shape, shape)):
         raise InvalidInputError(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")

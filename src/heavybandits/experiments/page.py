@@ -29,7 +29,7 @@ def asset(name: str) -> str:
 
 
 def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
-    """What the script draws from, safe inside a script element."""
+    """Return the data of the figures as JSON, safe inside a script element."""
     made = [jsonable(asdict(figure), digits=5) for figure in figures if not figure.still]
     for figure in made:
         series = [s for v in figure["views"] for p in v["panels"] for s in p["series"]]
@@ -84,7 +84,7 @@ def verdict_groups(groups: dict[str, Sequence[Verdict]]) -> str:
 
 
 def outcomes(verdicts: Sequence[Verdict]) -> str:
-    """How many of each, in words.
+    """Return how many of each outcome there are, in words.
 
     >>> outcomes([])
     ''

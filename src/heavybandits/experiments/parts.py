@@ -159,7 +159,7 @@ class Offers(NamedTuple):
 
     @property
     def arm_by_arm(self) -> bool:
-        """What is written of an arm depends on no other: so lanes of a GPU may share them out."""
+        """Return True: arms are written independently, so lanes of a GPU may share them out."""
         return True
 
     def make_buffer(self) -> ArmBuffer:

@@ -91,7 +91,7 @@ def failure_section(run: Run) -> str:
 
 
 def lead_html(runs: Sequence[Run], profile: str) -> str:
-    """Which profile this is, and what it leaves out."""
+    """Return the name of the profile, and what it leaves out."""
     known = PROFILES[profile]
     skipped = [n for n in known.experiments if n not in {run.name for run in runs}]
     left_out = [*known.leaves_out, *(f"{name}, which was not asked for" for name in skipped)]

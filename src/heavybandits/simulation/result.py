@@ -1,4 +1,4 @@
-"""What simulations return: tidy rows, and what a paper makes of them."""
+"""The result of simulations: tidy rows, summaries, comparisons, tables and figures."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -104,7 +104,7 @@ def check_device(device: str) -> None:
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
-    """Whether a noise of the user's own draws numbers, and the same ones again."""
+    """Raise an error if your own noise does not draw finite numbers, the same ones every time."""
     again = np.empty_like(drawn)
     draw(noise, key, 0, again)
     method = f"{type(noise).__name__}.draw"
@@ -119,7 +119,7 @@ def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -
 
 
 def check_theta(state: Any, own: Iterable[type]) -> None:
-    """Whether parts of the user's own have left an estimate that is a number."""
+    """Raise an error if your own parts have left an estimate that is not finite."""
     if not all(np.isfinite(region.centre).all() for region in regions_of(state)):
         names = ", ".join(sorted(part.__name__ for part in own))
         raise PartError(

@@ -40,7 +40,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Report:
-    """How a cell went; the result itself is on the disk."""
+    """The status of a computed cell; the result itself is on the disk."""
 
     status: str
     text: str = ""
@@ -51,7 +51,7 @@ class Report:
 
 
 def compute(cell: Cell, folder: str) -> Report:
-    """Compute a cell and store it. Nothing but the death of the process escapes from here."""
+    """Compute a cell, store it and report; every exception becomes a report."""
     stale = other_sources(cell)
     if stale:
         return Report(HALTED, stale)
@@ -87,7 +87,7 @@ def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Re
 
 
 def other_sources(cell: Cell) -> str:
-    """Why what this process would compute is not what the key of the cell says, if it is not."""
+    """Return why this process has other sources than the key of the cell; empty if it has not."""
     try:
         here = stamp(cell.function, cell.settings)
     except InvalidInputError:
@@ -106,7 +106,7 @@ def other_sources(cell: Cell) -> str:
 
 
 def machine() -> dict[str, str]:
-    """Where a cell was computed; kept with its timings."""
+    """Return the machine that computes a cell; it is stored with the timings."""
     return {"host": platform.node(), "system": platform.platform(), "python": sys.version}
 
 
@@ -298,7 +298,7 @@ BACKENDS: dict[str, Callable[[int | None, str | None], Backend]] = {
 
 
 def check_backend(backend: str, jobs: int | None, address: str | None) -> None:
-    """Refuse what makes no sense, before anything is started."""
+    """Raise an error for an unknown backend, or jobs or address that do not fit it."""
     if backend not in BACKENDS:
         raise InvalidInputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if jobs is not None:

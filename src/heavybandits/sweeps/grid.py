@@ -155,7 +155,7 @@ def unfold_call(settings: Settings, found: CellResult) -> dict[str, Any]:
 
 
 class Size(NamedTuple):
-    """How long, how often and where the random numbers start."""
+    """Plays per run, runs per policy, and the seed."""
 
     horizon: int
     repetitions: int

@@ -43,7 +43,7 @@ SHOWN = 3  # failed cells that a message names
 
 @dataclass
 class Outcome:
-    """What came of a sweep.
+    """The results of a run of cells.
 
     `results` are by key, as read back from the disk; `failed` are the cells given up and why;
     `damaged` those whose files could not be trusted and were computed again.
@@ -254,7 +254,7 @@ class Queue:
 
 
 def _report(future: "Future[Any]") -> Report:
-    """What the worker said, or how it died."""
+    """Return the report of the worker, or how it died."""
     try:
         report: Report = future.result()
         return report

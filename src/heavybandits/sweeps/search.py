@@ -75,7 +75,7 @@ def choose(curve: Curve) -> Choice:
 
 
 def _place(level: Sequence[bool]) -> str:
-    """Where the optimum lies, by which points of the curve are as low as it."""
+    """Return where the optimum lies, given which points of the curve are as low as it."""
     if all(level):
         return FLAT
     words = ["flat below" if level[1] else "lower end"] if level[0] else []
@@ -84,7 +84,7 @@ def _place(level: Sequence[bool]) -> str:
 
 
 def remark(choices: Mapping[str, Choice]) -> str:
-    """Which choices do not lie inside their grids, in words; nothing if all do.
+    """Return which choices do not lie inside their grids, in words; empty if all do.
 
     >>> remark({"a": Choice(1.0, "flat", 3.0), "b": Choice(1.0, "inside", 3.0)})
     'not inside the grid: a (flat)'

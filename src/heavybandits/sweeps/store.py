@@ -90,7 +90,7 @@ def _clear(folder: Path, handle: int) -> None:
 
 
 def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
-    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+    """Raise an error if the disk has no room for a sweep, judging by the cells that are there.
 
     `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
     """
@@ -162,7 +162,7 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
-    """What is stored of a cell, its timings included; None if there is nothing, or nothing whole.
+    """Return the stored result of a cell with its timings; None if there is no intact file.
 
     >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
     True
@@ -174,7 +174,7 @@ def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
 
 
 def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
-    """As `read_cell`, but a file that cannot be trusted is a CellError that says why."""
+    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged."""
     try:
         data = cell_path(folder, cell).read_bytes()
     except FileNotFoundError:

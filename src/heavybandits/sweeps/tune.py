@@ -34,7 +34,7 @@ COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
 class Tuning(Records):
-    """What `tune` returns: one row per problem, policy, constant and tuning run, held by column.
+    """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
 
     `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
     or else "flat", "flat below", "lower end" and so on, which says that the grid was measured and
@@ -248,7 +248,7 @@ def check_played(
     constant: float,
     run: Runner,
 ) -> None:
-    """Refuse what the device cannot play, before anything runs."""
+    """Raise an error for what the device cannot play, before anything runs."""
     for place, problem in places.items() if run.device != "cpu" else ():
         for name, maker in makers.items():
             given = None if is_part(maker) else constant
@@ -267,7 +267,7 @@ def make_point(
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
-    """What the function makes of a constant, or of a constant and a problem."""
+    """Make the policy of a constant, or of a constant and a problem."""
     if not callable(maker):
         raise InvalidInputError(
             f"policies[{name!r}] must be a function of a constant, got {maker!r}"
