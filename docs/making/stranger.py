@@ -24,7 +24,7 @@ import numpy as np
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 LIMIT = 600.0  # seconds
-SEEN = ("index", "own_csv", "explore", "choose")
+SEEN = ("index", "own_csv", "explore", "choose_constants")
 # What the stranger types for the own file, from the same page and the features it points to.
 OWN = (
     """import csv
@@ -34,12 +34,13 @@ encoder = hb.Encoder.from_data(
     interactions="per_action", allow_extra=True,
 )
 print(encoder)""",
-    """told = {"reward": "margin", "drop_missing": True}
-print(hb.diagnose("calls.csv", encoder, **told))""",
-    """policy = hb.auto(dim=encoder.dim)
-judged = hb.evaluate(
-    "calls.csv", policy, features=encoder, action="offer", propensity="uniform", **told
+    """log = hb.Log(
+    "calls.csv", features=encoder, reward="margin", action="offer",
+    propensity="uniform", drop_missing=True,
 )
+print(hb.diagnose(log))""",
+    """policy = hb.auto(dim=encoder.dim)
+judged = hb.evaluate(log, policy=policy)
 print(judged)""",
     """agent = hb.Agent(policy, encoder=encoder)
 with open("calls.csv", encoding="utf-8") as file:

@@ -44,9 +44,10 @@ from .testing.check_policy import check_policy, list_checks
 if TYPE_CHECKING:
     from .agents.explain import Explanation
     from .ledger.reader import LedgerReader
-    from .offline.diagnose.diagnose import Diagnosis, diagnose
-    from .offline.evaluate.evaluate import evaluate
+    from .offline.diagnose.diagnosis import Diagnosis, diagnose
+    from .offline.evaluate.estimators import evaluate
     from .offline.evaluate.result import Evaluation
+    from .offline.log import Log
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
     from .sweeps.grid import map_cells, sweep
@@ -68,6 +69,7 @@ __all__ = [
     "InvalidInputError",
     "LedgerError",
     "LedgerReader",
+    "Log",
     "PartError",
     "PolicyError",
     "Problem",
@@ -102,14 +104,15 @@ __all__ += algorithms.__all__
 
 # Loaded when first asked for: who only serves decisions need not wait for them.
 _LATER = {
-    "Diagnosis": "offline.diagnose.diagnose",
+    "Diagnosis": "offline.diagnose.diagnosis",
     "Evaluation": "offline.evaluate.result",
     "Explanation": "agents.explain",
     "LedgerReader": "ledger.reader",
+    "Log": "offline.log",
     "ReplayResult": "offline.replay.result",
     "Tuning": "sweeps.tune",
-    "diagnose": "offline.diagnose.diagnose",
-    "evaluate": "offline.evaluate.evaluate",
+    "diagnose": "offline.diagnose.diagnosis",
+    "evaluate": "offline.evaluate.estimators",
     "map_cells": "sweeps.grid",
     "replay": "offline.replay.replay",
     "sweep": "sweeps.grid",

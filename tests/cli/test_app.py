@@ -19,7 +19,7 @@ from heavybandits.experiments.run import PROFILES
 
 COMMANDS = (
     *("reproduce", "report", "simulate", "tune", "bounds"),
-    *("choose", "encode", "diagnose", "replay", "ledger"),
+    *("encode", "diagnose", "replay", "ledger"),
 )
 
 
@@ -264,7 +264,7 @@ PLACES = {
 def test_places_are_checked_before_the_work(command, place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.png").mkdir()
-    for module in ("cli.simulate.run_simulation", "cli.data.diagnose", "cli.data.replay"):
+    for module in ("cli.simulate.run_simulation", "cli.diagnose.diagnose", "cli.replay.replay"):
         monkeypatch.setattr(f"heavybandits.{module}", None)  # to call it would be a TypeError
     subject = "CRTM" if command == "simulate" else "orders.csv"
     assert PLACES[place] in invoke(command, subject, "--plot", place, code=2).stderr
@@ -301,12 +301,11 @@ BASES = {
         *("--tuning-repetitions", 2, "--bounds", 1e-4, 1),
     ),
     "bounds": ("--horizon", 2000),
-    "choose": (),
     "diagnose": ("{folder}/orders.csv", "--reward", "y"),
-    "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),
+    "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--passes", 1),
     "evaluate": (
         *("{folder}/orders.csv", "--reward", "y", "--action", "a", "--propensity", "uniform"),
-        *("--shares", "1=1"),
+        *("--probabilities", "1=1"),
     ),
     "compile": ("random play",),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),

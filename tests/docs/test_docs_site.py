@@ -32,7 +32,6 @@ MAIN = (
     "explore.html",
     "own_csv.html",
     "compare.html",
-    "choose.html",
     "choose_constants.html",
     "algorithms.html",
     "architecture.html",

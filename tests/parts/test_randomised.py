@@ -100,16 +100,16 @@ def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
     rng, policy = np.random.default_rng(4), EpsilonGreedy(INSIDE, epsilon=0.6, seed=9)
     state, buffer = taught(policy, 8), make_arm_buffer(2, 4)
     load_rows(buffer, ROWS)
-    log: dict[str, list[float]] = {"action": [], "reward": [], "pscore": []}
+    log: dict[str, list[float]] = {"action": [], "reward": [], "propensity": []}
     for _ in range(1500):
         mark_stale(buffer)
         arm = policy.choose(state, PerRound(4, 2), buffer)
         log["action"].append(arm)
         log["reward"].append(arm + rng.standard_t(2))
-        log["pscore"].append(policy.propensity(state))
-    found = hb.evaluate(log, {0: 0.5, 3: 0.5})
+        log["propensity"].append(policy.propensity(state))
+    found = hb.evaluate(log, policy={0: 0.5, 3: 0.5})
     assert found.low < 1.5 < found.high
-    assert found.weights.mean == pytest.approx(1.0, abs=0.15)
+    assert found.diagnostics.mean_weight == pytest.approx(1.0, abs=0.15)
 
 
 def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) -> None:
@@ -272,8 +272,13 @@ def test_every_repetition_draws_anew_and_the_seed_decides_what(make):
 
 def test_every_pass_of_a_replay_draws_anew():
     rows = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": np.repeat(np.arange(20), 2)}
-    options: dict[str, Any] = {"protocol": "days", "group": "day", "orders": 6, "reward_scale": 1.0}
-    found = hb.replay(rows, ["x"], "reward", hb.policies.Uniform(2), **options)
+    options: dict[str, Any] = {
+        "protocol": "rounds",
+        "group": "day",
+        "passes": 6,
+        "reward_scale": 1.0,
+    }
+    found = hb.replay(rows, features=["x"], policies=hb.policies.Uniform(2), **options)
     assert len({row["value"] for row in found}) > 1
 
 
@@ -287,7 +292,8 @@ def test_uniform_play_knows_its_chances(tmp_path: Any) -> None:
             agent.update(ticket, float(ticket.arm) + rng.normal())
         log = agent.feedback()
     assert np.array_equal(log["pscore"], np.full(601, 1.0 / 3.0))
-    found = hb.evaluate(log, {2: 1.0})
+    found = hb.evaluate(log, policy={2: 1.0})
     assert found.low < 2.0 < found.high
-    played = hb.replay(log, policies={"a": hb.linucb(dim=3, radius=1.0)}, protocol="logged")
-    assert played.policies == ["a"]
+    learner = hb.linucb(dim=3, radius=1.0)
+    learned = hb.evaluate(log, policy=learner, estimator="rejection")
+    assert learned.diagnostics.rows == 601

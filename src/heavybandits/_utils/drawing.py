@@ -229,6 +229,13 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
+def finish(figure: Any, path: str | Path | None) -> Any:
+    """Write the figure to the path, if there is one, and return it."""
+    if path is not None:
+        write_picture(figure, check_picture(path))
+    return figure
+
+
 def legend_rows(names: Collection[str], width: float) -> int:
     """The rows of a legend in a figure of this width, in inches, beyond the first."""
     if not names:

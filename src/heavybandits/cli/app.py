@@ -14,12 +14,12 @@ from .._utils.errors import (
     SweepError,
 )
 from .bounds import bounds
-from .choose import choose_command
 from .compile import compile_command
-from .data import diagnose_command, replay_command
+from .diagnose import diagnose_command
 from .encode import encode_group
 from .evaluate import evaluate_command
 from .ledger import ledger
+from .replay import replay_command
 from .report import report
 from .reproduce import reproduce
 from .simulate import simulate
@@ -61,10 +61,11 @@ def cli() -> None:
     """Contextual bandits whose rewards have heavy tails.
 
     \b
-    heavybandits reproduce --quick          the paper, in about two minutes
-    heavybandits simulate CRTM OL2M         two algorithms on one problem
-    heavybandits tune CRTM OL2M             their radius scale
-    heavybandits bounds --horizon 1000000   what the theorems promise
+    heavybandits reproduce --quick                       the paper, in about two minutes
+    heavybandits simulate CRTM OL2M                      two algorithms on one problem
+    heavybandits tune CRTM OL2M                          their radius scale
+    heavybandits bounds --horizon 1000000                what the theorems promise
+    heavybandits diagnose orders.csv --reward revenue    tails, and the policy to use
     """
 
 
@@ -74,7 +75,6 @@ COMMANDS = (
     simulate,
     tune,
     bounds,
-    choose_command,
     encode_group,
     diagnose_command,
     replay_command,

@@ -8,10 +8,10 @@ import numpy as np
 from ..._utils.statistics import Array, Estimate, bootstrap, wilson
 from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from .settings import BOUNDED, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
+from .settings import BOUNDED, CATONI, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
 
 COVERAGE = (PLAIN, "plain DR", OURS, BOUNDED)  # what the figures show
-ERRORS = ("plain DR", OURS, "DR, median of means", "DR, catoni")
+ERRORS = ("plain DR", OURS, CATONI)
 TABLE_DRAWS = 1_000  # of the bootstrap, for every method of every law
 
 

@@ -12,7 +12,8 @@ from ...algorithms.linear import linucb
 from ...core.cache import digest
 from ...core.part import describe
 from ...core.protocols import Filter
-from ...offline.diagnose.diagnose import Diagnosis, diagnose
+from ...offline.diagnose.diagnosis import Diagnosis, diagnose
+from ...offline.log import Log
 from ...parts.filters import AdaptiveClip, Clip, NoFilter
 from ...parts.links import Identity
 from ...sweeps import Cell
@@ -120,12 +121,13 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
 
 @functools.cache
 def examine(dataset: str) -> Diagnosis:
-    """The tail doctor's view; its horizon is the number of rounds in a pass."""
+    """Return the diagnosis of a data set; its horizon is the number of rounds in a pass."""
     loaded = load_data(dataset)
     rows = len(loaded.frame[loaded.reward])
     group = loaded.protocol.get("group")
     rounds = len(set(loaded.frame[group].tolist())) if group else rows // 10
-    return diagnose(loaded.frame, loaded.features, reward=loaded.reward, horizon=rounds)
+    log = Log(loaded.frame, features=loaded.features, reward=loaded.reward)
+    return diagnose(log, horizon=rounds)
 
 
 @functools.cache

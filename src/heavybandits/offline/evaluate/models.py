@@ -15,8 +15,8 @@ from ...parts.arms import Rows as ArmRows
 from ...parts.compiled_policy import CompiledPolicy, State
 from ...parts.filters import AdaptiveClip
 from ...parts.policies.checks import check_room
+from ..log import Decisions
 from .kernels import choose_products_kernel
-from .log import DecisionLog
 
 Rows = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floats:
+def predict_rewards(log: Decisions, model: Any, folds: int, seed: int) -> Floats:
     """The mean reward of every action in every row, learned on folds that the row is not in.
 
     Each action has a model of its own, of the scaled context; with an encoder one model serves
@@ -62,7 +62,7 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
 
 
 def _predict(
-    log: DecisionLog, model: CompiledPolicy, rewards: Floats, learned: Rows, judged: Rows
+    log: Decisions, model: CompiledPolicy, rewards: Floats, learned: Rows, judged: Rows
 ) -> Floats:
     """Return the rewards predicted of every action in the rows that are judged."""
     size = len(log.actions)
@@ -84,9 +84,9 @@ def _learned(policy: CompiledPolicy, rows: Floats, rewards: Floats) -> State:
     return state
 
 
-def _choose(policy: CompiledPolicy, state: State, log: DecisionLog, judged: Rows) -> Rows:
+def _choose(policy: CompiledPolicy, state: State, log: Decisions, judged: Rows) -> Rows:
     """Return the action that the policy chooses in each of these rows."""
-    mask = log.offered[judged]
+    mask = log.available[judged]
     if log.rows is not None:
         return policy.choose_many(state, log.rows[judged], mask).arms
     arms, chosen = ArmRows(mask.shape[1], policy.policy.dim), np.zeros(judged.size, np.int64)
@@ -96,7 +96,7 @@ def _choose(policy: CompiledPolicy, state: State, log: DecisionLog, judged: Rows
     return chosen
 
 
-def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
+def play_policy(log: Decisions, policy: Any, folds: int, seed: int) -> Floats:
     """What a policy that learned the other folds chooses in every row, as probabilities 0 and 1."""
     size = len(log.actions)
     dim = log.width * size if log.rows is None else log.width
@@ -118,7 +118,7 @@ def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
     return np.eye(size)[chosen]
 
 
-def taken_rows(log: DecisionLog, places: Rows) -> Floats:
+def taken_rows(log: Decisions, places: Rows) -> Floats:
     """The features of the actions taken in these rows, (n, d)."""
     if log.rows is not None:
         return log.rows[places, log.taken[places]]

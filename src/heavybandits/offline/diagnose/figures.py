@@ -1,48 +1,62 @@
-"""Figures of the tail doctor."""
+"""The figure of a diagnosis."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY
+from ..._utils.drawing import COLOURS, GREY, finish
 from ..._utils.errors import optional
+from ...core.arrays import Floats
+from .tail_index import Tail
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .diagnosis import Diagnosis
 
 UPPER, LOWER = COLOURS[:2]
 
 
-def plot_diagnosis(diagnosis: Any) -> Any:
-    """One page: survival on log axes, Hill plot, quantiles against normal, and the verdict."""
+def plot_diagnosis(
+    diagnosis: "Diagnosis", path: str | Path | None, axes: "Sequence[Axes] | None"
+) -> "Figure":
+    """Draw survival on log axes, the Hill plot, and quantiles; a new figure has a title."""
     optional("matplotlib", "lab")
-    from matplotlib.figure import Figure
+    if axes is None:
+        from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    survival, hill, quantiles = figure.subplots(1, 3)
+        figure = Figure(figsize=(11.0, 4.4), layout="constrained")
+        figure.suptitle(_title(diagnosis), fontsize=11)
+        axes = figure.subplots(1, 3)
+    survival, hill, quantiles = axes
     _plot_survival(survival, diagnosis)
     _plot_hill(hill, diagnosis)
     _plot_quantiles(quantiles, diagnosis)
-    figure.suptitle(_title(diagnosis), fontsize=11)
-    return figure
+    return finish(survival.figure, path)
 
 
-def _title(diagnosis: Any) -> str:
-    index = diagnosis.index.value
+def _title(diagnosis: "Diagnosis") -> str:
+    index = diagnosis.tail_index.value
     shown = "above 20" if index > 20.0 else f"{index:.2f}"
     verdict = "heavy-tailed" if diagnosis.heavy else "not heavy-tailed"
-    ten = diagnosis.shares.get("10", 1.0)
+    ten = diagnosis.square_shares.get("10", 1.0)
     return (
         f"{diagnosis.rows:,} rewards, {verdict}: tail index {shown}, the 10 largest rows carry "
         f"{ten:.0%} of the sum of squares"
     )
 
 
-def _sides(diagnosis: Any) -> list[tuple[str, Any, str, Any]]:
+def _sides(diagnosis: "Diagnosis") -> list[tuple[str, Tail | None, str, Floats]]:
     noise = diagnosis.noise
     return [("upper", diagnosis.upper, UPPER, noise), ("lower", diagnosis.lower, LOWER, -noise)]
 
 
-def _plot_survival(axes: Any, diagnosis: Any) -> None:
-    """P(X > x) of both sides, with the fitted power law."""
+def _plot_survival(axes: "Axes", diagnosis: "Diagnosis") -> None:
+    """Draw P(X > x) of both sides, with the fitted power law."""
     for name, tail, colour, values in _sides(diagnosis):
         if tail is None:
             continue
@@ -64,7 +78,7 @@ def _plot_survival(axes: Any, diagnosis: Any) -> None:
     _finish(axes)
 
 
-def _limit_left(axes: Any, diagnosis: Any) -> None:
+def _limit_left(axes: "Axes", diagnosis: "Diagnosis") -> None:
     """Leave out the near-zero values, which would squeeze the tail into a corner."""
     sides = [values for _, tail, _, values in _sides(diagnosis) if tail is not None]
     if sides:
@@ -72,8 +86,8 @@ def _limit_left(axes: Any, diagnosis: Any) -> None:
         axes.set_xlim(left=float(np.quantile(positive, 0.05)))
 
 
-def _plot_hill(axes: Any, diagnosis: Any) -> None:
-    """Hill's index against k, with the k chosen and what the generalised Pareto law says."""
+def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
+    """Draw Hill's index against k, the chosen k, and the index of the generalised Pareto law."""
     most = 6.0
     for name, tail, colour, _ in _sides(diagnosis):
         if tail is None:
@@ -101,8 +115,8 @@ def _plot_hill(axes: Any, diagnosis: Any) -> None:
     _finish(axes)
 
 
-def _plot_quantiles(axes: Any, diagnosis: Any) -> None:
-    """Quantiles of the noise against normal ones; the line goes through the quartiles."""
+def _plot_quantiles(axes: "Axes", diagnosis: "Diagnosis") -> None:
+    """Draw quantiles of the noise against normal ones, with a line through the quartiles."""
     noise = np.sort(diagnosis.noise)
     places = np.unique(np.geomspace(1, noise.size / 2, 200).astype(int)) - 1
     rows = np.unique(np.concatenate([places, noise.size - 1 - places]))
@@ -116,7 +130,7 @@ def _plot_quantiles(axes: Any, diagnosis: Any) -> None:
     _finish(axes)
 
 
-def _finish(axes: Any) -> None:
+def _finish(axes: "Axes") -> None:
     axes.grid(alpha=0.25)
     axes.title.set_fontsize(10)
     if axes.get_legend_handles_labels()[1]:
