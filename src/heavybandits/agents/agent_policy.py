@@ -81,9 +81,10 @@ class AgentPolicy:
 
     def _is_next(self, lesson: Decision | Lesson) -> bool:
         """Return False if the lesson is learned already; its number tells."""
+        learned = self.compiled.lessons
         if lesson.lessons is None:
-            lesson.lessons = self.compiled.lessons
-        return lesson.lessons == self.compiled.lessons
+            lesson.lessons = learned
+        return lesson.lessons == learned
 
     def revise(self, learned: State, revision: Revision, reward: float) -> None:
         """Replace a reward that was learned: once, however often this is called."""
