@@ -15,9 +15,10 @@ from ...core.protocols import Filter
 from .memory import COUNTS, copy_counts, seen_count
 from .truncation import NoFilter
 
-WATCHED, TOLD, HELD, LAST, ALARMS = range(COUNTS, COUNTS + 5)  # places in DriftMemory.counts
-LEVEL, UNIT, EFFECT = range(3)  # the signs that are watched; their alarms follow at ALARMS
-SIZE, PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
+# places in DriftMemory.counts, after those of every memory
+_WATCHED, _NONZERO, _WAITING, _LAST_ALARM, _ALARMS = range(COUNTS, COUNTS + 5)
+_LEVEL, _UNIT, _EFFECT = range(3)  # the signs that are watched; their alarms follow at _ALARMS
+_SIZE, _PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
 BLOCK = 8  # rewards that are weighed together: one by one, it takes nine times as long
 FIRST = 32  # rewards whose median starts the usual size
 SETTLED = 128  # rewards that tell what is usual before anything can be unusual
@@ -70,7 +71,7 @@ def sign(number: float) -> float:
 @outlined
 def begin_watch(memory: DriftMemory) -> None:
     """Nothing is usual yet."""
-    memory.counts[WATCHED], memory.counts[TOLD] = 0, 0
+    memory.counts[_WATCHED], memory.counts[_NONZERO] = 0, 0
     for i in range(memory.usual.size):
         memory.usual[i] = 0.0
     for i in range(memory.sums.size):
@@ -86,12 +87,12 @@ def largest_sum(memory: DriftMemory, kind: int) -> float:
 def ring(memory: DriftMemory, threshold: float) -> None:
     """If a sum has passed the threshold: an alarm of each kind that has come half as far, for a new
     level moves sizes too; and nothing is usual any more."""
-    top = max(largest_sum(memory, LEVEL), largest_sum(memory, UNIT), largest_sum(memory, EFFECT))
+    top = max(largest_sum(memory, _LEVEL), largest_sum(memory, _UNIT), largest_sum(memory, _EFFECT))
     if top <= threshold:
         return
     for kind in range(3):
-        memory.counts[ALARMS + kind] += 1 if 2.0 * largest_sum(memory, kind) > threshold else 0
-    memory.counts[LAST] = seen_count(memory)
+        memory.counts[_ALARMS + kind] += 1 if 2.0 * largest_sum(memory, kind) > threshold else 0
+    memory.counts[_LAST_ALARM] = seen_count(memory)
     begin_watch(memory)
 
 
@@ -112,39 +113,39 @@ def weigh_sign(
 def start_size(memory: DriftMemory) -> None:
     """The median of the first 32 sizes, before any of them is compared with it."""
     for i in range(BLOCK):
-        told, reward = memory.counts[TOLD], memory.waiting[0, i]
-        if reward != 0.0 and told < FIRST:
-            memory.first[told] = abs(reward - memory.waiting[1, i])
-            memory.counts[TOLD] += 1
-    told = memory.counts[TOLD]
-    memory.usual[SIZE] = select_rank(memory.first, 0, told, (told - 1) // 2) if told > 0 else 0.0
+        nonzero, reward = memory.counts[_NONZERO], memory.waiting[0, i]
+        if reward != 0.0 and nonzero < FIRST:
+            memory.first[nonzero] = abs(reward - memory.waiting[1, i])
+            memory.counts[_NONZERO] += 1
+    known, middle = memory.counts[_NONZERO], (memory.counts[_NONZERO] - 1) // 2
+    memory.usual[_SIZE] = select_rank(memory.first, 0, known, middle) if known > 0 else 0.0
 
 
 @outlined
 def weigh_block(memory: DriftMemory, allowance: float, threshold: float) -> None:
     """Compare the rewards that wait with what is usual, and ring if that is due."""
     counts, usual = memory.counts, memory.usual
-    level, unit, effect, told, total = 0.0, 0.0, 0.0, 0.0, 0.0
+    level, unit, effect, nonzero, total = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(BLOCK):
         reward, predicted = memory.waiting[0, i], memory.waiting[1, i]
         above, not_zero = sign(reward - predicted), 1.0 if reward != 0.0 else 0.0
         level += above
-        effect += above * sign(predicted - usual[PREDICTED])
-        unit += not_zero * sign(abs(reward - predicted) - usual[SIZE])
-        told += not_zero
+        effect += above * sign(predicted - usual[_PREDICTED])
+        unit += not_zero * sign(abs(reward - predicted) - usual[_SIZE])
+        nonzero += not_zero
         total += predicted
-    counts[HELD] = 0
-    counts[WATCHED] += BLOCK
-    n = counts[WATCHED]
-    usual[PREDICTED] += (total - BLOCK * usual[PREDICTED]) / min(float(n), MEMORY)
-    weigh_sign(memory, LEVEL, level, float(BLOCK), n, allowance)
-    weigh_sign(memory, EFFECT, effect, float(BLOCK), n, allowance)
-    if counts[TOLD] < FIRST:
+    counts[_WAITING] = 0
+    counts[_WATCHED] += BLOCK
+    n = counts[_WATCHED]
+    usual[_PREDICTED] += (total - BLOCK * usual[_PREDICTED]) / min(float(n), MEMORY)
+    weigh_sign(memory, _LEVEL, level, float(BLOCK), n, allowance)
+    weigh_sign(memory, _EFFECT, effect, float(BLOCK), n, allowance)
+    if counts[_NONZERO] < FIRST:
         start_size(memory)
     else:
-        counts[TOLD] += int(told)
-        weigh_sign(memory, UNIT, unit, told, counts[TOLD], allowance)
-        usual[SIZE] *= 1.0 + 2.0 * unit / min(float(counts[TOLD] + FIRST), MEMORY)
+        counts[_NONZERO] += int(nonzero)
+        weigh_sign(memory, _UNIT, unit, nonzero, counts[_NONZERO], allowance)
+        usual[_SIZE] *= 1.0 + 2.0 * unit / min(float(counts[_NONZERO] + FIRST), MEMORY)
     ring(memory, threshold)
 
 
@@ -160,8 +161,8 @@ class DriftMonitor(NamedTuple):
 
     for each eight rewards, which are weighed together to save time. An alarm names every kind
     whose sum has come half as far, for a new level moves sizes too. Rewards of arms that are not
-    known yet, ||x||_{V^-1} > 1/2, are left out, and so is what comes before 128 others have told
-    what is usual; after an alarm that begins anew. How soon it rings and how often for nothing:
+    known yet, ||x||_{V^-1} > 1/2, are left out, and so are the first 128 others, which set the
+    usual values; after an alarm these are set again. How soon it rings and how often for nothing:
     `python benchmarks/drift.py`.
 
     >>> part = DriftMonitor()
@@ -185,13 +186,13 @@ class DriftMonitor(NamedTuple):
         return self.filter.plays
 
     def init(self) -> DriftMemory:
-        counts = zeros(ALARMS + 3, dtype=np.int64)
+        counts = zeros(_ALARMS + 3, dtype=np.int64)
         arrays = zeros(2, BLOCK), zeros(5), zeros(6), zeros(FIRST)
         return DriftMemory(counts, *arrays, self.filter.init())
 
     def is_valid(self, memory: DriftMemory) -> bool:
         is_valid = getattr(self.filter, "is_valid", None)
-        if not 0 <= memory.counts[HELD] < BLOCK:
+        if not 0 <= memory.counts[_WAITING] < BLOCK:
             return False
         return is_valid is None or bool(is_valid(memory.inner))
 
@@ -200,16 +201,16 @@ class DriftMonitor(NamedTuple):
         copy_counts(memory, memory.inner)
         if norm <= KNOWN_ARM:
             for i in range(rewards.size):
-                held = memory.counts[HELD]
+                held = memory.counts[_WAITING]
                 memory.waiting[0, held], memory.waiting[1, held] = rewards[i], predicted
-                memory.counts[HELD] = held + 1
+                memory.counts[_WAITING] = held + 1
                 if held + 1 == BLOCK:
                     weigh_block(memory, self.allowance, self.threshold)
         return reward
 
     def drift(self, memory: DriftMemory) -> DriftReport:
         """What has been noticed so far."""
-        level, unit, effect = (int(count) for count in memory.counts[ALARMS:])
+        level, unit, effect = (int(count) for count in memory.counts[_ALARMS:])
         ever = level + unit + effect > 0
-        since = int(seen_count(memory) - memory.counts[LAST]) if ever else None
+        since = int(seen_count(memory) - memory.counts[_LAST_ALARM]) if ever else None
         return DriftReport(level, unit, effect, since)
