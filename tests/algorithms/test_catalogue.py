@@ -169,7 +169,7 @@ def many_picks(state: Any, twin: Any) -> bool:
 
 
 def arm_cut(state: Any, twin: Any) -> bool:
-    return twin.base.cut > 10 and state.memory.cuts[0] > 0
+    return twin.base.cut > 10 and state.memory.truncated[0] > 0
 
 
 def medians_moved(state: Any, twin: Any) -> bool:

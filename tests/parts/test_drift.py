@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.parts.filters.drift import ALARMS, WAITING, DriftMemory
+from heavybandits.parts.filters.drift import _ALARMS, _WAITING, DriftMemory
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -67,7 +67,7 @@ def test_another_unit_from_the_start_rings_at_the_same_reward():
     predicted = rng.normal(size=600)
     _, memory = watch(errors, predicted)
     _, scaled = watch(errors * 2.0**-20, predicted * 2.0**-20)
-    assert memory.counts[ALARMS:].sum() > 0
+    assert memory.counts[_ALARMS:].sum() > 0
     np.testing.assert_array_equal(memory.counts, scaled.counts)
 
 
@@ -83,7 +83,7 @@ def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
     part = hb.filters.DriftMonitor()
     _, memory = watch(np.ones(20), np.zeros(20))
     assert part.is_valid(memory)
-    memory.counts[WAITING] = memory.waiting.shape[1]
+    memory.counts[_WAITING] = memory.waiting.shape[1]
     assert not part.is_valid(memory)
 
 

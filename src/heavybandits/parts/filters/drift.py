@@ -16,9 +16,9 @@ from .memory import COUNTS, copy_counts, seen_count
 from .truncation import NoFilter
 
 # places in DriftMemory.counts
-COMPARED, NONZERO, WAITING, LAST, ALARMS = range(COUNTS, COUNTS + 5)
-LEVEL, UNIT, EFFECT = range(3)  # kinds of change; their alarms follow at ALARMS
-SIZE, PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
+_COMPARED, _NONZERO, _WAITING, _LAST, _ALARMS = range(COUNTS, COUNTS + 5)
+_LEVEL, _UNIT, _EFFECT = range(3)  # kinds of change; their alarms follow at _ALARMS
+_SIZE, _PREDICTED = 3, 4  # places in DriftMemory.usual, after the means of the signs
 BLOCK = 8  # rewards compared together: one by one, it takes nine times as long
 FIRST = 32  # rewards whose median starts the usual size
 SETTLED = 128  # rewards that set the usual values before the first comparison
@@ -70,7 +70,7 @@ def sign(number: float) -> float:
 @outlined
 def forget_usual(memory: DriftMemory) -> None:
     """Forget the usual values and restart the sums."""
-    memory.counts[COMPARED], memory.counts[NONZERO] = 0, 0
+    memory.counts[_COMPARED], memory.counts[_NONZERO] = 0, 0
     for i in range(memory.usual.size):
         memory.usual[i] = 0.0
     for i in range(memory.sums.size):
@@ -88,12 +88,12 @@ def raise_alarms(memory: DriftMemory, threshold: float) -> None:
 
     A new level changes sizes too, therefore half. Then forget the usual values.
     """
-    top = max(largest_sum(memory, LEVEL), largest_sum(memory, UNIT), largest_sum(memory, EFFECT))
+    top = max(largest_sum(memory, _LEVEL), largest_sum(memory, _UNIT), largest_sum(memory, _EFFECT))
     if top <= threshold:
         return
     for kind in range(3):
-        memory.counts[ALARMS + kind] += 1 if 2.0 * largest_sum(memory, kind) > threshold else 0
-    memory.counts[LAST] = seen_count(memory)
+        memory.counts[_ALARMS + kind] += 1 if 2.0 * largest_sum(memory, kind) > threshold else 0
+    memory.counts[_LAST] = seen_count(memory)
     forget_usual(memory)
 
 
@@ -114,12 +114,14 @@ def add_signs(
 def start_size(memory: DriftMemory) -> None:
     """Set the usual size to the median of the first 32 sizes, before the first comparison."""
     for i in range(BLOCK):
-        place, reward = memory.counts[NONZERO], memory.waiting[0, i]
+        place, reward = memory.counts[_NONZERO], memory.waiting[0, i]
         if reward != 0.0 and place < FIRST:
             memory.first[place] = abs(reward - memory.waiting[1, i])
-            memory.counts[NONZERO] += 1
-    count = memory.counts[NONZERO]
-    memory.usual[SIZE] = select_rank(memory.first, 0, count, (count - 1) // 2) if count > 0 else 0.0
+            memory.counts[_NONZERO] += 1
+    count = memory.counts[_NONZERO]
+    memory.usual[_SIZE] = (
+        select_rank(memory.first, 0, count, (count - 1) // 2) if count > 0 else 0.0
+    )
 
 
 @outlined
@@ -131,22 +133,22 @@ def compare_block(memory: DriftMemory, allowance: float, threshold: float) -> No
         reward, predicted = memory.waiting[0, i], memory.waiting[1, i]
         above, differs = sign(reward - predicted), 1.0 if reward != 0.0 else 0.0
         level += above
-        effect += above * sign(predicted - usual[PREDICTED])
-        unit += differs * sign(abs(reward - predicted) - usual[SIZE])
+        effect += above * sign(predicted - usual[_PREDICTED])
+        unit += differs * sign(abs(reward - predicted) - usual[_SIZE])
         nonzero += differs
         total += predicted
-    counts[WAITING] = 0
-    counts[COMPARED] += BLOCK
-    n = counts[COMPARED]
-    usual[PREDICTED] += (total - BLOCK * usual[PREDICTED]) / min(float(n), MEMORY)
-    add_signs(memory, LEVEL, level, float(BLOCK), n, allowance)
-    add_signs(memory, EFFECT, effect, float(BLOCK), n, allowance)
-    if counts[NONZERO] < FIRST:
+    counts[_WAITING] = 0
+    counts[_COMPARED] += BLOCK
+    n = counts[_COMPARED]
+    usual[_PREDICTED] += (total - BLOCK * usual[_PREDICTED]) / min(float(n), MEMORY)
+    add_signs(memory, _LEVEL, level, float(BLOCK), n, allowance)
+    add_signs(memory, _EFFECT, effect, float(BLOCK), n, allowance)
+    if counts[_NONZERO] < FIRST:
         start_size(memory)
     else:
-        counts[NONZERO] += int(nonzero)
-        add_signs(memory, UNIT, unit, nonzero, counts[NONZERO], allowance)
-        usual[SIZE] *= 1.0 + 2.0 * unit / min(float(counts[NONZERO] + FIRST), MEMORY)
+        counts[_NONZERO] += int(nonzero)
+        add_signs(memory, _UNIT, unit, nonzero, counts[_NONZERO], allowance)
+        usual[_SIZE] *= 1.0 + 2.0 * unit / min(float(counts[_NONZERO] + FIRST), MEMORY)
     raise_alarms(memory, threshold)
 
 
@@ -196,28 +198,28 @@ class DriftMonitor(NamedTuple):
         return self.filter.plays
 
     def init(self) -> DriftMemory:
-        counts = zeros(ALARMS + 3, dtype=np.int64)
+        counts = zeros(_ALARMS + 3, dtype=np.int64)
         arrays = zeros(2, BLOCK), zeros(5), zeros(6), zeros(FIRST)
         return DriftMemory(counts, *arrays, self.filter.init())
 
     def is_valid(self, memory: DriftMemory) -> bool:
-        return bool(0 <= memory.counts[WAITING] < BLOCK)
+        return bool(0 <= memory.counts[_WAITING] < BLOCK)
 
     def apply(self, memory: DriftMemory, rewards: Floats, norm: float, predicted: float) -> float:
         reward = apply(self.filter, memory.inner, rewards, norm, predicted)
         copy_counts(memory, memory.inner)
         if norm <= KNOWN_ARM:
             for i in range(rewards.size):
-                place = memory.counts[WAITING]
+                place = memory.counts[_WAITING]
                 memory.waiting[0, place], memory.waiting[1, place] = rewards[i], predicted
-                memory.counts[WAITING] = place + 1
+                memory.counts[_WAITING] = place + 1
                 if place + 1 == BLOCK:
                     compare_block(memory, self.allowance, self.alarm_threshold)
         return reward
 
     def drift(self, memory: DriftMemory) -> DriftReport:
         """Report the changes noticed so far."""
-        level, unit, effect = (int(count) for count in memory.counts[ALARMS:])
+        level, unit, effect = (int(count) for count in memory.counts[_ALARMS:])
         ever = level + unit + effect > 0
-        since = int(seen_count(memory) - memory.counts[LAST]) if ever else None
+        since = int(seen_count(memory) - memory.counts[_LAST]) if ever else None
         return DriftReport(level, unit, effect, since)
