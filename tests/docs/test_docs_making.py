@@ -16,6 +16,7 @@ import docstrings
 import formulas
 import gallery
 import heavybandits as hb
+import layers
 import pictures
 import stranger
 import verdicts
@@ -304,3 +305,12 @@ def test_a_stranger_finds_code_on_the_pages_and_dirt_in_the_file(tmp_path):
     stranger.write_own_file(tmp_path / "calls.csv", rows=200)
     text = (tmp_path / "calls.csv").read_text(encoding="utf-8")
     assert all(dirt in text for dirt in (",NA,", ",,", "größer", '"x,y"', ",-"))
+
+
+# ---- the picture of the layers
+
+
+def test_the_picture_of_the_layers_shows_the_enforced_ones():
+    assert layers.PICTURE.read_text() == layers.draw()
+    packages = {path.parent.name for path in layers.SOURCE.glob("*/__init__.py")}
+    assert {name for layer in layers.read_layers() for name in layer} == packages
