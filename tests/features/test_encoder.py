@@ -270,7 +270,7 @@ GOOD = {"age": 1.0, "city": "Oslo"}, {"tea": {"price": 1.0, "day": "2026-03-01"}
         ({"age": 10**400}, {}, "age", "finite number, got 1000"),
         ({"age": timedelta(1)}, {}, "age", "finite number, got datetime.timedelta"),
         ({"age": None}, {}, "age", "must not be missing .* got None in the context"),
-        ({"city": ["Oslo"]}, {}, "city", r"one text or number, got \['Oslo'\]"),
+        ({"city": ["Oslo"]}, {}, "city", r"one text, number, .* got \['Oslo'\]"),
         ({}, {"price": "free"}, "price", "column 'price' .* got 'free' in action 'tea'"),
         ({}, {"day": "Monday"}, "day", "must be a date.* got 'Monday' in action 'tea'"),
         ({}, {"day": 20260301}, "day", "must be a date.* got 20260301"),
