@@ -10,12 +10,23 @@ from ..core.arrays import Floats
 from . import tables as frames
 from .encoder import Encoder
 from .feature_map import FeatureMap
-from .values import is_missing, plain, read_text
+from .values import ColumnValues, is_missing, plain, read_text
 
 
 def encode_log(frame: Any, features: FeatureMap) -> Floats:
     """The features of the rows of a log, (n, d); what else the log has is left aside."""
-    return features.encode_rows({name: frames.values(frame, name) for name in features.columns})
+    return features.encode_rows({name: _values(frame, name, features) for name in features.columns})
+
+
+def _values(frame: Any, name: str, features: FeatureMap) -> ColumnValues:
+    """Return a column as the encoder reads it: categories of a CSV file as they are written."""
+    typed: set[str] = set()
+    if isinstance(features, Encoder):
+        both = (*features.context_columns, *features.action_columns)
+        typed = {column.name for column in both if not column.as_written}
+    elif isinstance(features, FeatureMap):
+        typed = set(features.columns)
+    return frames.values(frame, name, as_written=name not in typed)
 
 
 def encode_offers(
@@ -40,7 +51,7 @@ def encode_offers(
             )
         own = {**table[read_text(name)], **dict.fromkeys(named, name)}
         rows = {
-            column: [own[column]] * count if column in own else frames.values(frame, column)
+            column: [own[column]] * count if column in own else _values(frame, column, features)
             for column in features.columns
         }
         out[:, place] = features.encode_rows(rows)
@@ -57,9 +68,9 @@ def _find_offers(
             "does not know which of its columns do"
         )
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
-    taken = [read_text(name) for name in frames.values(frame, action, "action")]
+    taken = [read_text(name) for name in frames.values(frame, action, "action", as_written=True)]
     for column in (column.name for column in features.action_columns if column.name not in named):
-        for name, value in zip(taken, frames.values(frame, column), strict=True):
+        for name, value in zip(taken, _values(frame, column, features), strict=True):
             if name not in found:  # only in rows that are left out
                 continue
             first = found[name].setdefault(column, value)

@@ -168,9 +168,9 @@ def _read_series(series: Any) -> ColumnValues:
     dtype, narwhals = series.dtype, optional("narwhals", "lab")
     if dtype.is_float():
         return np.asarray(series.cast(narwhals.Float64).to_numpy(), np.float64)
-    if (dtype.is_integer() or dtype == narwhals.Boolean) and not series.null_count():
-        if dtype not in (narwhals.Int128, narwhals.UInt128):
-            return np.asarray(series.to_numpy())
+    fits = dtype.is_integer() and dtype not in (narwhals.Int128, narwhals.UInt128)
+    if (fits or dtype == narwhals.Boolean) and not series.null_count():
+        return np.asarray(series.to_numpy())
     return list(series.to_list())
 
 

@@ -1,0 +1,116 @@
+"""Hints at categories that are rather numbers or dates, or that cover few of the rows."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+from .columns import OTHER, Category
+from .values import ColumnValues, looks_like_a_date, number_key, plain, read_number
+
+COVERED = 0.5  # share of the rows that must have a category of their own
+ALIKE = 0.9  # share of the values that must look alike for a hint
+SAMPLE = 2000  # different values that are examined
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d")
+TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
+
+
+class CategoryCounts(NamedTuple):
+    """Different values of a column, and the share of the rows that have no category of their own.
+
+    `texts` has the texts as written with the number of their rows.
+    """
+
+    distinct: int
+    other_share: float
+    texts: Mapping[str, int]
+
+
+def count_categories(column: Category, values: ColumnValues) -> CategoryCounts:
+    """Count what the categories of a column cover.
+
+    >>> count_categories(Category("city", ["Oslo"]), ["Oslo", "Rome", "Oslo", "Kiel"])[:2]
+    (3, 0.5)
+    """
+    given: Counter[object] = Counter(v if type(v) is str else column.text(v) for v in values)
+    texts: Counter[str] = Counter()
+    other = 0
+    for value, rows in given.items():
+        texts[column.text(value)] += rows
+        other += rows * (column.place(value) == len(column.categories))
+    written = {value: rows for value, rows in given.items() if isinstance(value, str)}
+    return CategoryCounts(len(texts), other / max(sum(texts.values()), 1), written)
+
+
+def find_hint(column: Category, counts: CategoryCounts, *, looks: bool) -> str:
+    """Return a warning about a category, or "" if there is none.
+
+    `looks` compares the values with numbers and dates too.
+
+    >>> many = ["1,5", "2,25", "3,75"]
+    >>> city = Category("price", many)
+    >>> print(find_hint(city, count_categories(city, many), looks=True))
+    column 'price' is read as a category with 3 different values, 0.0% of the rows in "(other)". Its
+    values look like numbers with a decimal comma, such as '1,5': pass decimal={'price': ','}, or
+    column_types={'price': 'category'} to keep it
+    """
+    hint = _find_likeness(column, counts) if looks else ""
+    keep = f", or column_types={{{column.name!r}: 'category'}} to keep it" if hint else ""
+    if not hint and counts.other_share > COVERED:
+        hint = "Raise max_categories, or leave the column out"
+    if not hint:
+        return ""
+    return (
+        f"column {column.name!r} is read as a category with {counts.distinct} different values, "
+        f'{counts.other_share:.1%} of the rows in "{OTHER}". {hint}{keep}'
+    )
+
+
+def _find_likeness(column: Category, counts: CategoryCounts) -> str:
+    """Return what most values look like and what to do, or "" if they look like nothing."""
+    texts = dict(islice(counts.texts.items(), SAMPLE))
+    name = column.name
+
+    def odd(is_alike: Callable[[str], bool]) -> str | None:
+        """Return how many values are not alike, or None if too many are not."""
+        different = [text for text in texts if not is_alike(text.strip())]
+        rows = sum(texts[text] for text in different)
+        if len(texts) < 2 or rows > (1.0 - ALIKE) * sum(texts.values()):
+            return None
+        return f" (except {rows}, such as {different[0]!r:.40})" if different else ""
+
+    example = repr(next(iter(texts), ""))[:40]
+    if (found := odd(_is_comma_number)) is not None:
+        return (
+            f"Its values look like numbers with a decimal comma, such as {example}{found}: pass "
+            f"decimal={{{name!r}: ','}}"
+        )
+    if (found := odd(looks_like_a_date)) is not None:
+        return (
+            f"Its values look like ISO dates{found}: correct these values, pass "
+            f"date_formats={{{name!r}: [...]}} with their formats"
+        )
+    for each in (day + time for time in TIMES for day in DAYS):
+        if (found := odd(lambda text, form=each: _is_date(text, form))) is not None:  # type: ignore[misc]
+            return (
+                f"Its values look like dates of the format {each}, such as {example}{found}: pass "
+                f"date_formats={{{name!r}: {each!r}}}"
+            )
+    if counts.other_share > 0.0 and (found := odd(lambda text: number_key(text) is not None)):
+        return f"Its values look like numbers{found}: correct these values"
+    return ""
+
+
+def _is_comma_number(text: str) -> bool:
+    if text.count(",") != 1 or not text.replace(",", "").lstrip("+-").isdigit():
+        return False
+    return bool(read_number(text, "", ",") == plain(float(text.replace(",", "."))))
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
