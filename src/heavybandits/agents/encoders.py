@@ -1,9 +1,7 @@
 """What is offered by name: encoded, kept as JSON, and encoded again one day."""
 
-import datetime
 import json
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ import numpy as np
 from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Floats
-from ..features.values import is_missing
+from ..features.values import to_plain
 
 LOST = (
     "the ledger has not kept what was offered, only its features, so that no other encoder can "
@@ -72,32 +70,17 @@ def encode(
 def to_json(value: Any) -> str:
     """What was offered as JSON, so that another encoder can read it one day.
 
-    >>> to_json({"context": {"when": datetime.date(2026, 5, 1)}, "offer": {"price": np.float64(2)}})
+    >>> from datetime import date
+    >>> to_json({"context": {"when": date(2026, 5, 1)}, "offer": {"price": np.float64(2)}})
     '{"context":{"when":"2026-05-01"},"offer":{"price":2.0}}'
     """
     try:
-        return json.dumps(value, default=_plain, separators=(",", ":"))
+        return json.dumps(value, default=to_plain, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"a value cannot be kept in the ledger: {error}. Agent(keep_raw=False) keeps the "
             "features alone"
         ) from error
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, np.ndarray | Mapping) and is_missing(value):
-        return None
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, np.datetime64):
-        return str(value)
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
 
 
 def encode_rows_again(encoder: Any, raw: Any) -> Floats:

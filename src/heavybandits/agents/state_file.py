@@ -23,6 +23,7 @@ from ..core.part import build, describe, known_parts
 from ..features import Encoder
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
+from .encoders import check_encoder
 from .events import MOST_EXPIRED, Book, Limits, Tally, make_limits
 from .state import (
     LARGEST_NUMBER,
@@ -117,9 +118,10 @@ def unpack(
             check_size(policy, sum(map(len, blobs.values())))
         elif canonical(body["policy"]) != canonical(describe(policy)):
             raise StateError("the state is that of another policy")
-        return _restore(policy, body, blobs)._replace(
-            encoder=restore_encoder(body["encoder"], encoder)
-        )
+        restored = restore_encoder(body["encoder"], encoder)
+        if restored is not None:
+            check_encoder(restored, policy)
+        return _restore(policy, body, blobs)._replace(encoder=restored)
     except StateError:
         raise
     except ContainerError as error:
