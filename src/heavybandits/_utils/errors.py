@@ -32,7 +32,7 @@ class EncodingError(InvalidInputError):
         self.got = got  # whether there is a value to tell of
 
     def __str__(self) -> str:
-        given = f", got {self.value!r:.80}" if self.got else ""
+        given = f", got {_show(self.value)}" if self.got else ""
         where = f" {self.place}" if self.place else ""
         return f"column {self.column!r} {self.reason}{given}{where}"
 
@@ -42,6 +42,13 @@ class EncodingError(InvalidInputError):
     def at(self, place: str) -> "EncodingError":
         """The same refusal, with where the row is."""
         return EncodingError(self.reason, self.column, self.value, place, self.got)
+
+
+def _show(value: object) -> str:
+    try:
+        return f"{value!r:.80}"
+    except Exception:  # an integer of more than 4300 digits, or an object that cannot be shown
+        return f"a value of type {type(value).__name__}"
 
 
 class ForeignTicketError(InvalidInputError):

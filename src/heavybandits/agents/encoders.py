@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Floats
@@ -71,8 +69,9 @@ def to_json(value: Any) -> str:
     """What was offered as JSON, so that another encoder can read it one day.
 
     >>> from datetime import date
-    >>> to_json({"context": {"when": date(2026, 5, 1)}, "offer": {"price": np.float64(2)}})
-    '{"context":{"when":"2026-05-01"},"offer":{"price":2.0}}'
+    >>> from decimal import Decimal
+    >>> to_json({"context": {"when": date(2026, 5, 1)}, "offer": {"price": Decimal("2.50")}})
+    '{"context":{"when":"2026-05-01"},"offer":{"price":2.5}}'
     """
     try:
         return json.dumps(value, default=to_plain, separators=(",", ":"))

@@ -1,5 +1,6 @@
 """Hints at categories that are rather numbers or dates, or that cover few of the rows."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -7,12 +8,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from .columns import OTHER, Category
-from .values import ColumnValues, looks_like_a_date, number_key, plain, read_number
+from .values import ColumnValues, looks_like_a_date, number_key
 
 COVERED = 0.5  # share of the rows that must have a category of their own
 ALIKE = 0.9  # share of the values that must look alike for a hint
 SAMPLE = 2000  # different values that are examined
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d")
+COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+FLOAT_ID = re.compile(r"-?\d\.\d{6,}[eE]\+?(1[5-9]|[2-9]\d)")
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
 
 
@@ -81,7 +84,7 @@ def _find_likeness(column: Category, counts: CategoryCounts) -> str:
         return f" (except {rows}, such as {different[0]!r:.40})" if different else ""
 
     example = repr(next(iter(texts), ""))[:40]
-    if (found := odd(_is_comma_number)) is not None:
+    if (found := odd(lambda text: COMMA_NUMBER.fullmatch(text) is not None)) is not None:
         return (
             f"Its values look like numbers with a decimal comma, such as {example}{found}: pass "
             f"decimal={{{name!r}: ','}}"
@@ -97,15 +100,14 @@ def _find_likeness(column: Category, counts: CategoryCounts) -> str:
                 f"Its values look like dates of the format {each}, such as {example}{found}: pass "
                 f"date_formats={{{name!r}: {each!r}}}"
             )
+    if (found := odd(lambda text: FLOAT_ID.fullmatch(text) is not None)) is not None:
+        return (
+            f"Its values look like integers that were written as floats, such as {example}{found}: "
+            "write them as integers (Int64 in pandas)"
+        )
     if counts.other_share > 0.0 and (found := odd(lambda text: number_key(text) is not None)):
         return f"Its values look like numbers{found}: correct these values"
     return ""
-
-
-def _is_comma_number(text: str) -> bool:
-    if text.count(",") != 1 or not text.replace(",", "").lstrip("+-").isdigit():
-        return False
-    return bool(read_number(text, "", ",") == plain(float(text.replace(",", "."))))
 
 
 def _is_date(text: str, form: str) -> bool:

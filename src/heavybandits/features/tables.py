@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 Row = Mapping[str, Any]
-Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
+Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | TextFrame | str | Path"
 Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any] | TextFrame"  # by `read_frame`
 
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")

@@ -59,7 +59,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, np.datetime64):  # nanoseconds would become a number
-        return value.astype("datetime64[us]").item()
+        moment = value.astype("datetime64[us]").item()
+        return value if isinstance(moment, int) else moment  # after the year 9999
+    if isinstance(value, np.timedelta64):  # a whole number for NumPy, but it has a unit
+        return value
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     return value
@@ -87,7 +90,7 @@ def read_number(value: object, column: str, decimal: str = ".") -> float:
         if decimal != ".":  # a point would be a separator of thousands: 1.234 is not a fraction
             number = "" if "." in number else number.replace(decimal, ".")
     read = math.nan
-    if isinstance(number, str | Real | Decimal):
+    if isinstance(number, str | Real | Decimal) and not isinstance(number, np.timedelta64):
         try:
             read = float(number)
         except (ValueError, OverflowError):
@@ -153,7 +156,7 @@ def read_text(value: object, column: str = "name") -> str:
     Raises
     ------
     EncodingError
-        The value is none of these, such as a list, or is infinite.
+        The value is none of these, such as a list, or is infinite or a float of 2^53 or more.
     """
     given = plain(value)
     if isinstance(given, bytes):
@@ -172,12 +175,17 @@ def read_text(value: object, column: str = "name") -> str:
     if isinstance(given, date):
         return moment_text(read_moment(given, column))
     try:
-        if isinstance(given, Integral):
+        if isinstance(given, Integral) and not isinstance(given, np.timedelta64):
             return str(int(given))  # Python writes at most 4300 digits
         if isinstance(given, float):
+            if 2.0**53 <= abs(given) < math.inf:
+                reason = "must be an integer or text: a float of 2^53 or more has lost digits"
+                raise EncodingError(reason, column, value)
             return number_text(Decimal(repr(float(given))))
         if isinstance(given, Decimal):
             return number_text(given)
+    except EncodingError:
+        raise
     except (TypeError, ValueError, ArithmeticError):  # infinite, or longer than any category
         pass
     raise EncodingError(
@@ -281,7 +289,8 @@ def to_plain(value: Any) -> Any:
         raise TypeError(f"{value!r:.80} is a {type(value).__name__}") from None
     if isinstance(given, Decimal):
         number = float(given)
-        return number if math.isfinite(number) and read_text(number) == text else text
+        exact = abs(number) < 2.0**53 and number_text(Decimal(repr(number))) == text
+        return number if exact else text
     return text
 
 
