@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,6 +18,14 @@ DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", 
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 FLOAT_ID = re.compile(r"-?\d\.\d{6,}[eE]\+?(1[5-9]|[2-9]\d)")
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
+DATES = [day + time for time in TIMES for day in DAYS]
+
+
+class Likeness(NamedTuple):
+    """Rows whose values do not look like the others, and the words that say so."""
+
+    rows: int
+    odd: str
 
 
 class CategoryCounts(NamedTuple):
@@ -73,44 +82,46 @@ def find_hint(column: Category, counts: CategoryCounts, *, looks: bool) -> str:
 def _find_likeness(column: Category, counts: CategoryCounts) -> str:
     """Return what most values look like and what to do, or "" if they look like nothing."""
     texts = dict(islice(counts.texts.items(), SAMPLE))
-    name = column.name
+    name, example = column.name, repr(next(iter(texts), ""))[:40]
 
-    def odd(is_alike: Callable[[str], bool]) -> str | None:
+    def compare(is_alike: Callable[[str], object]) -> Likeness | None:
         """Return how many values are not alike, or None if too many are not."""
         different = [text for text in texts if not is_alike(text.strip())]
         rows = sum(texts[text] for text in different)
         if len(texts) < 2 or rows > (1.0 - ALIKE) * sum(texts.values()):
             return None
-        return f" (except {rows}, such as {different[0]!r:.40})" if different else ""
+        return Likeness(rows, f" (except {rows}, such as {different[0]!r:.40})" if rows else "")
 
-    example = repr(next(iter(texts), ""))[:40]
-    if (found := odd(lambda text: COMMA_NUMBER.fullmatch(text) is not None)) is not None:
+    if found := compare(COMMA_NUMBER.fullmatch):
         return (
-            f"Its values look like numbers with a decimal comma, such as {example}{found}: pass "
-            f"decimal={{{name!r}: ','}}"
+            f"Its values look like numbers with a decimal comma, such as {example}{found.odd}: "
+            f"pass decimal={{{name!r}: ','}}"
         )
-    if (found := odd(looks_like_a_date)) is not None:
+    if found := compare(looks_like_a_date):
         return (
-            f"Its values look like ISO dates{found}: correct these values, pass "
+            f"Its values look like ISO dates{found.odd}: correct these values, pass "
             f"date_formats={{{name!r}: [...]}} with their formats"
         )
-    for each in (day + time for time in TIMES for day in DAYS):
-        if (found := odd(lambda text, form=each: _is_date(text, form))) is not None:  # type: ignore[misc]
-            return (
-                f"Its values look like dates of the format {each}, such as {example}{found}: pass "
-                f"date_formats={{{name!r}: {each!r}}}"
-            )
-    if (found := odd(lambda text: FLOAT_ID.fullmatch(text) is not None)) is not None:
+    forms = {form: compare(partial(_is_date, form)) for form in DATES}
+    if dates := {form: found for form, found in forms.items() if found}:
+        best = min(dates.values())
+        shown = " or ".join(form for form, found in dates.items() if found == best)
         return (
-            f"Its values look like integers that were written as floats, such as {example}{found}: "
-            "write them as integers (Int64 in pandas)"
+            f"Its values look like dates of the format {shown}, such as {example}{best.odd}: pass "
+            f"date_formats={{{name!r}: {shown.partition(' or ')[0]!r}}}"
         )
-    if counts.other_share > 0.0 and (found := odd(lambda text: number_key(text) is not None)):
-        return f"Its values look like numbers{found}: correct these values"
+    if found := compare(FLOAT_ID.fullmatch):
+        return (
+            f"Its values look like integers that were written as floats, such as {example}"
+            f"{found.odd}: write them as integers (Int64 in pandas)"
+        )
+    found = compare(number_key)
+    if found and found.rows and counts.other_share > 0.0:
+        return f"Its values look like numbers{found.odd}: correct these values"
     return ""
 
 
-def _is_date(text: str, form: str) -> bool:
+def _is_date(form: str, text: str) -> bool:
     try:
         datetime.strptime(text, form)
     except ValueError:
