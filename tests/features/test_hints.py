@@ -92,7 +92,8 @@ def test_counts_are_those_of_the_data():
 @pytest.mark.parametrize("decimal", [",", {"x": ","}])
 def test_a_decimal_comma_is_read(decimal, tmp_path):
     column = column_of(COMMAS, decimal=decimal)
-    assert column == Number("x", *plain_numbers(), decimal=",")
+    centre, scale = plain_numbers()
+    assert column == Number("x", centre, scale, decimal=",")
     assert column.read("0,5") == column.read(0.5)
     pytest.importorskip("pyarrow")
     (tmp_path / "de.csv").write_text(

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits._utils.errors import printable
 from heavybandits.features import Category
 from heavybandits.features.values import (
     Lookup,
     is_missing,
     number_key,
-    printable,
     read_number,
     read_text,
     to_plain,
@@ -77,7 +77,20 @@ def test_a_value_has_one_text(text, values):
         assert known.read(stored) == (1.0, 0.0, 0.0)
 
 
+class Hostile:
+    """An object whose methods raise."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 odd: Any = [
+    Hostile(),
     ["Oslo"],
     ("a",),
     {"a"},

@@ -46,7 +46,7 @@ class EncodingError(InvalidInputError):
 
 def _show(value: object) -> str:
     try:
-        return f"{value!r:.80}"
+        return printable(f"{value!r:.80}")
     except Exception:  # an integer of more than 4300 digits, or an object that cannot be shown
         return f"a value of type {type(value).__name__}"
 
@@ -105,6 +105,20 @@ def optional(module: str, extra: str) -> Any:
         raise ModuleNotFoundError(
             f'this needs {module}: pip install "heavybandits[{extra}]"', name=module
         ) from error
+
+
+def printable(text: object) -> str:
+    r"""Return text in which control characters are escaped, safe to print on a terminal.
+
+    >>> printable("a\x1b[31m\tb")
+    'a\\x1b[31m\\tb'
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
+    )
 
 
 def warn_caller(message: str) -> None:

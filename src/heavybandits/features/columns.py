@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._utils.errors import EncodingError, InvalidInputError
+from .._utils.errors import EncodingError, InvalidInputError, printable
 from .._utils.validation import Interval, bounded_number, finite_number, flag, one_of, positive
 from ..core.arrays import Floats
 from .values import (
@@ -20,7 +20,6 @@ from .values import (
     Lookup,
     is_missing,
     plain,
-    printable,
     read_moment,
     read_number,
     read_text,
@@ -282,9 +281,9 @@ class Number:
         """Return the features of many numbers, (n, len(names))."""
         if isinstance(values, list) and all(type(v) in (int, float, NoneType) for v in values):
             try:
-                values = np.array(values, np.float64)  # None becomes nan
-            except OverflowError:
-                return read_each(self, values)  # raises an error that names the row
+                return self.read_many(np.array(values, np.float64))  # None becomes nan
+            except (OverflowError, EncodingError):
+                return read_each(self, values)  # raises an error that shows the value
         if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
             return read_each(self, values)
         numbers = values.astype(np.float64)

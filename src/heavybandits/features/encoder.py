@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.errors import EncodingError, InvalidInputError
+from .._utils.errors import EncodingError, InvalidInputError, printable
 from .._utils.files import replace_atomically
 from .._utils.tables import to_text
 from .._utils.validation import flag, one_of
@@ -22,7 +22,7 @@ from .infer import PerColumn, distinct, infer_sides
 from .interactions import INTERACTIONS, make_interactions
 from .serialization import STAMP, read_arguments, write_column
 from .tables import Row, Table
-from .values import ColumnValues, printable, read_text
+from .values import ColumnValues, read_text
 
 Readers = tuple[tuple[str, Reader], ...]
 Extra = bool | tuple[str, ...]

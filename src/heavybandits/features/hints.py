@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
+from .._utils.errors import EncodingError
 from .columns import OTHER, Category
 from .values import ColumnValues, looks_like_a_date, number_key
 
@@ -39,20 +40,28 @@ class CategoryCounts(NamedTuple):
     texts: Mapping[str, int]
 
 
+def count_texts(column: Category, values: ColumnValues) -> Counter[str]:
+    """Count the rows of each text, text as written; an error names the row."""
+    texts = Counter[str]()
+    for row, value in enumerate(values):
+        try:
+            texts[value if type(value) is str else column.text(value)] += 1
+        except EncodingError as error:
+            raise error.at(f"in row {row} of those with a value") from None
+    return texts
+
+
 def count_categories(column: Category, values: ColumnValues) -> CategoryCounts:
     """Count what the categories of a column cover.
 
     >>> count_categories(Category("city", ["Oslo"]), ["Oslo", "Rome", "Oslo", "Kiel"])[:2]
     (3, 0.5)
     """
-    given: Counter[object] = Counter(v if type(v) is str else column.text(v) for v in values)
-    texts: Counter[str] = Counter()
-    other = 0
-    for value, rows in given.items():
-        texts[column.text(value)] += rows
-        other += rows * (column.place(value) == len(column.categories))
-    written = {value: rows for value, rows in given.items() if isinstance(value, str)}
-    return CategoryCounts(len(texts), other / max(sum(texts.values()), 1), written)
+    texts = count_texts(column, values)
+    places = {text: column.place(text) for text in texts}
+    other = sum(texts[t] for t, place in places.items() if place == len(column.categories))
+    distinct = len({column.text(text) for text in texts})
+    return CategoryCounts(distinct, other / max(texts.total(), 1), texts)
 
 
 def find_hint(column: Category, counts: CategoryCounts, *, looks: bool) -> str:

@@ -1,7 +1,7 @@
 """Columns from data: the type of a column, its centre and scale, its categories, its cycles."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import EncodingError, InvalidInputError, warn_caller
+from .._utils.errors import EncodingError, InvalidInputError, printable, warn_caller
 from .._utils.validation import LARGEST, SMALLEST, one_of, whole
 from ..core.arrays import Floats
 from . import tables as frames
@@ -26,7 +26,7 @@ from .columns import (
     check_formats,
     check_names,
 )
-from .hints import CategoryCounts, count_categories, find_hint
+from .hints import CategoryCounts, count_categories, count_texts, find_hint
 from .serialization import TYPES
 from .values import (
     EPOCH,
@@ -34,7 +34,6 @@ from .values import (
     is_missing,
     looks_like_a_date,
     plain,
-    printable,
     read_moment,
     read_number,
     read_text,
@@ -242,18 +241,12 @@ def infer_category(
     >>> infer_category("city", ["Rome", "Oslo", "Lima", "Oslo", "Rome"], max_categories=2).names
     ('city=Oslo', 'city=Rome', 'city=(other)')
     """
+    counts = Counter[str]()
     form = Category(name, (), normalize=normalize)
-    counts = Counter(_texts(form, values))
+    for text, rows in count_texts(form, values).items():
+        counts[form.text(text)] += rows
     frequent = sorted(counts, key=lambda text: (-counts[text], text))[:max_categories]
     return Category(name, tuple(sorted(frequent)), allow_missing, normalize)
-
-
-def _texts(column: Category, values: ColumnValues) -> Iterator[str]:
-    for row, value in enumerate(values):
-        try:
-            yield column.text(value)
-        except EncodingError as error:
-            raise error.at(f"in value {row}") from None
 
 
 def infer_date(

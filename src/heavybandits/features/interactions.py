@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._utils.errors import EncodingError
+from .._utils.errors import EncodingError, printable
 from ..core.arrays import Floats
-from .values import Lookup, printable, read_text
+from .values import Lookup, read_text
 
 Names = list[str]
 
@@ -86,16 +86,17 @@ class PerAction(NamedTuple):
         width = own.shape[1] * count
         out = np.zeros((len(action), width + action.shape[1] - 1))
         blocks = out[:, :width].reshape(len(action), count, -1)
-        found = [self.find_block(row, name) for row, name in enumerate(names)]
+        known, each = self.blocks.places, list(names)
+        found = [known.get(n) if type(n) is str else None for n in each]
+        if None in found:
+            found = [self.find_block(row, name) for row, name in enumerate(each)]
         blocks[np.arange(len(action)), found] = own
         out[:, width:] = action[:, 1:]
         return out
 
     def find_block(self, row: int, name: object) -> int:
         """Return the block of an action. An unknown action has none, so that it raises."""
-        block = self.blocks.places.get(name) if type(name) is str else None
-        if block is None:
-            block = self.blocks.find(read_text(name, self.action))
+        block = self.blocks.find(read_text(name, self.action))
         if block is None:
             shown = printable(", ".join(list(self.blocks.places)[:20]))
             reason = f"must be an action of the encoder ({shown})"

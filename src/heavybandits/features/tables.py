@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import EncodingError, InvalidInputError, optional
+from .._utils.errors import EncodingError, InvalidInputError, optional, printable
 from .._utils.validation import is_number
 from ..core.arrays import Booleans, Floats
 from .values import (
@@ -23,7 +22,6 @@ from .values import (
     ColumnValues,
     is_missing,
     number_key,
-    printable,
     read_number,
     read_text,
     unmask,
@@ -42,6 +40,7 @@ TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 CODE = re.compile(rb"(?:^|(?<=[\s,;\"]))0\d+(?=$|[\s,;\"])")  # an integer with a leading zero
 MOST_BYTES = 4 << 30  # that a compressed file may expand to, unless the file itself is larger
 CHUNK = 1 << 24  # bytes
+NUMBERS = frozenset({bool, int, float})
 BLOCK = 2**31 - 1  # bytes: a column's type is found in one block, so a file is one block if it fits
 
 
@@ -263,11 +262,9 @@ def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
     found = column(frame, name, label)
     if found.dtype.kind in "biuf":
         return found.astype(np.float64)
-    if all(type(value) in (int, float, NoneType) for value in found):
-        try:
-            return found.astype(np.float64)  # None becomes nan
-        except OverflowError:
-            pass
+    made = with_nan(found.tolist())
+    if isinstance(made, np.ndarray):
+        return made
     out = np.empty(len(found))
     for row, value in enumerate(found):
         try:
@@ -275,6 +272,21 @@ def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
         except EncodingError as error:
             raise error.at(f"in row {row}") from None
     return out
+
+
+def with_nan(values: ColumnValues) -> ColumnValues:
+    """Return a list of numbers with missing values as an array with nan; all else as it is.
+
+    >>> with_nan([1, None]), with_nan(["a", None])
+    (array([ 1., nan]), ['a', None])
+    """
+    plain = isinstance(values, list) and all(type(v) in NUMBERS or is_missing(v) for v in values)
+    if not plain:
+        return values
+    try:
+        return np.array([None if is_missing(v) else v for v in values], np.float64)
+    except OverflowError:  # an integer beyond a double
+        return values
 
 
 def table(

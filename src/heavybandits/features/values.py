@@ -26,6 +26,7 @@ ColumnValues = list[Any] | NDArray[Any]  # a column: numbers as an array, everyt
 MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
 BOOLEANS = {"true": 1.0, "false": 0.0}
 EPOCH = datetime(1970, 1, 1)
+PLAIN = frozenset({bool, int, float, str, datetime, date, Decimal})
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 TIME = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?")
@@ -42,11 +43,13 @@ def is_missing(value: object) -> bool:
     """
     if value is None or value is np.ma.masked:
         return True
+    if type(value) is int:
+        return False
     if isinstance(value, str | bytes):
         return not value.strip()
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # pandas' NA is neither True nor False
+    except Exception:  # pandas' NA is neither True nor False; other types have errors of their own
         return type(value).__name__ == "NAType"
 
 
@@ -56,6 +59,8 @@ def plain(value: Any) -> Any:
     >>> plain(np.int64(3)), plain("a")
     (3, 'a')
     """
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, np.datetime64):  # nanoseconds would become a number
@@ -77,6 +82,8 @@ def read_number(value: object, column: str, decimal: str = ".") -> float:
     >>> read_number("1.5", "price"), read_number("NA", "price"), read_number("1,5", "price", ",")
     (1.5, nan, 1.5)
     """
+    if type(value) is float and math.isfinite(value):
+        return value
     given = plain(value)
     if is_missing(given):
         return math.nan
@@ -315,6 +322,8 @@ def read_moment(value: object, column: str, formats: Sequence[str] = ()) -> date
     >>> read_moment("31.12.2026", "when", ["%d.%m.%Y"])
     datetime.datetime(2026, 12, 31, 0, 0)
     """
+    if type(value) is datetime and value.tzinfo is None:
+        return value
     given: Any = plain(value)
     if hasattr(given, "to_pydatetime"):
         given = given.to_pydatetime(warn=False)
@@ -351,20 +360,3 @@ def looks_like_a_date(value: object) -> bool:
     """
     text = value.strip() if isinstance(value, str) else ""
     return len(text) >= 10 and text[4] == "-" and _parse_moment(text, ()) is not None
-
-
-# ---- text for people
-
-
-def printable(text: object) -> str:
-    r"""Return text in which control characters are escaped, safe to print on a terminal.
-
-    >>> printable("a\x1b[31m\tb")
-    'a\\x1b[31m\\tb'
-    """
-    shown = str(text)
-    if shown.isprintable():
-        return shown
-    return "".join(
-        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
-    )
