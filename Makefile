@@ -19,10 +19,11 @@ DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help lint test coverage reproduce bench torture gpu-test gpu-check docs look wheel browser clean
+.PHONY: help lint check test coverage reproduce bench torture gpu-test gpu-check docs look wheel browser clean
 
 help:
 	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
+	@echo "make check       style, types, layers and the fast tests, in less than 90 seconds"
 	@echo "make lint        style, types and layers alone"
 	@echo "make coverage    run all tests and measure what they reach"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
@@ -33,7 +34,7 @@ help:
 	@echo "make docs        build the documentation"
 	@echo "make look        look at every page of it in Chromium; pictures in out/look"
 	@echo "make wheel       build the wheel and try it where nothing else is installed"
-	@echo "make browser     look for Chromium, which tests of the report use; ask, then install it"
+	@echo "make browser     look for Chromium, which tests of the report use"
 	@echo "make clean       remove the environment and the caches; results in out/ stay"
 	@echo "PYTHON=python3.12 chooses the interpreter."
 
@@ -42,6 +43,13 @@ lint: $(DEV)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What most mistakes show up in; all other tests are in `make test`.
+FAST := tests/_utils tests/algorithms/test_theory.py tests/features tests/parts tests/simulation \
+  tests/laws/test_public_face.py tests/laws/test_imports.py
+
+check: lint
+	$(BIN)/python -m pytest -q $(PYTEST_ARGS) -m "not slow and not kill and not docs and not browser" $(FAST)
 
 test: lint browser
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -80,25 +88,12 @@ wheel: $(LAB)
 	build/wheel/bin/python -m pip install -q dist/heavybandits-*.whl
 	cd build/wheel && bin/python -I ../../tests/support/try_wheel.py
 
-# The page of the report is tested in a real browser. Nothing is installed on a machine unasked: on a
-# terminal this asks, elsewhere it takes BROWSER=install or CI=true for a yes.
+# The page of the report is tested in a real browser; without one, those tests are skipped.
 browser:
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
 	  command -v $$name >/dev/null && exit 0; done; \
-	skipped="no Chromium here: the tests of the report's page will be skipped"; \
-	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
-	  echo "$$skipped; install it as this system does" >&2; exit 0; fi; \
-	answer=no; \
-	if [ "$(BROWSER)" = install ] || [ "$(CI)" = true ]; then answer=y; \
-	elif [ -t 0 ]; then \
-	  printf "Tests of the report's page need Chromium. apt-get install chromium now? [y/N] "; \
-	  read -r answer; \
-	else echo "make browser BROWSER=install would run: apt-get install chromium" >&2; fi; \
-	case $$answer in \
-	  [yY]*) { apt-get -qq update && apt-get -qq install -y chromium; } >/dev/null 2>&1 \
-	    || echo "$$skipped; apt-get could not install it" >&2 ;; \
-	  *) echo "$$skipped" >&2 ;; \
-	esac
+	echo "no Chromium here: the browser tests will be skipped." \
+	  "To run them, install Chromium, for example: apt-get install chromium" >&2
 
 clean:
 	rm -rf $(VENV) $(GPUVENV) .venv-peers .venv-obp build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

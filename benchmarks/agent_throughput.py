@@ -19,7 +19,7 @@ DIM, ARMS, BATCH = 10, 20, 100
 
 
 def make_policy() -> Any:
-    return hb.crtm(dim=DIM, horizon=100_000, moment=3.5, radius_scale=1e-4)
+    return hb.crtm(dim=DIM, horizon=100_000, raw_moment=3.5, radius_scale=1e-4)
 
 
 def make_arms() -> Any:

@@ -8,7 +8,7 @@ from heavybandits.core.allocation import state_bytes
 from measuring import ARMS, DIM, Outcome, Row, best_of, crtm, play, taker
 
 PART = "Beyond"
-SPREAD, PLAYS = 3.0**0.5, 75  # of Student's t_3; k at T = 10^6
+NOISE_SCALE, PLAYS = 3.0**0.5, 75  # of Student's t_3; k at T = 10^6
 SETS = {"fresh": hb.arms.PerRound(ARMS, DIM), "fixed": hb.arms.Fixed(ARMS, DIM)}
 
 
@@ -20,7 +20,10 @@ def measure(folder: Path, quick: bool) -> Outcome:
 
 def one_pass(horizon: int, repeats: int) -> list[Row]:
     """CRHL over CRTM, both tuned, per round."""
-    made = {"CRTM": crtm(horizon), "CRHL": hb.crhl(dim=DIM, spread=SPREAD, radius_scale=1e-3)}
+    made = {
+        "CRTM": crtm(horizon),
+        "CRHL": hb.crhl(dim=DIM, noise_scale=NOISE_SCALE, radius_scale=1e-3),
+    }
     rows = []
     for name, arms in SETS.items():
         takers = {algorithm: taker(policy, arms, horizon) for algorithm, policy in made.items()}
@@ -33,7 +36,7 @@ def one_pass(horizon: int, repeats: int) -> list[Row]:
 
 def columns(horizon: int, repeats: int) -> list[Row]:
     """CRCM over CRMM, both tuned, per play."""
-    sized: dict[str, Any] = {"dim": DIM, "horizon": horizon, "moment": 3.0, "plays": PLAYS}
+    sized: dict[str, Any] = {"dim": DIM, "horizon": horizon, "central_moment": 3.0, "plays": PLAYS}
     made = {make.__name__: make(**sized, radius_scale=1e-2) for make in (hb.crmm, hb.crcm)}
     best = best_of(
         repeats, {name: taker(policy, SETS["fixed"], horizon) for name, policy in made.items()}
@@ -62,7 +65,12 @@ def unaided(horizon: int, repeats: int) -> list[Row]:
 
 def histories(horizon: int) -> list[Row]:
     """Whole runs of those that fit all rewards again and again."""
-    sized: dict[str, Any] = {"dim": DIM, "horizon": horizon, "spread": SPREAD, "radius_scale": 0.01}
+    sized: dict[str, Any] = {
+        "dim": DIM,
+        "horizon": horizon,
+        "noise_scale": NOISE_SCALE,
+        "radius_scale": 0.01,
+    }
     rows = []
     for make in (hb.heavy_oful, hb.gada_oful):
         policy = make(**sized)

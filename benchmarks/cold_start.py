@@ -15,7 +15,7 @@ wall, start = time.perf_counter(), time.process_time()
 import heavybandits as hb
 imported, wall = time.process_time(), time.perf_counter() - wall
 problem = hb.Problem(hb.arms.PerRound(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
+policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
 hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, progress=False)
 end = time.process_time()
 print('{"import": %f, "wall": %f, "simulate": %f}' % (imported - start, wall, end - imported))

@@ -1,4 +1,4 @@
-"""How often the tail doctor is wrong, on laws whose tails are known.
+"""How often `diagnose` is wrong, on laws whose tails are known.
 
 Its rules were set on other seeds than these. Prints a Markdown table: for each law and number of
 rows, the share of samples called heavy-tailed and, where the tail index is finite, the share whose
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from heavybandits.offline.diagnose.diagnose import diagnose
+from heavybandits.offline.diagnose.diagnosis import diagnose
 
 Law = Callable[[np.random.Generator, int], Any]
 
@@ -78,7 +78,7 @@ def judge(law: str, rows: int, samples: int) -> tuple[float, float]:
     for sample in range(samples):
         found = diagnose(draw(np.random.default_rng([REPORT, sample]), rows), resamples=50)
         heavy += found.heavy
-        held += index is not None and found.index.low <= index <= found.index.high
+        held += index is not None and found.tail_index.low <= index <= found.tail_index.high
     return heavy / samples, held / samples
 
 

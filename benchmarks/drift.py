@@ -53,7 +53,8 @@ class Run:
     def __init__(self, problem: hb.Problem, policy: Any, seed: int, horizon: int) -> None:
         self.policy, self.arms, self.theta = policy, problem.arms, np.asarray(problem.theta)
         noise = problem.noise
-        self.state, self.view, self.episode = self.policy.init(), self.arms.view(), make_episode(1)
+        self.state, self.buffer = self.policy.init(), self.arms.make_buffer()
+        self.episode = make_episode(1)
         self.trace, self.key, self.done = make_trace(np.array([-1])), stream_key(seed, 0, ARMS), 0
         self.noise, key = np.empty(horizon), stream_key(seed, 0, NOISE)
         compiled(noise_kernel, noise, key, 0, self.noise)(noise, key, 0, self.noise)
@@ -62,9 +63,9 @@ class Run:
         """Go on for so many rewards; the regret of them, in the unit of the start."""
         noise = world.scale * (self.noise[self.done : self.done + rewards] + world.shift)
         theta, before = world.scale * world.sign * self.theta, float(self.episode.numbers[0])
-        told = (self.policy, self.state, self.arms, hb.links.Identity(), theta, self.view, self.key)
-        record = (self.episode, self.trace, Unobserved())
-        compiled(play_kernel, *told, noise, *record)(*told, noise, *record)
+        setting = (self.policy, self.state, self.arms, hb.links.Identity(), theta, self.buffer)
+        record = (self.key, noise, self.episode, self.trace, Unobserved())
+        compiled(play_kernel, *setting, *record)(*setting, *record)
         self.done += rewards
         return (float(self.episode.numbers[0]) - before) / world.scale
 

@@ -48,7 +48,7 @@ def microseconds(work: Callable[[], object], count: int) -> float:
 
 def decide(agent: hb.Agent, context: Any, offers: Any) -> None:
     """Encode, select and update, in one agent's words."""
-    agent.update(agent.select(context=context, offers=offers), 0.5)
+    agent.update(agent.select(context=context, actions=offers), 0.5)
 
 
 def decide_apart(agent: hb.Agent, encoder: hb.Encoder, context: Any, offers: Any) -> None:

@@ -25,12 +25,13 @@ import numpy as np
 import heavybandits as hb
 from gpu_cases import cases
 from heavybandits._utils.errors import DeviceError
-from heavybandits.experiments.run import Metered, Run, Runner, load_experiment, settings_of
+from heavybandits.experiments.run import load_experiment, settings_of
 from heavybandits.gpu.batches import Job
 from heavybandits.gpu.layout import make_layout
 from heavybandits.gpu.supported import require_device
 from heavybandits.parts.policies.checks import check_policies
 from heavybandits.simulation.problem import Problem, check_problem
+from heavybandits.sweeps import Runner
 
 HERE = Path(__file__).parent
 SHORT, LONG, RUNS = 60, 600, 64  # plays of the two comparisons, and runs of each
@@ -70,11 +71,13 @@ def compare(name: str, policy: Any, problem: Problem, horizon: int) -> dict[str,
 
 
 def crtm(dim: int, horizon: int, projection: str = "exact") -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3, projection=projection)
+    return hb.crtm(
+        dim=dim, horizon=horizon, raw_moment=3.5, radius_scale=1e-3, projection=projection
+    )
 
 
 def crmm(dim: int, horizon: int) -> Any:
-    return hb.crmm(dim=dim, horizon=horizon, moment=3.5, radius_scale=1e-3)
+    return hb.crmm(dim=dim, horizon=horizon, central_moment=3.5, radius_scale=1e-3)
 
 
 def problem_of(kind: Any, dim: int = DIM, arms: int = ARMS) -> Problem:
@@ -142,8 +145,8 @@ def figure1() -> list[dict[str, Any]]:
     rows = []
     for what in ("with compiling", "kernels on disk"):
         with TemporaryDirectory() as folder:
-            run, before = Run("figure1", "", given), time.perf_counter()
-            compute = Metered(Runner(folder, quiet=True, device="cuda"), run)
+            before = time.perf_counter()
+            compute = Runner(folder, progress=False, device="cuda", fallback=True)
             load_experiment("figure1").collect(given, compute)
             rows.append({"Figure 1": what, "seconds": time.perf_counter() - before})
         print(json.dumps(rows[-1]), flush=True)

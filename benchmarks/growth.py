@@ -14,7 +14,7 @@ import numpy as np
 import heavybandits as hb
 from heavybandits.agents.state import flatten
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import PROJECTIONS
+from heavybandits.core.confidence_region import projection_count
 from heavybandits.core.kernels import noise_kernel, play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace
 from heavybandits.core.rng import ARMS as STREAM_ARMS
@@ -63,8 +63,8 @@ class Run:
         arms_key, self.key = (stream_key(SEED, 0, stream) for stream in (STREAM_ARMS, NOISE))
         policy, plays = crtm(horizon), np.array([horizon], np.int64)
         self.state, self.source, self.done = policy.init(), where.noise, 0
-        view, episode = where.arms.view(), make_episode(1)
-        first = (policy, self.state, where.arms, where.link, where.theta, view, arms_key)
+        buffer, episode = where.arms.make_buffer(), make_episode(1)
+        first = (policy, self.state, where.arms, where.link, where.theta, buffer, arms_key)
         last = (episode, make_trace(plays), Unobserved())
         arrays = [*flatten(self.state).values(), *episode]
         self.beginning = [(array, array.copy()) for array in arrays]
@@ -96,7 +96,7 @@ class Run:
         return times, (self._projections() - before) / (self.done - start)
 
     def _projections(self) -> int:
-        return int(self.state.estimate.region.counts[PROJECTIONS])
+        return int(projection_count(self.state.estimate.region))
 
 
 def with_time(quick: bool) -> Outcome:

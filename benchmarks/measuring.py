@@ -86,7 +86,7 @@ def problem(arms: Any) -> hb.Problem:
 
 
 def crtm(horizon: int, dim: int = DIM) -> Any:
-    return hb.crtm(dim=dim, horizon=horizon, moment=MOMENT, radius_scale=GAMMA_SCALE)
+    return hb.crtm(dim=dim, horizon=horizon, raw_moment=MOMENT, radius_scale=GAMMA_SCALE)
 
 
 def play(policy: Any, arms: Any, horizon: int, repetition: int = 0) -> tuple[Any, float]:

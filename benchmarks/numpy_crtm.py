@@ -51,16 +51,16 @@ def project(inverse: Any, theta: Any) -> Any:
 
 def first_arm(policy: Any, arms: Any, seed: int) -> int:
     """What the library plays first. All arms tie exactly then, and only rounding chooses."""
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, stream_key(seed, 0, ARMS), 0)
-    return int(policy.choose(policy.init(), arms, view))
+        arms.refresh(buffer, stream_key(seed, 0, ARMS), 0)
+    return int(policy.choose(policy.init(), arms, buffer))
 
 
 def run(horizon: int, seed: int, policy: Any, arms: Any) -> tuple[float, float]:
     """Regret and CPU seconds of one run of CRTM on these fresh arms."""
     dim, size = arms.dim, arms.size
-    width, level = policy.radius.radius(None, 0), policy.filter.level
+    width, level = policy.radius.radius(None, 0), policy.filter.threshold
     first = first_arm(policy, arms, seed)
     arms_key, noise_key = (stream_key(seed, 0, stream) for stream in (ARMS, NOISE))
     decay = np.exp(-1.0)

@@ -43,7 +43,7 @@ def prepare() -> str:
 
 
 def columns_of(law: str, rows: int, seed: int, run: int) -> dict[str, Any]:
-    """One log of the experiment in obp's words, and the policy's shares."""
+    """One log of the experiment in obp's words, and the policy's probabilities."""
     log, shares, _ = log_of(law, rows, seed, run)
     context = np.column_stack([*log.columns.values()])
     taken = {"action": log.taken, "reward": log.rewards, "pscore": log.propensities}
@@ -111,7 +111,7 @@ def sample_rows(python: str) -> list[dict[str, Any]]:
             worth = float(weights.sum() ** 2 / (weights**2).sum())
             found = [{"method": "shown at random"} | known._asdict()]
             found += [*our_rows(log, actions), *their_rows(python, log)]
-            made += [{"campaign": campaign, "rows are worth": worth} | row for row in found]
+            made += [{"campaign": campaign, "effective sample size": worth} | row for row in found]
     return made
 
 
@@ -119,7 +119,9 @@ def our_rows(log: dict[str, Any], actions: int) -> list[dict[str, Any]]:
     feedback = {name: log[name] for name in ("context", "action", "reward", "pscore")}
     feedback["n_actions"] = actions
     found = {
-        f"{n.upper()}, {mean}": hb.evaluate(feedback, log["shares"], estimator=n, mean=mean)
+        f"{n.upper()}, {mean}": hb.evaluate(
+            feedback, policy=log["shares"], estimator=n, aggregate=mean
+        )
         for n in ("ips", "snips", "dr")
         for mean in ("clipped", "mean")
     }

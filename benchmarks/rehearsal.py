@@ -24,7 +24,7 @@ class Cut(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.level)
 
 
@@ -32,7 +32,7 @@ def seconds(dim: int, size: int) -> tuple[int, float]:
     """Plays rehearsed, and the CPU seconds they take."""
     policy, arms = hb.linucb(dim=dim, radius=1.0, filter=Cut(1.0)), hb.arms.PerRound(size, dim)
     plays = first_plays(policy, arms)
-    world = (policy, policy.init(), arms, hb.links.Identity(), np.ones(dim), arms.view())
+    world = (policy, policy.init(), arms, hb.links.Identity(), np.ones(dim), arms.make_buffer())
     rewards, trace = np.sin(np.arange(float(plays))), make_trace(np.array([plays]))
     started = time.process_time()
     rehearse_once(play_kernel, *world, np.uint64(0), rewards, make_episode(1), trace, Unobserved())

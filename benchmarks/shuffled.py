@@ -15,7 +15,12 @@ import numpy as np
 
 import heavybandits as hb
 from heavybandits.experiments.realdata.cells import open_set
-from heavybandits.offline.replay.protocols import Offer, choose_scale, judge_oracle, judge_random
+from heavybandits.offline.replay.protocols import (
+    Schedule,
+    choose_scale,
+    judge_oracle,
+    judge_random,
+)
 from heavybandits.offline.replay.replay import pass_once
 
 RADII = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
@@ -35,7 +40,7 @@ def shares(rounds: Any, rewards: Any, gain: float, orders: int) -> dict[str, flo
     scale, lengths = choose_scale(rewards, None), (rounds.features**2).sum(axis=1)
     rounds.rewards, found = rewards, {}
     random = judge_random(rounds.deal(0), rewards)
-    offers: list[Offer] = [rounds.deal(order) for order in range(1, orders + 1)]
+    offers: list[Schedule] = [rounds.deal(order) for order in range(1, orders + 1)]
     for name, policy in make_policies(rounds.features.shape[1]).items():
         paid = [pass_once(policy, rounds, offer, scale)[0].mean() for offer in offers]
         found[name] = float((np.mean(paid) - random) / gain)
@@ -45,7 +50,7 @@ def shares(rounds: Any, rewards: Any, gain: float, orders: int) -> dict[str, flo
 
 def collect(dataset: str, replicas: int, orders: int) -> tuple[dict[str, float], list[Any]]:
     """The shares in the data, and in each replica of it."""
-    rounds = open_set(dataset, "days", 2, SEED)
+    rounds = open_set(dataset, "rounds", 2, SEED)
     rewards, fit, calendar = rounds.rewards, rounds.oracle(), rounds.deal(0)
     gain = judge_oracle(calendar, fit, fit) - judge_random(calendar, fit)
     data, made = shares(rounds, rewards, gain, orders * replicas), []

@@ -29,11 +29,12 @@ PRINTED_AS = {"BTC": "SupBTC", "BMM": "SupBMM"}
 
 def policies(dim: int, horizon: int) -> dict[str, Any]:
     """All eight with their theorems' constants, and the two base routines without a master."""
-    raw: dict[str, Any] = {"dim": dim, "horizon": horizon, "moment": MOMENT}
-    central, finite = raw | {"moment": 3.0}, {"arms": ARMS}
+    sizes: dict[str, Any] = {"dim": dim, "horizon": horizon}
+    raw, central = sizes | {"raw_moment": MOMENT}, sizes | {"central_moment": 3.0}
+    finite = {"arms": ARMS}
     return {
         "CRTM": hb.crtm(**raw),
-        "CRT": baselines.crt(dim=dim, moment=MOMENT),
+        "CRT": baselines.crt(dim=dim, raw_moment=MOMENT),
         "TOFU": baselines.tofu(**raw),
         "SupBTC": baselines.supbtc(**raw, **finite),
         "BTC": baselines.btc(**raw, **finite),

@@ -64,7 +64,7 @@ def _work(path: Path, alarms: int, dice: random.Random, writer: int) -> None:
         try:
             signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-4, 1e-2))
             while True:
-                number = agent.select(victim.arms_of(agent.state.book.issued, 1)).id
+                number = agent.select(victim.arms_of(agent.state.tickets.issued, 1)).id
                 agent.update(number, victim.reward_of(number))
                 os.write(writer, f"{number}\n".encode())
         except Alarm:

@@ -62,7 +62,7 @@ def _replayed(agent: hb.Agent, plays: int) -> hb.Agent:
 def _settled(agent: hb.Agent) -> bytes:
     """The state without the counts of refused calls, which are kept with snapshots only."""
     state = agent.clone().state
-    state.book.counts |= dict.fromkeys(("late", "duplicate", "unknown"), 0)
+    state.tickets.counts |= dict.fromkeys(("late", "duplicate", "unknown"), 0)
     return pack(anonymous(state))
 
 
@@ -244,7 +244,7 @@ def _work(path: Path, say: Callable[[bytes], object]) -> int:
     for _ in range(12):
         before = pack(agent.state)
         try:
-            number = agent.select(victim.arms_of(agent.state.book.issued, 1)).id
+            number = agent.select(victim.arms_of(agent.state.tickets.issued, 1)).id
             before = pack(agent.state)
             agent.update(number, victim.reward_of(number))
         except hb.LedgerError:

@@ -16,7 +16,7 @@ import heavybandits as hb
 from all_policies import POLICIES
 from heavybandits.arms import PerRound
 from heavybandits.core.allocation import state_bytes
-from heavybandits.core.arm_buffer import make_view
+from heavybandits.core.arm_buffer import make_arm_buffer, mark_stale
 from heavybandits.core.part import is_part
 from heavybandits.parts.policies.checks import check_policies
 
@@ -60,17 +60,17 @@ def play(policy: Any, dice: random.Random) -> str:
     size = dice.choice([1, 2, 5, 9, 17])
     length = dice.choice([0.0, 1e-6, 1.0, 1.0, 1e3, 5e5])
     arms, state = PerRound(size, policy.dim), policy.init()
-    view = make_view(policy.dim, size)
+    buffer = make_arm_buffer(policy.dim, size)
     for _ in range(8 if policy.dim < 64 else 2):  # uncompiled, a large matrix takes a second
-        view.features[:, :size] = length * rng.uniform(-1, 1, (policy.dim, size))
-        view.penalty[:size] = np.where(np.arange(size) == rng.integers(size), 0.0, np.inf)
-        view.penalty[:size][rng.random(size) < 0.5] = 0.0
-        view.synced[0] = -1
-        arm = policy.choose(state, arms, view)
-        if not (0 <= arm < size and view.penalty[arm] == 0.0):
+        buffer.features[:, :size] = length * rng.uniform(-1, 1, (policy.dim, size))
+        buffer.penalty[:size] = np.where(np.arange(size) == rng.integers(size), 0.0, np.inf)
+        buffer.penalty[:size][rng.random(size) < 0.5] = 0.0
+        mark_stale(buffer)
+        arm = policy.choose(state, arms, buffer)
+        if not (0 <= arm < size and buffer.penalty[arm] == 0.0):
             return "FAULT: an arm that was not on offer"
         rewards = rng.standard_t(1.0, policy.plays) * dice.choice([1.0, 1e6, 1e99, 1e300])
-        policy.learn(state, view.chosen.copy(), rewards)
+        policy.learn(state, buffer.chosen.copy(), rewards)
     return "played" if _finite(state) else f"FAULT: a state that is not finite: {policy}"
 
 

@@ -76,7 +76,7 @@ class Pair:
         return "update_many", [(number, self.dice.gauss(0.0, 1.0)) for number in chosen]
 
     def _mark(self) -> tuple[Any, ...]:
-        return self.agent.state.book.issued, tuple(self.agent.pending)
+        return self.agent.state.tickets.issued, tuple(self.agent.pending)
 
     def same(self) -> bool:
         return pack(anonymous(self.agent.state)) == pack(anonymous(self.twin.state))

@@ -16,8 +16,8 @@ def roster(horizon: int) -> dict[str, Any]:
     """The six algorithms of figure 1, each with a width in the middle of its grid."""
     sized: dict[str, Any] = {"dim": DIM, "horizon": horizon}
     return {
-        "CRTM": hb.crtm(**sized, moment=MOMENT, radius_scale=1e-4),
-        "CRMM": hb.crmm(**sized, moment=3.0, radius_scale=1e-2),
+        "CRTM": hb.crtm(**sized, raw_moment=MOMENT, radius_scale=1e-4),
+        "CRMM": hb.crmm(**sized, central_moment=3.0, radius_scale=1e-2),
         "OL2M": hb.ol2m(dim=DIM, radius_scale=1e-3),
         "GLOC": baselines.gloc(dim=DIM, radius_scale=1e-3),
         "OL2M_mom": baselines.ol2m_mom(**sized, radius_scale=1e-2),

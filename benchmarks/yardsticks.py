@@ -48,7 +48,7 @@ def policies(horizon: int) -> dict[str, Callable[[], float]]:
     """CPU microseconds a play of what the library plays, by name."""
     tuned: dict[str, Any] = {"dim": DIM, "radius_scale": GAMMA_SCALE}
     sized = tuned | {"horizon": horizon}
-    median = hb.crmm(**sized, moment=3.0)
+    median = hb.crmm(**sized, central_moment=3.0)
     made = {
         "CRTM, fresh arms": (crtm(horizon), FRESH),
         "CRTM, fixed arms": (crtm(horizon), FIXED),
@@ -124,7 +124,7 @@ def run_yardstick(binary: Path, horizon: int) -> tuple[float, float]:
     """Regret and CPU seconds of the C++ loop on our arms and noise."""
     policy = crtm(horizon)
     keys = [int(streams.stream_key(SEED, 0, s)) for s in (streams.ARMS, streams.NOISE)]
-    numbers = [horizon, *keys, policy.radius.radius(None, 0), policy.filter.level]
+    numbers = [horizon, *keys, policy.radius.radius(None, 0), policy.filter.threshold]
     command = [str(binary), *(repr(number) for number in numbers)]
     done = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     return done["regret"], done["seconds"]

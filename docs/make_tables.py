@@ -1,7 +1,6 @@
 """Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from heavybandits.algorithms.catalogue import ALGORITHMS, arm_sets, example
 from heavybandits.authoring import Policy
 from heavybandits.core.conformance import members, written
 from heavybandits.core.protocols import CONTRACTS
-from heavybandits.offline.diagnose.choosing import NOTES, QUESTIONS, RULES, Rule, When
 from make_licences import licence_table
 
 
@@ -36,7 +34,7 @@ def costs() -> str:
     rows = []
     for name, row in ALGORITHMS.items():
         policy = example(name)
-        call = f"`{row.make.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
+        call = f"`{row.function.__name__}`" + (f", `{row.tuning}`" if row.tuning else "")
         rows.append((name, call, arm_sets(policy), str(policy.plays), row.time, row.space))
     titles = ("function, what is tuned", "arm sets", "plays", "time per decision", "space")
     return table(("algorithm", *titles), rows)
@@ -72,63 +70,8 @@ def contracts_table() -> str:
     return "\n".join(sections)
 
 
-def questions() -> str:
-    """What the chooser asks, and what its answers mean."""
-    rows = []
-    for name, question in QUESTIONS.items():
-        texts = [question.text] + [""] * (len(question.answers) - 1)
-        for text, (answer, meaning) in zip(texts, question.answers.items(), strict=True):
-            rows.append((text, f"`--{name} {answer}`", meaning))
-    return table(("question", "answer", "meaning"), rows)
-
-
-def conditions(when: When) -> str:
-    """The answers that a rule asks for, in a line."""
-    parts = (f"{name}: {' or '.join(allowed)}" for name, allowed in when.items())
-    return "; ".join(parts) or "anything else"
-
-
-def rules() -> str:
-    """The rules of the chooser, in their order."""
-    rows = (
-        (str(i), conditions(rule.when), f"[{rule.name}](#rule-{i})")
-        for i, rule in enumerate(RULES, 1)
-    )
-    return table(("", "if", "use"), rows)
-
-
-def describe_rule(number: int, rule: Rule) -> str:
-    """A section on what a rule recommends."""
-    return (
-        f"(rule-{number})=\n### {number}. {rule.name}\n\n```python\n{rule.call}\n```\n\n"
-        f"{rule.why}\nRead {link(rule.page)}.\n\n"
-        f"*Evidence*: `{rule.evidence}`: {rule.found}.\n"
-    )
-
-
-def reasons() -> str:
-    """A section for each rule."""
-    return "\n".join(describe_rule(i, rule) for i, rule in enumerate(RULES, 1))
-
-
-def notes() -> str:
-    """What to mind, whichever rule it is."""
-    rows = []
-    for when, note in NOTES:
-        linked = re.sub(r"\b\w+\.md\b", lambda found: link(found.group()), note)
-        rows.append((conditions(when) if when else "any answers", linked))
-    return table(("if", "mind"), rows)
-
-
-def link(page: str) -> str:
-    """A link to a page by its title."""
-    title = (Path(__file__).parent / page).read_text().splitlines()[0]
-    return f"[{title.removeprefix('# ')}]({page})"
-
-
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "algorithms.md": {"promises": promises, "costs": costs},
-    "choose.md": {"questions": questions, "rules": rules, "notes": notes, "reasons": reasons},
     "command_names.md": {
         "noises": named(noises.REGISTRY),
         "links": named(links.REGISTRY),

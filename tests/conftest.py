@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis without a clock, and a picture of every array of a state."""
+"""What all tests share: their kinds, hypothesis without a clock, and a digest of a state."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,12 +9,32 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from heavybandits.agents.state import flatten
+from paths import ROOT
 
 # Numba compiles in the first example of a test, so its first example is always "too slow".
 settings.register_profile(
     "heavybandits", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("heavybandits")
+
+
+# The modules of every kind of test. Tests in a browser are found by their fixture, and `slow` is
+# written at the test itself.
+KINDS = {
+    "docs": set(ROOT.glob("tests/docs/*.py")),
+    "gpu": set(ROOT.glob("tests/gpu/*.py")),
+    "kill": set(ROOT.glob("tests/**/test_kills.py")),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test by its kind."""
+    for item in items:
+        for kind, modules in KINDS.items():
+            if item.path in modules:
+                item.add_marker(kind)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
 
 
 def state_digest(state: Any) -> str:

@@ -29,11 +29,11 @@
   /* What the theorems ask for: the moments of the noise, of an order below the tail index. */
   function constants({ index, level }) {
     const epsilon = Math.min(1, 0.8 * (index - 1));
-    const spread = Math.pow(studentMoment(1 + epsilon, index, level), 1 / (1 + epsilon));
+    const noise_scale = Math.pow(studentMoment(1 + epsilon, index, level), 1 / (1 + epsilon));
     return {
       LinUCB: { radius: 1 },
-      CRTM: { horizon: HORIZON, epsilon, moment: Math.pow(1 + spread, 1 + epsilon), radius_scale: 0.01 },
-      CRHL: { epsilon, spread, radius_scale: 0.1 },
+      CRTM: { horizon: HORIZON, epsilon, raw_moment: Math.pow(1 + noise_scale, 1 + epsilon), radius_scale: 0.01 },
+      CRHL: { epsilon, noise_scale, radius_scale: 0.1 },
     };
   }
 

@@ -61,9 +61,9 @@ window.explore = (() => {
 
     /* y counts as zero if ||x||_{V^-1} |y| > Gamma;  V += (kappa / 2) x x^T;
        theta = the V-norm projection of theta + V^-1 x (y - x.theta)  (Xue et al. 2023). */
-    CRTM: ({ horizon, epsilon, moment, radius_scale }) => {
+    CRTM: ({ horizon, epsilon, raw_moment, radius_scale }) => {
       const log = logarithm(horizon), growth = Math.log1p((KAPPA * horizon) / (2 * PENALTY * DIM));
-      const level = 2 * Math.pow(moment / log, 1 / (1 + epsilon)) *
+      const level = 2 * Math.pow(raw_moment / log, 1 / (1 + epsilon)) *
         Math.sqrt((DIM * growth) / KAPPA) * Math.pow(horizon, excess(epsilon) / 2);
       const squared = radius_scale * Math.pow(log, (2 * epsilon) / (1 + epsilon)) * DIM *
         Math.log(1 + horizon / (DIM * PENALTY)) * Math.pow(horizon, excess(epsilon));
@@ -82,7 +82,7 @@ window.explore = (() => {
     /* The error y - x.theta is clipped at sigma tau, tau = tau0 t^q sqrt(1 + w^2) / w,
        w^2 = kappa ||x||^2_{V^-1} / sigma^2;  V += kappa x x^T / sigma^2;
        theta = the V-norm projection of theta + V^-1 x clipped / sigma^2  (docs/maths/crhl.md). */
-    CRHL: ({ epsilon, spread, radius_scale }) => {
+    CRHL: ({ epsilon, noise_scale, radius_scale }) => {
       const level = 0.5, power = excess(epsilon) / 2;
       const steady = Math.sqrt((2 * NORM * Math.sqrt(KAPPA * PENALTY)) / level);
       return {
@@ -90,7 +90,7 @@ window.explore = (() => {
         radius: (t) => Math.sqrt(
           radius_scale * DIM * Math.log(1 + t / (DIM * PENALTY)) * Math.pow(t, 2 * power)),
         learn: (state, x, reward) => {
-          const length = norm(state, x), sigma = Math.max(spread, steady * length);
+          const length = norm(state, x), sigma = Math.max(noise_scale, steady * length);
           const weight = KAPPA / (sigma * sigma), square = weight * length * length;
           const limit = level * Math.pow(state.updates + 1, power) * sigma;
           const most = limit * Math.sqrt((1 + square) / square), error = reward - dot(x, state.theta);

@@ -126,7 +126,7 @@ def owner_of(full: str, thing: Any) -> str:
 
 def function_of(algorithm: str) -> str:
     """The full name of the function that makes an algorithm of the catalogue."""
-    return f"heavybandits.{catalogue.ALGORITHMS[algorithm].make.__name__}"
+    return f"heavybandits.{catalogue.ALGORITHMS[algorithm].function.__name__}"
 
 
 def find_users(names: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from heavybandits import authoring
 
 MODULES = re.compile(r"~?\b(?:typing|numpy|pathlib|collections\.abc)\.(?=\w)")
 PARAMETER = re.compile(r"([A-Za-z_]+(?:, [A-Za-z_]+)*) : (.*)")
+TYPE = re.compile(r"(?:bool|int|float|str|[A-Z]\w+)(?: or \w+)*(?:, (?:optional|default .+))?")
 CODE = re.compile(r"(``?[^`]+``?)")
 CITATION = re.compile(
     r"\b([A-Z][\w-]+)(?: et al\.|(?:, [A-Z][\w-]+)*(?: and [A-Z][\w-]+)?) \(?(\d{4})"
@@ -77,10 +78,10 @@ def entries(lines: list[str]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for line in lines:
         start = PARAMETER.match(line)
-        if start:
-            found.append((start[1], start[2]))
+        if start:  # the type is that of the signature
+            found.append((start[1], "" if TYPE.fullmatch(start[2]) else start[2]))
         elif line.strip() and found:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}".strip())
     return found
 
 

@@ -24,7 +24,7 @@ import numpy as np
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 LIMIT = 600.0  # seconds
-SEEN = ("index", "own_csv", "explore", "choose")
+SEEN = ("index", "own_csv", "explore", "choose_constants")
 # What the stranger types for the own file, from the same page and the features it points to.
 OWN = (
     """import csv
@@ -34,24 +34,25 @@ encoder = hb.Encoder.from_data(
     interactions="per_action", allow_extra=True,
 )
 print(encoder)""",
-    """told = {"reward": "margin", "drop_missing": True}
-print(hb.diagnose("calls.csv", encoder, **told))""",
-    """policy = hb.auto(dim=encoder.dim)
-judged = hb.evaluate(
-    "calls.csv", policy, features=encoder, action="offer", propensity="uniform", **told
+    """log = hb.Log(
+    "calls.csv", features=encoder, reward="margin", action="offer",
+    propensity="uniform", drop_missing=True,
 )
+print(hb.diagnose(log))""",
+    """policy = hb.auto(dim=encoder.dim)
+judged = hb.evaluate(log, policy=policy)
 print(judged)""",
     """agent = hb.Agent(policy, encoder=encoder)
 with open("calls.csv", encoding="utf-8") as file:
     past = [row for row in csv.DictReader(file) if row["margin"]]
-agent.learn(past, [float(row["margin"]) for row in past])""",
+agent.warm_start(past, [float(row["margin"]) for row in past])""",
     """who = {"tenure": 12, "score": None, "plan": "pro", "region": "west"}
-ticket = agent.select(context=who, offers={"call": {}, "gift": {}})
-print("show", ticket.offer)
+ticket = agent.select(context=who, actions={"call": {}, "gift": {}})
+print("show", ticket.action)
 agent.update(ticket.id, 31.5)
 agent.save("calls.state")
 encoder.save("calls.json")
-assert hb.load("calls.state").updates == agent.updates""",
+assert hb.Agent.load("calls.state").updates == agent.updates""",
 )
 # Runs blocks of code as a reader pastes them into one session, and tells how long each takes.
 SESSION = """import json, sys, time

@@ -35,7 +35,6 @@ from .agents.tickets import Ticket
 from .algorithms import *  # noqa: F403 - their names stand in one list, `algorithms.__all__`
 from .algorithms.catalogue import ALGORITHMS
 from .features import Encoder
-from .ledger.rebuild import load
 from .parts.filters.drift import DriftReport
 from .simulation.problem import Problem
 from .simulation.result import Result
@@ -45,15 +44,14 @@ from .testing.check_policy import check_policy, list_checks
 if TYPE_CHECKING:
     from .agents.explain import Explanation
     from .ledger.reader import LedgerReader
-    from .ledger.rebuild import rebuild
-    from .offline.diagnose.diagnose import Diagnosis, diagnose
-    from .offline.evaluate.evaluate import evaluate
+    from .offline.diagnose.diagnosis import Diagnosis, diagnose
+    from .offline.evaluate.estimators import evaluate
     from .offline.evaluate.result import Evaluation
+    from .offline.log import Log
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
-    from .sweeps.sweep import sweep
-    from .sweeps.tune import tune
-    from .sweeps.tune_result import Tuning
+    from .sweeps.grid import map_cells, sweep
+    from .sweeps.tune import Tuning, tune
 
 __all__ = [
     "ALGORITHMS",
@@ -71,6 +69,7 @@ __all__ = [
     "InvalidInputError",
     "LedgerError",
     "LedgerReader",
+    "Log",
     "PartError",
     "PolicyError",
     "Problem",
@@ -91,11 +90,10 @@ __all__ = [
     "filters",
     "links",
     "list_checks",
-    "load",
+    "map_cells",
     "noises",
     "policies",
     "radii",
-    "rebuild",
     "replay",
     "simulate",
     "sweep",
@@ -106,17 +104,18 @@ __all__ += algorithms.__all__
 
 # Loaded when first asked for: who only serves decisions need not wait for them.
 _LATER = {
-    "Diagnosis": "offline.diagnose.diagnose",
+    "Diagnosis": "offline.diagnose.diagnosis",
     "Evaluation": "offline.evaluate.result",
     "Explanation": "agents.explain",
     "LedgerReader": "ledger.reader",
+    "Log": "offline.log",
     "ReplayResult": "offline.replay.result",
-    "Tuning": "sweeps.tune_result",
-    "diagnose": "offline.diagnose.diagnose",
-    "evaluate": "offline.evaluate.evaluate",
-    "rebuild": "ledger.rebuild",
+    "Tuning": "sweeps.tune",
+    "diagnose": "offline.diagnose.diagnosis",
+    "evaluate": "offline.evaluate.estimators",
+    "map_cells": "sweeps.grid",
     "replay": "offline.replay.replay",
-    "sweep": "sweeps.sweep",
+    "sweep": "sweeps.grid",
     "tune": "sweeps.tune",
 }
 

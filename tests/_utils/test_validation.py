@@ -67,7 +67,7 @@ def test_a_probability_too_small_to_divide_by_is_refused(delta):
         with pytest.raises(hb.InvalidInputError, match=r"^delta must lie in (\(0|\[1e-100), 1\)"):
             make(dim=2, delta=delta)
     with pytest.raises(hb.InvalidInputError, match=r"^delta must lie in (\(0|\[1e-100), 1\)"):
-        hb.crmm(dim=2, horizon=100, moment=1.0, delta=delta)
+        hb.crmm(dim=2, horizon=100, central_moment=1.0, delta=delta)
 
 
 def test_numbers_too_large_for_a_machine_are_refused():
@@ -76,4 +76,4 @@ def test_numbers_too_large_for_a_machine_are_refused():
     with pytest.raises(
         hb.InvalidInputError, match=r"horizon must be a whole number .* below 2\^128"
     ):
-        hb.crtm(dim=2, horizon=10**400, moment=1.0)
+        hb.crtm(dim=2, horizon=10**400, raw_moment=1.0)

@@ -19,8 +19,8 @@ from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
-CRTM: Any = hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0)
-CRMM = hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5)
+CRTM: Any = hb.crtm(dim=DIM, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=5.0)
+CRMM = hb.crmm(dim=DIM, horizon=1000, central_moment=1.0, plays=5)
 LENIENT = CRTM._replace(filter=hb.filters.Truncate(1e300))  # cuts nothing
 LINUCB = hb.linucb(dim=DIM, radius=1.0)
 
@@ -43,10 +43,10 @@ def test_a_ticket_says_what_was_decided():
     agent = learn(hb.Agent(CRTM), [0.3, -1.0, 2.0])
     ticket = agent.select(ARMS)
     assert ticket.id == 3
-    assert ticket.plays == 1
+    assert ticket.plays_left == 1
     np.testing.assert_array_equal(ticket.features, ARMS[ticket.arm])
     means, widths = agent.predict(ARMS, return_width=True)
-    assert (ticket.estimate, ticket.width) == (means[ticket.arm], widths[ticket.arm])
+    assert (ticket.expected, ticket.width) == (means[ticket.arm], widths[ticket.arm])
     theta, inverse = agent.theta, agent.inverse
     root = math.sqrt(CRTM.radius.squared)
     expected = [root * math.sqrt(x @ inverse @ x) for x in ARMS]
@@ -188,7 +188,7 @@ def test_a_ticket_of_before_a_reset_does_not_teach_the_new_state(digest):
 def test_an_epoch_keeps_its_arm_and_counts_down():
     agent = hb.Agent(CRMM)
     tickets = [agent.select(ARMS) for _ in range(5)]
-    assert [ticket.plays for ticket in tickets] == [5, 4, 3, 2, 1]
+    assert [ticket.plays_left for ticket in tickets] == [5, 4, 3, 2, 1]
     assert len({ticket.arm for ticket in tickets}) == 1
     assert len({ticket.id for ticket in tickets}) == 5
     for ticket in tickets[:4]:
@@ -196,7 +196,7 @@ def test_an_epoch_keeps_its_arm_and_counts_down():
     assert agent.updates == 0
     agent.update(tickets[4], 1.0)
     assert agent.updates == 1
-    assert agent.select(ARMS).plays == 5
+    assert agent.select(ARMS).plays_left == 5
 
 
 @given(order=st.permutations(range(5)))
@@ -225,24 +225,24 @@ def test_a_cancelled_play_is_asked_for_again():
     tickets = [agent.select(ARMS) for _ in range(5)]
     agent.cancel(tickets[2])
     again = agent.select(ARMS)
-    assert (again.arm, again.plays) == (tickets[0].arm, 1)
+    assert (again.arm, again.plays_left) == (tickets[0].arm, 1)
     agent.update_many([(ticket, 1.0) for ticket in (*tickets[:2], *tickets[3:], again)])
     assert agent.updates == 1
 
 
-def test_an_epoch_refuses_other_arms_until_it_is_abandoned(digest):
+def test_an_epoch_rejects_other_arms_until_it_is_cancelled(digest):
     agent = hb.Agent(CRMM)
     ticket = agent.select(ARMS)
     before = picture(agent, digest)
     mask = np.ones(4, bool)
     mask[ticket.arm] = False
     for arms, hidden in ((ARMS + 0.01, None), (ARMS[:0:-1], None), (ARMS, mask)):
-        with pytest.raises(hb.InvalidInputError, match=r"plays it 4 more times.*abandon\(\)"):
+        with pytest.raises(hb.InvalidInputError, match=r"plays it 4 more times.*cancel_all\(\)"):
             agent.select(arms, hidden)
     assert picture(agent, digest) == before
-    agent.abandon()
+    agent.cancel_all()
     assert agent.counters["cancelled"] == 1
-    assert agent.select(ARMS[:0:-1]).plays == 5
+    assert agent.select(ARMS[:0:-1]).plays_left == 5
 
 
 # ---- masks and ties
@@ -398,7 +398,7 @@ def test_every_finite_reward_is_legal(policy):
         for _ in range(policy.plays):
             ticket = agent.select(arms)
             agent.update(ticket, next(wild))
-            assert math.isfinite(ticket.estimate)
+            assert math.isfinite(ticket.expected)
             assert math.isfinite(ticket.width)
         if policy is not LINUCB:
             assert np.linalg.norm(agent.theta) <= 1.0 + 1e-12
@@ -416,7 +416,7 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     """Compiled agent, uncompiled loop: every choice, every regret and every array, to the bit."""
     arms, link, theta = hb.arms.FromArray(ARMS), hb.links.Logistic(), np.array([0.5, 0.3, -0.2])
     noise = np.random.default_rng(2).standard_t(2, size=603)
-    state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
+    state, view, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
     trace, key = make_trace(np.arange(1, 604)), np.uint64(0)
     play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved())
     agent, regret = hb.Agent(policy), 0.0
@@ -531,7 +531,7 @@ def test_many_threads_lose_nothing(policy):
 def test_a_reader_never_sees_half_an_update():
     """Between the Newton step and the projection theta is outside the ball for a moment."""
     dim = 40
-    policy = hb.crtm(dim=dim, horizon=1000, moment=1.0, radius_scale=0.01, truncation=1e9)
+    policy = hb.crtm(dim=dim, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=1e9)
     agent, stop, seen = hb.Agent(policy), threading.Event(), []
 
     def read():
@@ -554,49 +554,49 @@ def test_a_reader_never_sees_half_an_update():
     assert max(seen) <= 1.0 + 1e-9
 
 
-# ---- a spread of its own for every reward
+# ---- a noise scale of its own for every reward
 
-CRHL = hb.crhl(dim=3, spread=0.5, radius_scale=0.1)
+CRHL = hb.crhl(dim=3, noise_scale=0.5, radius_scale=0.1)
 
 
-def test_a_reward_may_bring_its_own_spread(tmp_path):
+def test_a_reward_may_bring_its_own_noise_scale(tmp_path):
     told, usual, policy = (hb.Agent(CRHL) for _ in range(3))
     durable = hb.Agent(CRHL, ledger=tmp_path / "agent.db", snapshot_every=7)
-    for spread in [None, 0.1, 4.0] * 4:
+    for noise_scale in [None, 0.1, 4.0] * 4:
         for agent in (told, durable):
-            agent.update(agent.select(ARMS), 2.0, spread=spread)
-        policy.update_many([(policy.select(ARMS), 2.0, spread)])
+            agent.update(agent.select(ARMS), 2.0, noise_scale=noise_scale)
+        policy.update_many([(policy.select(ARMS), 2.0, noise_scale)])
         usual.update(usual.select(ARMS), 2.0)
-        assert told.state.learned.estimate.spread.tolist() == [spread or 0.5]
+        assert told.state.learned.estimate.noise_scale.tolist() == [noise_scale or 0.5]
     assert told.design.tobytes() == policy.design.tobytes() == durable.design.tobytes()
     assert told.design.tobytes() != usual.design.tobytes()
     assert durable.ledger is not None
     durable.ledger.drop()  # as a kill would leave it
     with hb.Agent(CRHL, ledger=tmp_path / "agent.db") as again:
         assert again.design.tobytes() == told.design.tobytes()
-        assert again.state.learned.estimate.spread.tolist() == [4.0]
-        again.update(11, 2.0, spread=4.0)
+        assert again.state.learned.estimate.noise_scale.tolist() == [4.0]
+        again.update(11, 2.0, noise_scale=4.0)
         assert again.counters["duplicate"] == 1
-        with pytest.raises(hb.InvalidInputError, match=r"got 2\.0 with spread 4\.0 and 2\.0"):
+        with pytest.raises(hb.InvalidInputError, match=r"got 2\.0 with noise_scale 4\.0 and 2\.0"):
             again.update(11, 2.0)
 
 
-@pytest.mark.parametrize("spread", [0.0, -1.0, float("nan"), "1", 1e300])
-def test_a_spread_that_is_none_is_refused(spread):
+@pytest.mark.parametrize("noise_scale", [0.0, -1.0, float("nan"), "1", 1e300])
+def test_a_noise_scale_that_is_none_is_rejected(noise_scale):
     agent = hb.Agent(CRHL)
     ticket = agent.select(ARMS)
-    with pytest.raises(hb.InvalidInputError, match="spread must"):
-        agent.update(ticket, 1.0, spread=spread)
+    with pytest.raises(hb.InvalidInputError, match="noise_scale must"):
+        agent.update(ticket, 1.0, noise_scale=noise_scale)
     assert agent.pending == [ticket.id]
 
 
 @pytest.mark.parametrize("name", ["linucb", "crmm", "heavy_oful", "bmm"])
-def test_policies_without_a_spread_refuse_one_by_name(name):
+def test_policies_without_a_noise_scale_reject_one_by_name(name):
     agent = hb.Agent(POLICIES[name])
     ticket = agent.select(ARMS)
-    with pytest.raises(hb.InvalidInputError, match="spread must be left out"):
-        agent.update(ticket, 1.0, spread=2.0)
-    agent.update(ticket, 1.0, spread=None)
+    with pytest.raises(hb.InvalidInputError, match="noise_scale must be left out"):
+        agent.update(ticket, 1.0, noise_scale=2.0)
+    agent.update(ticket, 1.0, noise_scale=None)
 
 
 def test_an_agent_counts_what_rounding_spoils():

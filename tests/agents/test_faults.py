@@ -14,15 +14,14 @@ import pytest
 
 import heavybandits as hb
 from heavybandits._utils.files import read_container, write_container
-from heavybandits.agents import events as book_module
-from heavybandits.agents import state_file
-from heavybandits.agents.compiled_policy import MOST_BYTES, Offers
+from heavybandits.agents import pending, state_file
 from heavybandits.agents.state import anonymous
+from heavybandits.parts.compiled_policy import MAX_BYTES, RowBuffers
 from interruption import ARMS, CALLS, Interrupted, interrupted_after
 
 PLACES = int(os.environ.get("HEAVYBANDITS_PLACES", "25"))  # interrupts per call; 0 for everywhere
 LINUCB = hb.linucb(dim=3, radius=1.0)
-CRMM = hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)
+CRMM = hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)
 
 
 def packed(agent: hb.Agent) -> bytes:
@@ -34,7 +33,7 @@ def packed(agent: hb.Agent) -> bytes:
 
 def test_a_bomb_is_refused_before_it_takes_memory() -> None:
     """A file of 1 MB, all of whose numbers it could hold, asked for matrices of 10 GB."""
-    agent = hb.Agent(hb.bmm(dim=50, horizon=60, moment=1.0, arms=5, plays=3))
+    agent = hb.Agent(hb.bmm(dim=50, horizon=60, central_moment=1.0, arms=5, plays=3))
     body, blobs = read_container(state_file.FORMAT, packed(agent))
     stages = body["policy"]["fields"]["base"]["fields"]["stages"] = 125_000
     bomb = write_container(state_file.FORMAT, body, blobs | {next(iter(blobs)): bytes(8 * stages)})
@@ -53,7 +52,7 @@ def test_a_clone_has_the_clock_of_its_agent(tmp_path: Any) -> None:
     agent = hb.Agent(LINUCB, expire_after=60.0, clock=lambda: 100.0)
     ticket = agent.select(ARMS)
     agent.save(tmp_path / "agent")
-    loaded = hb.load(tmp_path / "agent", clock=lambda: 100.0)
+    loaded = hb.Agent.load(tmp_path / "agent", clock=lambda: 100.0)
     for other in (agent.clone(), agent.clone(clock=lambda: 120.0), loaded):
         other.update(ticket.id, 1.0)
         assert (other.updates, other.counters["late"]) == (1, 0)
@@ -66,10 +65,10 @@ def test_one_ticket_from_the_future_blocks_nothing() -> None:
     times = iter([1e9, 10.0, 20.0, 100.0, 100.0])
     agent = hb.Agent(LINUCB, expire_after=60.0, clock=lambda: next(times))
     odd, old, new = (agent.select(ARMS).id for _ in range(3))
-    agent.expire()
+    agent.expire_due()
     assert agent.pending == [odd]
     assert agent.counters["expired"] == 2
-    assert {old, new} == set(agent.state.book.expired)
+    assert {old, new} == set(agent.state.tickets.expired)
 
 
 def test_the_age_of_tickets_is_kept_whatever_the_clock_does() -> None:
@@ -86,7 +85,7 @@ def test_the_age_of_tickets_is_kept_whatever_the_clock_does() -> None:
             agent.update(number, 1.0)
             del model[number]
         else:
-            agent.expire()
+            agent.expire_due()
         assert agent.pending == list(model)
 
 
@@ -100,8 +99,8 @@ def test_a_clock_that_tells_no_time_is_refused(value: Any) -> None:
         lambda: agent.select(ARMS),
         lambda: agent.update(ticket, 1.0),
         lambda: agent.cancel(ticket),
-        agent.expire,
-        agent.abandon,
+        agent.expire_due,
+        agent.cancel_all,
         agent.reset,
     ]
     for call in calls:
@@ -116,12 +115,12 @@ def test_a_clock_that_tells_no_time_is_refused(value: Any) -> None:
 def scene(policy: Any, rng: int | None) -> tuple[hb.Agent, list[tuple[int, float]]]:
     """An agent with two decisions that wait, made together if they can be, and one that expires."""
     now = [0.0]
-    agent = hb.Agent(policy, rng, expire_after=10.0, missing=0.5, clock=lambda: now[0])
+    agent = hb.Agent(policy, rng, expire_after=10.0, expired_reward=0.5, clock=lambda: now[0])
     for _ in range(policy.plays):  # finds its kernels, under a lock that a trace may leave shut
         agent.update(agent.select(ARMS), 0.0)
     agent.select(ARMS)
     if policy.plays > 1:
-        agent.abandon()
+        agent.cancel_all()
     now[0] = 8.0
     tickets = two_decisions(agent)
     now[0] = 15.0
@@ -157,7 +156,7 @@ def test_an_interrupted_call_is_done_or_not_done(policy: Any, rng: int | None, c
 
     agent, _ = scene(policy, rng)
     before = packed(agent)
-    agent.expire()
+    agent.expire_due()
     expired = packed(agent)
     done, total = play(-1)
     assert len({before, done}) == 2
@@ -192,7 +191,7 @@ def test_a_real_signal_loses_no_reward() -> None:
             taken = sum(n not in agent.pending for n in tickets)
             assert taken in (0, 5)
             sent += taken
-            agent.abandon()
+            agent.cancel_all()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -221,7 +220,7 @@ def test_a_fork_while_threads_work_leaves_the_child_a_working_agent() -> None:
             if child == 0:
                 signal.alarm(20)
                 state = agent.state
-                whole = len(state.book.pending) <= 3 and np.isfinite(agent.theta).all()
+                whole = len(state.tickets.pending) <= 3 and np.isfinite(agent.theta).all()
                 agent.update(agent.select(ARMS), 1.0)
                 os._exit(0 if whole else 3)
             assert os.waitpid(child, 0)[1] == 0
@@ -232,11 +231,11 @@ def test_a_fork_while_threads_work_leaves_the_child_a_working_agent() -> None:
 
 
 def test_views_of_many_sizes_take_a_bounded_amount_of_memory() -> None:
-    offers = Offers(dim=50)
+    buffers = RowBuffers(dim=50)
     for size in range(20_000, 20_064):
-        offers.show(np.zeros((size, 50)), None, None)
-    kept = sum(array.nbytes for _, view in offers._sets.values() for array in view)
-    assert 0 < kept <= MOST_BYTES
+        buffers.get(size)
+    kept = sum(array.nbytes for made in buffers._buffers.values() for array in made.buffer)
+    assert 0 < kept <= buffers.nbytes <= MAX_BYTES
 
 
 # ---- D14
@@ -254,11 +253,11 @@ def test_batches_of_another_shape_are_refused(batch: Any) -> None:
     assert packed(agent) == before
 
 
-def test_a_batch_with_a_spread_for_a_policy_that_takes_none_is_refused() -> None:
+def test_a_batch_with_a_noise_scale_for_a_policy_that_takes_none_is_rejected() -> None:
     agent = hb.Agent(LINUCB)
     agent.select(ARMS)
     before = packed(agent)
-    with pytest.raises(hb.InvalidInputError, match="spread"):
+    with pytest.raises(hb.InvalidInputError, match="noise_scale"):
         agent.update_many([(0, 1.0, 2.0)])
     assert packed(agent) == before
 
@@ -283,8 +282,8 @@ def test_something_that_is_no_batch_is_refused() -> None:
 
 
 def test_only_so_many_expired_tickets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book_module, "MOST_EXPIRED", 3)
+    monkeypatch.setattr(pending, "MOST_EXPIRED", 3)
     agent = hb.Agent(LINUCB, max_pending=1)
     for _ in range(10):
         agent.select(ARMS)
-    assert list(agent.state.book.expired) == [6, 7, 8]
+    assert list(agent.state.tickets.expired) == [6, 7, 8]

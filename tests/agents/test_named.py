@@ -13,6 +13,7 @@ import interleaving
 from heavybandits.agents.state import anonymous, kept
 from heavybandits.agents.state_file import pack
 from heavybandits.features import Category, Encoder, Number
+from heavybandits.ledger.reader import read_action_counts
 
 POLICY = hb.linucb(dim=3, radius=1.0)
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -52,7 +53,7 @@ def test_a_ticket_of_another_agent_is_refused_and_both_are_named() -> None:
         lambda: two.cancel(foreign),
         lambda: two.explain(foreign),
     ):
-        with pytest.raises(hb.ForeignTicketError, match=f"{one.identity}.*{two.identity}"):
+        with pytest.raises(hb.ForeignTicketError, match=f"{one.id}.*{two.id}"):
             give()
     assert bits(two) == before
     assert two.pending == [own.id]
@@ -68,7 +69,7 @@ def test_a_key_that_is_none_is_refused(nonsense: str) -> None:
 
 
 def test_identities_are_drawn_at_random() -> None:
-    names = {hb.Agent(POLICY).identity for _ in range(20)}
+    names = {hb.Agent(POLICY).id for _ in range(20)}
     assert len(names) == 20
     assert all(len(bytes.fromhex(name)) == 8 for name in names)
 
@@ -77,8 +78,8 @@ def test_copies_take_the_tickets_from_before_and_none_of_each_other(tmp_path: An
     agent = hb.Agent(POLICY)
     shared = agent.select(ARMS)
     agent.save(tmp_path / "agent.state")
-    agents = [agent, agent.clone(), hb.load(tmp_path / "agent.state"), agent.clone().clone()]
-    assert len({each.identity for each in agents}) == 4
+    agents = [agent, agent.clone(), hb.Agent.load(tmp_path / "agent.state"), agent.clone().clone()]
+    assert len({each.id for each in agents}) == 4
     tickets = [each.select(ARMS) for each in agents]
     assert {ticket.id for ticket in tickets} == {1}
     for place, each in enumerate(agents):
@@ -93,9 +94,9 @@ def test_copies_take_the_tickets_from_before_and_none_of_each_other(tmp_path: An
 
 def test_a_ledger_keeps_the_identity_and_its_tickets(tmp_path: Any) -> None:
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
-        ticket, name = agent.select(ARMS), agent.identity
+        ticket, name = agent.select(ARMS), agent.id
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
-        assert again.identity == name
+        assert again.id == name
         again.update(ticket, 1.0)
         assert again.select(ARMS).agent == name
 
@@ -114,9 +115,9 @@ def test_learning_rows_is_the_same_as_updates_one_by_one(policy: Any, tmp_path: 
     loop, warm = hb.Agent(policy), hb.Agent(policy, ledger=tmp_path / "agent.db")
     for x, told in zip(rows, rewards, strict=True):
         loop.update_many([(loop.select(x[None]), float(y)) for y in told])
-    warm.learn(rows, rewards if policy.plays > 1 else rewards[:, 0])
+    warm.warm_start(rows, rewards if policy.plays > 1 else rewards[:, 0])
     assert bits(loop) == bits(warm)
-    assert warm.counters["taught"] == 40
+    assert warm.counters["warm_started"] == 40
     warm.close()
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as again:
         assert bits(again) == bits(loop)
@@ -132,7 +133,7 @@ def test_a_lesson_is_learned_whole_or_not_at_all() -> None:
         (ARMS * 1e9, [0.0] * 4),
     ]:
         with pytest.raises(hb.InvalidInputError):
-            agent.learn(rows, rewards)
+            agent.warm_start(rows, rewards)
     assert packed(agent) == before
 
 
@@ -142,7 +143,7 @@ def test_a_lesson_is_learned_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("rng", [None, 5])
 @pytest.mark.parametrize("drawing", [False, True])
 def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawing: bool) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3) if drawing else POLICY
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3) if drawing else POLICY
     loop = played(hb.Agent(policy, rng), 20)
     batch = played(hb.Agent(policy, rng, ledger=tmp_path / "agent.db", clock=lambda: 0.0), 20)
     arms = [rows[: 2 + n % 3] for n, rows in enumerate(sets(30, seed=9))]
@@ -151,7 +152,7 @@ def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawi
         assert one[:2] == two[:2]
         assert np.array_equal(one.features, two.features)
         assert one[3:7] == two[3:7]
-    assert {ticket.agent for ticket in found} == {batch.identity}
+    assert {ticket.agent for ticket in found} == {batch.id}
     for agent, tickets in ((loop, wanted), (batch, found)):
         agent.update_many([(ticket, float(ticket.arm)) for ticket in reversed(tickets)])
     assert bits(loop) == bits(batch)
@@ -163,7 +164,7 @@ def test_many_decisions_are_those_of_single_calls(tmp_path: Any, rng: Any, drawi
 
 @pytest.mark.parametrize("drawing", [False, True])
 def test_a_batch_that_waits_is_kept_like_single_decisions(tmp_path: Any, drawing: bool) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3) if drawing else POLICY
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3) if drawing else POLICY
     loop, batch = (hb.Agent(policy, clock=lambda: 0.0) for _ in range(2))
     waiting = [loop.select(rows) for rows in sets(9)]
     for ticket in batch.select_many(sets(9)):
@@ -173,17 +174,17 @@ def test_a_batch_that_waits_is_kept_like_single_decisions(tmp_path: Any, drawing
         agent.cancel(waiting[7].id)
     assert packed(loop) == packed(batch)
     batch.save(tmp_path / "agent.state")
-    for agent in (loop, batch, hb.load(tmp_path / "agent.state", clock=lambda: 0.0)):
+    for agent in (loop, batch, hb.Agent.load(tmp_path / "agent.state", clock=lambda: 0.0)):
         agent.update_many([(number, float(number)) for number in reversed(agent.pending)])
         assert bits(agent) == bits(loop)
 
 
 def test_a_few_that_wait_do_not_keep_their_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heavybandits.agents.events.MOST_SETTLED", 100)
+    monkeypatch.setattr("heavybandits.agents.pending.MOST_SETTLED", 100)
     agent = hb.Agent(POLICY)
     for _ in range(60):
         agent.update_many([(ticket, 1.0) for ticket in agent.select_many(sets(10))[1:]])
-    held = {id(found): found for found in agent.state.book.pending.values()}
+    held = {id(found): found for found in agent.state.tickets.pending.values()}
     assert len(agent.pending) == 60
     assert sum(len(getattr(found, "arms", [0])) for found in held.values()) < 60 + 4 * 60 + 100
     agent.update_many([(number, 1.0) for number in agent.pending])
@@ -192,13 +193,13 @@ def test_a_few_that_wait_do_not_keep_their_batches(monkeypatch: pytest.MonkeyPat
 
 def test_decisions_made_together_grow_old_together() -> None:
     now = [0.0]
-    agent = hb.Agent(POLICY, expire_after=10.0, missing=0.0, clock=lambda: now[0])
+    agent = hb.Agent(POLICY, expire_after=10.0, expired_reward=0.0, clock=lambda: now[0])
     agent.select_many(sets(3))
     now[0] = 5.0
-    agent.expire()
+    agent.expire_due()
     later = [ticket.id for ticket in agent.select_many(sets(2))]
     now[0] = 12.0
-    agent.expire()
+    agent.expire_due()
     assert (agent.pending, agent.updates, agent.counters["expired"]) == (later, 3, 3)
 
 
@@ -216,21 +217,21 @@ def test_a_batch_as_an_array_with_a_mask() -> None:
     with pytest.raises(hb.InvalidInputError, match=r"arms\[2\] must lie in"):
         agent.select_many([*arms[:2], 1e9 * arms[2]])
     with pytest.raises(hb.InvalidInputError, match="one decision at a time"):
-        hb.Agent(hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)).select_many(arms)
+        hb.Agent(hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)).select_many(arms)
 
 
 def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
         played(agent, 10)
         order = agent.explain(ARMS).score.argsort()[::-1]
-        best, tickets = agent.select(ARMS), agent.select(ARMS, top=3)
+        best, tickets = agent.select(ARMS), agent.select(ARMS, k=3)
         assert [ticket.arm for ticket in tickets] == order[:3].tolist()
         assert tickets[0].arm == best.arm
         assert [ticket.propensity for ticket in tickets] == [None] * 3
         agent.update_many([(ticket, 1.0) for ticket in tickets])
         assert np.isnan(agent.feedback()["pscore"][-3:]).all()
-        with pytest.raises(hb.InvalidInputError, match="top must be at most the 2 on offer"):
-            agent.select(ARMS, [True, False, True, False], top=3)
+        with pytest.raises(hb.InvalidInputError, match="k must be at most the 2 available"):
+            agent.select(ARMS, [True, False, True, False], k=3)
         after = packed(agent)
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
         assert packed(again) == after
@@ -244,8 +245,8 @@ def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
     "policy",
     [
         POLICY,
-        hb.crtm(dim=3, horizon=1000, moment=2.0, radius_scale=0.1),
-        hb.policies.EpsilonGreedy(POLICY, share=0.5, seed=3),
+        hb.crtm(dim=3, horizon=1000, raw_moment=2.0, radius_scale=0.1),
+        hb.policies.EpsilonGreedy(POLICY, epsilon=0.5, seed=3),
     ],
     ids=["linear", "logistic", "drawing"],
 )
@@ -254,15 +255,15 @@ def test_what_explains_a_score_adds_up_to_it(policy: Any) -> None:
     why = agent.explain(ARMS)
     means, widths = agent.predict(ARMS, return_width=True)
     assert np.allclose(why.contributions.sum(axis=1), ARMS @ agent.theta, rtol=1e-12, atol=1e-14)
-    assert np.allclose(why.doubts.sum(axis=1), widths, rtol=1e-12, atol=1e-14)
-    total = why.contributions.sum(axis=1) + why.doubts.sum(axis=1)
+    assert np.allclose(why.bonuses.sum(axis=1), widths, rtol=1e-12, atol=1e-14)
+    total = why.contributions.sum(axis=1) + why.bonuses.sum(axis=1)
     assert np.allclose(total, why.score, rtol=1e-12, atol=1e-14)
     assert np.array_equal(why.mean, means)
     ticket = agent.select(ARMS)
     alone = agent.explain(ticket)
     assert alone.score[0] == pytest.approx(why.score[ticket.arm])
-    assert alone.mean[0] == pytest.approx(ticket.estimate)
-    assert "for doubt" in str(why)
+    assert alone.mean[0] == pytest.approx(ticket.expected)
+    assert " bonus;" in str(why)
 
 
 def test_the_arm_of_the_largest_score_is_the_one_that_is_chosen() -> None:
@@ -275,25 +276,25 @@ def test_a_policy_without_a_region_is_not_explained() -> None:
     agent = hb.Agent(hb.policies.Uniform(3))
     with pytest.raises(hb.InvalidInputError, match="Uniform has none"):
         agent.explain(ARMS)
-    assert agent.level is None
+    assert agent.threshold is None
 
 
 @pytest.mark.parametrize("name", ["AdaptiveClip", "LeverageClip", "TailClip", "MeanScaledClip"])
-def test_the_level_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
+def test_the_threshold_in_force_is_the_one_that_cuts_the_next_reward(name: str) -> None:
     clip = getattr(hb.filters, name)()
     memory = clip.init()
     for reward in np.random.default_rng(2).normal(size=200):
-        clip.clean(memory, np.array([reward]), 1e3, 0.0)
-    level = clip.level_in_force(memory)
-    assert clip.clean(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(level, rel=0.05)
+        clip.apply(memory, np.array([reward]), 1e3, 0.0)
+    threshold = clip.threshold_in_force(memory)
+    assert clip.apply(memory, np.array([1e6]), 1e3, 0.0) == pytest.approx(threshold, rel=0.05)
 
 
-def test_an_agent_shows_the_level_in_force() -> None:
+def test_an_agent_shows_the_threshold_in_force() -> None:
     clipped = hb.linucb(dim=3, filter=hb.filters.Clip(2.5))
-    assert hb.Agent(clipped).level == 2.5
-    assert hb.Agent(hb.policies.EpsilonGreedy(clipped)).level == 2.5
-    assert hb.Agent(hb.auto(dim=3)).level == 0.0
-    assert hb.Agent(POLICY).level is None
+    assert hb.Agent(clipped).threshold == 2.5
+    assert hb.Agent(hb.policies.EpsilonGreedy(clipped)).threshold == 2.5
+    assert hb.Agent(hb.auto(dim=3)).threshold == 0.0
+    assert hb.Agent(POLICY).threshold is None
 
 
 # ---- by name
@@ -319,66 +320,67 @@ def sell(agent: hb.Agent, rounds: int, seed: int = 0) -> None:
     for _ in range(rounds):
         names = [name for name in OFFERS if rng.random() < 0.7] or ["tea"]
         ticket = agent.select(
-            context={"visits": float(rng.poisson(3))}, offers={name: OFFERS[name] for name in names}
+            context={"visits": float(rng.poisson(3))},
+            actions={name: OFFERS[name] for name in names},
         )
-        assert ticket.offer is not None
-        assert ticket.offer == names[ticket.arm]
-        agent.update(ticket, OFFERS[ticket.offer]["price"] * rng.random())
+        assert ticket.action is not None
+        assert ticket.action == names[ticket.arm]
+        agent.update(ticket, OFFERS[ticket.action]["price"] * rng.random())
 
 
 def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
     with shop(ledger=tmp_path / "shop.db") as agent:
         sell(agent, 30)
-        waiting = agent.select(context={"visits": 1.0}, offers=OFFERS)
-        counts = agent.offers
+        waiting = agent.select(context={"visits": 1.0}, actions=OFFERS)
+        counts = agent.action_counts
         assert sum(tally.plays for tally in counts.values()) == 31
         assert sum(tally.rewards for tally in counts.values()) == 30
         assert agent.ledger is not None
-        for row in agent.ledger.offers():
-            assert counts[row["offer"]] == (row["plays"], row["rewards"])
+        for row in read_action_counts(agent.ledger.database):
+            assert counts[row["action"]] == (row["plays"], row["rewards"])
         row = agent.history()[-1]
-        assert (row["offer"], row["arm"]) == (waiting.offer, waiting.arm)
-        assert agent.feedback()["offer"] == [row["offer"] for row in agent.history()[:-1]]
-        rows = agent.ledger.database.rows("SELECT raw, features FROM plays ORDER BY ticket")
+        assert (row["action"], row["arm"]) == (waiting.action, waiting.arm)
+        assert agent.feedback()["action_name"] == [row["action"] for row in agent.history()[:-1]]
+        rows = agent.ledger.database.rows("SELECT inputs, features FROM plays ORDER BY ticket")
         told = json.loads(rows[-1][0])
-        assert waiting.offer is not None
-        assert told == {"context": {"visits": 1.0}, "name": waiting.offer} | {
-            "offer": OFFERS[waiting.offer]
+        assert waiting.action is not None
+        assert told == {"context": {"visits": 1.0}, "action": waiting.action} | {
+            "features": OFFERS[waiting.action]
         }
         after = packed(agent)
     with hb.Agent(hb.linucb(dim=ENCODER.dim, radius=1.0), ledger=tmp_path / "shop.db") as again:
         assert packed(again) == after
         assert again.encoder == ENCODER
-        assert again.offers == counts
+        assert again.action_counts == counts
 
 
 def test_names_and_rows_decide_alike_also_in_batches() -> None:
     agent = shop()
     sell(agent, 20)
     contexts = [{"visits": float(n)} for n in range(8)]
-    singles = [agent.select(context=context, offers=OFFERS) for context in contexts]
-    batch = agent.select_many(contexts=contexts, offers=OFFERS)
-    each = agent.select_many(contexts=contexts, offers=[OFFERS] * 8)
+    singles = [agent.select(context=context, actions=OFFERS) for context in contexts]
+    batch = agent.select_many(contexts=contexts, actions=OFFERS)
+    each = agent.select_many(contexts=contexts, actions=[OFFERS] * 8)
     plain = [agent.select(ENCODER.encode(context, OFFERS)) for context in contexts]
     wanted = [ticket.arm for ticket in plain]
     assert [ticket.arm for ticket in singles] == wanted
-    assert [ticket.offer for ticket in batch] == [list(OFFERS)[arm] for arm in wanted]
-    assert [ticket.offer for ticket in each] == [ticket.offer for ticket in batch]
-    assert {ticket.offer for ticket in plain} == {None}
-    best = agent.select(context=contexts[0], offers=OFFERS, top=2)
-    assert best[0].offer == singles[0].offer
-    why = agent.explain(context=contexts[0], offers=OFFERS)
-    assert why.offers == list(OFFERS)
-    assert why.names == list(ENCODER.names)
+    assert [ticket.action for ticket in batch] == [list(OFFERS)[arm] for arm in wanted]
+    assert [ticket.action for ticket in each] == [ticket.action for ticket in batch]
+    assert {ticket.action for ticket in plain} == {None}
+    best = agent.select(context=contexts[0], actions=OFFERS, k=2)
+    assert best[0].action == singles[0].action
+    why = agent.explain(context=contexts[0], actions=OFFERS)
+    assert why.actions == list(OFFERS)
+    assert why.feature_names == list(ENCODER.names)
 
 
 def test_a_state_file_holds_the_encoder_and_the_tallies(tmp_path: Any) -> None:
     agent = shop()
     sell(agent, 10)
     agent.save(tmp_path / "shop.state")
-    loaded = hb.load(tmp_path / "shop.state")
+    loaded = hb.Agent.load(tmp_path / "shop.state")
     assert loaded.encoder == ENCODER
-    assert loaded.offers == agent.offers
+    assert loaded.action_counts == agent.action_counts
     for each in (agent, loaded, agent.clone()):
         sell(each, 10, seed=4)
     assert bits(loaded) == bits(agent)
@@ -400,14 +402,15 @@ def test_an_encoder_that_cannot_be_written_down_must_be_given_again(tmp_path: An
     policy, foreign = hb.linucb(dim=2, radius=1.0), Foreign()
     offers = {"a": {"price": 0.1}, "b": {"price": 0.4}}
     with hb.Agent(policy, encoder=foreign, ledger=tmp_path / "agent.db") as agent:
-        agent.update(agent.select(offers=offers), 1.0)
-        agent.learn([{"price": 0.2}], [3.0])
+        agent.update(agent.select(actions=offers), 1.0)
+        agent.warm_start([{"price": 0.2}], [3.0])
         agent.save(tmp_path / "agent.state")
     with pytest.raises(hb.StateError, match="Foreign, is not in the file: give it as encoder="):
-        hb.load(tmp_path / "agent.state")
+        hb.Agent.load(tmp_path / "agent.state")
     with pytest.raises(hb.LedgerError, match="give it as encoder="):
         hb.Agent(policy, ledger=tmp_path / "agent.db")
-    assert hb.load(tmp_path / "agent.state", encoder=foreign).select(offers=offers).offer == "b"
+    loaded = hb.Agent.load(tmp_path / "agent.state", encoder=foreign)
+    assert loaded.select(actions=offers).action == "b"
     with hb.Agent(policy, encoder=foreign, ledger=tmp_path / "agent.db") as again:
         assert again.updates == 2
     with pytest.raises(hb.LedgerError, match="made with another encoder"):
@@ -418,17 +421,17 @@ def test_an_encoder_that_cannot_be_written_down_must_be_given_again(tmp_path: An
 
 def test_what_has_no_name_or_cannot_be_kept_is_refused(tmp_path: Any) -> None:
     with pytest.raises(hb.InvalidInputError, match="need an agent with an encoder"):
-        hb.Agent(POLICY).select(context={}, offers=OFFERS)
+        hb.Agent(POLICY).select(context={}, actions=OFFERS)
     with pytest.raises(hb.InvalidInputError, match="the policy has dim 3"):
         hb.Agent(POLICY, encoder=ENCODER)
     agent = shop(ledger=tmp_path / "shop.db")
     told: Any
     for told, words in [
-        ({"context": {"visits": 1.0}, "offers": {}}, "offers must be features by name"),
-        ({"context": {"visits": 1.0}, "offers": {3: OFFERS["tea"]}}, "text for names"),
-        ({"context": {"visits": 1.0}, "offers": {"\ud800": OFFERS["tea"]}}, "text for names"),
-        ({"arms": np.eye(ENCODER.dim), "context": {"visits": 1.0}, "offers": OFFERS}, "not both"),
-        ({"context": {"visits": "x"}, "offers": OFFERS}, "visits"),
+        ({"context": {"visits": 1.0}, "actions": {}}, "actions must be features by name"),
+        ({"context": {"visits": 1.0}, "actions": {3: OFFERS["tea"]}}, "text for names"),
+        ({"context": {"visits": 1.0}, "actions": {"\ud800": OFFERS["tea"]}}, "text for names"),
+        ({"arms": np.eye(ENCODER.dim), "context": {"visits": 1.0}, "actions": OFFERS}, "not both"),
+        ({"context": {"visits": "x"}, "actions": OFFERS}, "visits"),
     ]:
         with pytest.raises(hb.InvalidInputError, match=words):
             agent.select(**told)
@@ -451,7 +454,7 @@ def test_a_revised_reward_of_ridge_is_as_if_it_had_come_so(tmp_path: Any) -> Non
         agent.revise(tickets[4], -4.0)
         assert agent.counters["revised"] == 3
         assert agent.counters["duplicate"] == 2
-        right.learn(
+        right.warm_start(
             np.array([ticket.features for ticket in tickets]),
             [-float(n) if n in (4, 17, 40) else y for n, y in enumerate(rewards)],
         )
@@ -467,7 +470,7 @@ def test_a_revised_reward_of_ridge_is_as_if_it_had_come_so(tmp_path: Any) -> Non
 @pytest.mark.parametrize(
     "policy",
     [
-        hb.crtm(dim=3, horizon=1000, moment=2.0, radius_scale=1e-3, curvature="local"),
+        hb.crtm(dim=3, horizon=1000, raw_moment=2.0, radius_scale=1e-3, curvature="local"),
         hb.auto(dim=3),
     ],
     ids=["newton", "auto"],
@@ -481,7 +484,7 @@ def test_a_revision_of_a_one_pass_estimator_comes_near(policy: Any, tmp_path: An
         for n in range(0, 400, 10):
             agent.revise(n, 0.0)
         near = agent.theta
-    exact = hb.rebuild(tmp_path / "agent.db", corrections={}).theta
+    exact = hb.Agent.rebuild(tmp_path / "agent.db", corrections={}).theta
     assert np.linalg.norm(near - exact) < 0.7 * np.linalg.norm(before - exact)
 
 
@@ -501,12 +504,12 @@ def test_what_cannot_be_revised_is_refused(tmp_path: Any) -> None:
                 agent.revise(ticket, 1.0)
         with pytest.raises(hb.InvalidInputError, match="reward"):
             agent.revise(second, np.nan)
-        assert anonymous(agent.state).book.pending.keys() == {1}
+        assert anonymous(agent.state).tickets.pending.keys() == {1}
         agent.update(second, 1.0)
         agent.reset()
         with pytest.raises(hb.InvalidInputError, match="before a reset"):
             agent.revise(second, 2.0)
-    medians = hb.crmm(dim=3, horizon=1000, moment=1.0, plays=3)
+    medians = hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)
     with hb.Agent(medians, ledger=tmp_path / "medians.db") as agent:
         agent.update_many([(agent.select(ARMS), 1.0) for _ in range(3)])
         with pytest.raises(hb.InvalidInputError, match="rebuild"):
@@ -515,13 +518,13 @@ def test_what_cannot_be_revised_is_refused(tmp_path: Any) -> None:
 
 def test_an_assumed_reward_can_be_revised(tmp_path: Any) -> None:
     now = [0.0]
-    told: Any = {"expire_after": 1.0, "missing": 0.0, "clock": lambda: now[0]}
+    told: Any = {"expire_after": 1.0, "expired_reward": 0.0, "clock": lambda: now[0]}
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db", **told) as agent:
         late = agent.select(ARMS)
         now[0] = 2.0
         agent.revise(late, 5.0)
         right = hb.Agent(POLICY)
-        right.learn(late.features[None], [5.0])
+        right.warm_start(late.features[None], [5.0])
         assert np.allclose(agent.theta, right.theta)
 
 
@@ -529,17 +532,17 @@ def test_an_assumed_reward_can_be_revised(tmp_path: Any) -> None:
 
 
 def test_a_rebuilt_agent_is_the_same_in_every_bit(tmp_path: Any) -> None:
-    policy = hb.policies.EpsilonGreedy(POLICY, share=0.3, seed=2)
+    policy = hb.policies.EpsilonGreedy(POLICY, epsilon=0.3, seed=2)
     with hb.Agent(policy, rng=1, ledger=tmp_path / "agent.db") as agent:
         played(agent, 25)
-        agent.learn(ARMS, np.arange(4.0))
+        agent.warm_start(ARMS, np.arange(4.0))
         agent.revise(3, 9.0)
         waiting = agent.select_many(sets(3))
         agent.cancel(waiting[0])
         wanted = packed(agent)
-    again = hb.rebuild(tmp_path / "agent.db")
+    again = hb.Agent.rebuild(tmp_path / "agent.db")
     assert packed(again) == wanted
-    with hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db") as written:
+    with hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db") as written:
         assert packed(written) == wanted
         written.update(waiting[1], 1.0)
         again.update(waiting[1], 1.0)
@@ -550,7 +553,7 @@ def test_a_rebuilt_agent_is_the_same_in_every_bit(tmp_path: Any) -> None:
         with pytest.raises(hb.ForeignTicketError):
             opened.update(again.select(ARMS), 1.0)
     with pytest.raises(hb.InvalidInputError, match="must be a new file"):
-        hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db")
+        hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db")
 
 
 def test_another_policy_has_learned_what_was_played(tmp_path: Any) -> None:
@@ -559,19 +562,21 @@ def test_another_policy_has_learned_what_was_played(tmp_path: Any) -> None:
         tickets = [agent.select(arms) for arms in sets(30)]
         agent.update_many([(ticket, float(ticket.id)) for ticket in tickets[::-1]])
         waiting = agent.select(ARMS)
-    made, lived = hb.rebuild(tmp_path / "agent.db", other), hb.Agent(other)
+    made, lived = hb.Agent.rebuild(tmp_path / "agent.db", other), hb.Agent(other)
     for ticket in tickets[::-1]:
         lived.update(lived.select(ticket.features[None]), float(ticket.id))
     assert bits(made) == bits(lived)
     assert made.pending == [waiting.id]
     made.update(waiting, 3.0)
     with pytest.raises(hb.InvalidInputError, match="must play an arm 1 times"):
-        hb.rebuild(tmp_path / "agent.db", hb.crmm(dim=3, horizon=99, moment=1.0, plays=3))
+        hb.Agent.rebuild(
+            tmp_path / "agent.db", hb.crmm(dim=3, horizon=99, central_moment=1.0, plays=3)
+        )
 
 
 def test_another_encoder_reads_the_past_anew(tmp_path: Any) -> None:
     with shop(ledger=tmp_path / "shop.db") as agent:
-        agent.learn([{"visits": 2.0, "price": 3.0, "colour": "red"}], [1.0])
+        agent.warm_start([{"visits": 2.0, "price": 3.0, "colour": "red"}], [1.0])
         sell(agent, 20)
     other = Encoder(
         context_columns=[Number("visits")],
@@ -579,21 +584,23 @@ def test_another_encoder_reads_the_past_anew(tmp_path: Any) -> None:
         allow_extra=True,
     )
     policy = hb.linucb(dim=other.dim, radius=1.0)
-    made = hb.rebuild(tmp_path / "shop.db", policy, encoder=other, output=tmp_path / "new.db")
+    made = hb.Agent.rebuild(tmp_path / "shop.db", policy, encoder=other, output=tmp_path / "new.db")
     lived = hb.Agent(policy, encoder=other)
-    lived.learn([{"visits": 2.0, "colour": "red"}], [1.0])
+    lived.warm_start([{"visits": 2.0, "colour": "red"}], [1.0])
     with hb.LedgerReader(tmp_path / "shop.db") as past:
-        for raw, reward in past.database.rows("SELECT raw, reward FROM plays ORDER BY ticket"):
-            told = json.loads(raw)
-            offers = {told["name"]: told["offer"]}
-            lived.update(lived.select(context=told["context"], offers=offers), reward)
+        for inputs, reward in past.database.rows(
+            "SELECT inputs, reward FROM plays ORDER BY ticket"
+        ):
+            told = json.loads(inputs)
+            offers = {told["action"]: told["features"]}
+            lived.update(lived.select(context=told["context"], actions=offers), reward)
     assert bits(made) == bits(lived)
     assert made.encoder == other
     made.close()
-    with shop(ledger=tmp_path / "bare.db", keep_raw=False) as agent:
+    with shop(ledger=tmp_path / "bare.db", log_inputs=False) as agent:
         sell(agent, 2)
-    with pytest.raises(hb.InvalidInputError, match="keep_raw was False"):
-        hb.rebuild(tmp_path / "bare.db", policy, encoder=other)
+    with pytest.raises(hb.InvalidInputError, match="log_inputs was False"):
+        hb.Agent.rebuild(tmp_path / "bare.db", policy, encoder=other)
 
 
 def test_corrections_are_right_from_the_start(tmp_path: Any) -> None:
@@ -602,14 +609,14 @@ def test_corrections_are_right_from_the_start(tmp_path: Any) -> None:
         tickets = [agent.select(arms) for arms in sets(40)]
         agent.update_many([(ticket, 1.0 + ticket.id) for ticket in tickets])
         agent.revise(tickets[7], 70.0)
-    made = hb.rebuild(tmp_path / "agent.db", corrections={tickets[9].key: 90.0})
+    made = hb.Agent.rebuild(tmp_path / "agent.db", corrections={tickets[9].key: 90.0})
     lived = hb.Agent(policy)
     for ticket in tickets:
         reward = {7: 70.0, 9: 90.0}.get(ticket.id, 1.0 + ticket.id)
         lived.update(lived.select(ticket.features[None]), reward)
     assert bits(made) == bits(lived)
     with pytest.raises(hb.InvalidInputError, match="ticket 99 has no reward"):
-        hb.rebuild(tmp_path / "agent.db", corrections={99: 1.0})
+        hb.Agent.rebuild(tmp_path / "agent.db", corrections={99: 1.0})
 
 
 # ---- reading while it lives
@@ -662,12 +669,12 @@ def test_nothing_is_lost_doubled_or_learned_by_the_wrong_agent(tmp_path: Any) ->
 
 
 def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
-    """No sale is a sale of zero: it was learned from, and history and offers() count it."""
+    """No sale is a sale of zero: it was learned from, and history and action_counts() count it."""
     now = [0.0]
     with hb.Agent(
         POLICY,
         ledger=tmp_path / "agent.db",
-        missing=0.0,
+        expired_reward=0.0,
         expire_after=10.0,
         clock=lambda: now[0],
     ) as agent:
@@ -682,26 +689,26 @@ def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda agent, told, offers: agent.select(context=told, offers=offers),
-        lambda agent, told, offers: agent.select(context=told, offers=offers, top=1),
-        lambda agent, told, offers: agent.select_many(contexts=[told], offers=offers),
+        lambda agent, told, offers: agent.select(context=told, actions=offers),
+        lambda agent, told, offers: agent.select(context=told, actions=offers, k=1),
+        lambda agent, told, offers: agent.select_many(contexts=[told], actions=offers),
     ],
-    ids=["select", "top", "select_many"],
+    ids=["select", "k", "select_many"],
 )
 def test_a_refused_decision_lets_no_ticket_expire(tmp_path: Any, ask: Any) -> None:
     lax = Encoder(ENCODER.context_columns, ENCODER.action_columns, allow_extra=True)
     with shop(ledger=tmp_path / "shop.db", max_pending=1, encoder=lax) as agent:
-        first = agent.select(context={"visits": 1.0}, offers=OFFERS)
+        first = agent.select(context={"visits": 1.0}, actions=OFFERS)
         for told, tea in (({"more": object()}, {}), ({}, {"more": object()})):
-            with pytest.raises(hb.InvalidInputError, match="cannot be kept in the ledger"):
+            with pytest.raises(hb.InvalidInputError, match="cannot be logged in the ledger"):
                 ask(agent, {"visits": 1.0} | told, {"tea": OFFERS["tea"] | tea})
         agent.update(first, 1.0)
         assert agent.counters["applied"] == 1
 
 
 def test_a_batch_without_room_lets_no_ticket_expire() -> None:
-    agent = hb.Agent(hb.tofu(dim=2, horizon=3, moment=1.0), max_pending=2)
-    agent.learn([[1.0, 0.0]] * 2, [1.0, 1.0])
+    agent = hb.Agent(hb.tofu(dim=2, horizon=3, raw_moment=1.0), max_pending=2)
+    agent.warm_start([[1.0, 0.0]] * 2, [1.0, 1.0])
     first = agent.select([[1.0, 0.0]])
     with pytest.raises(hb.InvalidInputError, match="room for 3 decisions, but 4"):
         agent.select_many(np.ones((2, 1, 2)) / 2)
@@ -715,24 +722,24 @@ def test_a_rebuilt_ledger_is_whole_or_not_there(tmp_path: Any) -> None:
         sell(agent, 5)
     policy = hb.linucb(dim=strict.dim, radius=1.0)
     with pytest.raises(hb.InvalidInputError):
-        hb.rebuild(tmp_path / "shop.db", policy, encoder=strict, output=tmp_path / "new.db")
+        hb.Agent.rebuild(tmp_path / "shop.db", policy, encoder=strict, output=tmp_path / "new.db")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["shop.db", "shop.db-head"]
 
 
 def test_revisions_are_repeated_by_who_can_and_dropped_for_who_cannot(tmp_path: Any) -> None:
     with shop(ledger=tmp_path / "shop.db") as agent:
-        ticket = agent.select(context={"visits": 1.0}, offers=OFFERS)
+        ticket = agent.select(context={"visits": 1.0}, actions=OFFERS)
         agent.update(ticket, 1.0)
         agent.revise(ticket, 0.0)
-    newton = hb.crhl(dim=ENCODER.dim, spread=1.0, radius_scale=1.0)
+    newton = hb.crhl(dim=ENCODER.dim, noise_scale=1.0, radius_scale=1.0)
     with pytest.raises(hb.InvalidInputError, match="cannot revise a reward"):
-        hb.rebuild(tmp_path / "shop.db", newton)
-    assert hb.rebuild(tmp_path / "shop.db", newton, corrections={}).updates == 1
+        hb.Agent.rebuild(tmp_path / "shop.db", newton)
+    assert hb.Agent.rebuild(tmp_path / "shop.db", newton, corrections={}).updates == 1
     smaller = Encoder(ENCODER.context_columns, ENCODER.action_columns[:1], allow_extra=True)
     policy = hb.linucb(dim=smaller.dim, radius=1.0)
     with pytest.raises(hb.InvalidInputError, match=r"give corrections=\{\}"):
-        hb.rebuild(tmp_path / "shop.db", policy, encoder=smaller)
-    made = hb.rebuild(tmp_path / "shop.db", policy, encoder=smaller, corrections={})
+        hb.Agent.rebuild(tmp_path / "shop.db", policy, encoder=smaller)
+    made = hb.Agent.rebuild(tmp_path / "shop.db", policy, encoder=smaller, corrections={})
     assert made.updates == 1
 
 
@@ -740,18 +747,18 @@ def test_a_history_that_is_too_short_for_a_ledger_is_refused(tmp_path: Any) -> N
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
         for _ in range(6):
             agent.update(agent.select(ARMS), 1.0)
-    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    short = hb.tofu(dim=POLICY.dim, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 6"):
-        hb.rebuild(tmp_path / "agent.db", short)
+        hb.Agent.rebuild(tmp_path / "agent.db", short)
 
 
 def test_rows_that_were_taught_take_room_and_what_was_given_up_takes_none(tmp_path: Any) -> None:
-    short = hb.tofu(dim=POLICY.dim, horizon=5, moment=1.0)
+    short = hb.tofu(dim=POLICY.dim, horizon=5, raw_moment=1.0)
     with hb.Agent(POLICY, ledger=tmp_path / "taught.db") as agent:
         agent.update(agent.select(ARMS), 1.0)
-        agent.learn(np.ones((5, POLICY.dim)) / 2, np.ones(5))
+        agent.warm_start(np.ones((5, POLICY.dim)) / 2, np.ones(5))
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 6"):
-        hb.rebuild(tmp_path / "taught.db", short)
+        hb.Agent.rebuild(tmp_path / "taught.db", short)
     with hb.Agent(POLICY, ledger=tmp_path / "given_up.db") as agent:
         for _ in range(9):
             agent.cancel(agent.select(ARMS))
@@ -759,7 +766,7 @@ def test_rows_that_were_taught_take_room_and_what_was_given_up_takes_none(tmp_pa
             agent.update(agent.select(ARMS), 1.0)
         agent.reset()
         agent.update(agent.select(ARMS), 1.0)
-    assert hb.rebuild(tmp_path / "given_up.db", short).updates == 1
+    assert hb.Agent.rebuild(tmp_path / "given_up.db", short).updates == 1
 
 
 @pytest.mark.parametrize("kind", ["mapping", "pandas", "file"])
@@ -772,15 +779,17 @@ def test_a_table_that_was_learned_is_kept_as_rows(tmp_path: Any, kind: str) -> N
         table = tmp_path / "rows.csv"
         table.write_text("visits,price,colour\n2.0,3.0,red\n4.0,5.0,green\n")
     with shop(ledger=tmp_path / "shop.db") as agent:
-        agent.learn(table, [1.0, 2.0])
+        agent.warm_start(table, [1.0, 2.0])
     with shop(ledger=tmp_path / "rows.db") as agent:
-        agent.learn(
+        agent.warm_start(
             [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
             [1.0, 2.0],
         )
     other = Encoder(ENCODER.context_columns, [Category("colour", ["red"])], allow_extra=True)
     policy = hb.linucb(dim=other.dim, radius=1.0)
-    made = [hb.rebuild(tmp_path / name, policy, encoder=other) for name in ("shop.db", "rows.db")]
+    made = [
+        hb.Agent.rebuild(tmp_path / name, policy, encoder=other) for name in ("shop.db", "rows.db")
+    ]
     assert made[0].updates == 2
     assert bits(made[0]) == bits(made[1])
 

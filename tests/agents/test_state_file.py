@@ -19,14 +19,14 @@ import state_fuzz
 from heavybandits._utils.files import Format, read_container, write_container
 from heavybandits.agents import state_file
 from heavybandits.agents.state import anonymous
-from heavybandits.core.confidence_region import GROWTH, LOGDET
+from heavybandits.core.confidence_region import _GROWTH, _LOGDET
 
 FORMAT = state_file.FORMAT
 
 DIM = 3
 POLICIES = {
-    "crtm": hb.crtm(dim=DIM, horizon=1000, moment=1.0, radius_scale=0.01, truncation=5.0),
-    "crmm": hb.crmm(dim=DIM, horizon=1000, moment=1.0, plays=5),
+    "crtm": hb.crtm(dim=DIM, horizon=1000, raw_moment=1.0, radius_scale=0.01, truncation=5.0),
+    "crmm": hb.crmm(dim=DIM, horizon=1000, central_moment=1.0, plays=5),
     "ol2m": hb.ol2m(dim=DIM, radius_scale=0.1),
     "linucb": hb.linucb(dim=DIM, radius=1.0),
 }
@@ -71,7 +71,7 @@ def test_continue_is_load_and_continue(name, rng, tmp_path, digest):
         rounds = int(np.random.default_rng(seed).integers(1, 120))
         late = play(agent, rounds, seed)
         agent.save(tmp_path / "agent")
-        other = hb.load(tmp_path / "agent")
+        other = hb.Agent.load(tmp_path / "agent")
         assert pack(other) == pack(agent)
         assert (other.counters, other.pending) == (agent.counters, agent.pending)
         for who in (agent, other):
@@ -121,7 +121,7 @@ def test_a_file_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["agent"]
     monkeypatch.undo()
     agent.save(path)
-    assert hb.load(path).updates == 1
+    assert hb.Agent.load(path).updates == 1
 
 
 class Steep(NamedTuple):
@@ -146,11 +146,11 @@ class Steep(NamedTuple):
 
 
 def test_parts_of_ones_own_are_named_by_the_program_not_by_the_file(tmp_path):
-    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, moment=1.0, link=Steep(2.0)))
+    agent = hb.Agent(hb.crtm(dim=DIM, horizon=10, raw_moment=1.0, link=Steep(2.0)))
     agent.save(tmp_path / "agent")
     with pytest.raises(hb.StateError, match=r"there is no part '[\w.]+:Steep' here"):
-        hb.load(tmp_path / "agent")
-    assert hb.load(tmp_path / "agent", parts=[Steep]).policy == agent.policy
+        hb.Agent.load(tmp_path / "agent")
+    assert hb.Agent.load(tmp_path / "agent", parts=[Steep]).policy == agent.policy
 
 
 # ---- not believed
@@ -213,7 +213,7 @@ def test_other_files_are_refused(name, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(data)
     with pytest.raises(hb.StateError):
-        hb.load(path)
+        hb.Agent.load(path)
 
 
 def test_compression_is_refused_so_there_are_no_bombs(agent):
@@ -280,8 +280,8 @@ LIES = {
     "infinity in an array": array_value("estimate.region.design", 0, math.inf),
     "a design that is not symmetric": array_value("estimate.region.design", 1, 5.0),
     "an inverse that is none": array_value("estimate.region.inverse", 0, 77.0),
-    "a volume that shrank": array_value("estimate.region.numbers", LOGDET, -1.0),
-    "a volume below one": array_value("estimate.region.numbers", GROWTH, -1.0),
+    "a volume that shrank": array_value("estimate.region.numbers", _LOGDET, -1.0),
+    "a volume below one": array_value("estimate.region.numbers", _GROWTH, -1.0),
     "a missing array": lambda body, blobs: blobs.pop("estimate.region.centre.bin"),
     "an array too many": lambda body, blobs: blobs.update({"extra.bin": b"12345678"}),
     "an array too long": lambda body, blobs: blobs.update(
@@ -289,16 +289,16 @@ LIES = {
     ),
     "no policy": lambda body, blobs: body.pop("policy"),
     "a policy that is a list": lambda body, blobs: body.update(policy=[]),
-    "counts that are text": lambda body, blobs: body["book"].update(counts="many"),
-    "a negative count": lambda body, blobs: body["book"]["counts"].update(applied=-1),
-    "fewer issued than pending": lambda body, blobs: body["book"].update(issued=0),
+    "counts that are text": lambda body, blobs: body["tickets"].update(counts="many"),
+    "a negative count": lambda body, blobs: body["tickets"]["counts"].update(applied=-1),
+    "fewer issued than pending": lambda body, blobs: body["tickets"].update(issued=0),
     "a generator of another kind": lambda body, blobs: body["generator"].update(
         bit_generator="os.system"
     ),
-    "a decision of another dimension": lambda body, blobs: body["book"]["decisions"][0].update(
+    "a decision of another dimension": lambda body, blobs: body["tickets"]["decisions"][0].update(
         features=[1.0]
     ),
-    "decisions that are none": lambda body, blobs: body["book"].update(decisions=[None]),
+    "decisions that are none": lambda body, blobs: body["tickets"].update(decisions=[None]),
 }
 
 
@@ -320,9 +320,9 @@ def test_deep_nesting_is_refused(agent):
 
 def test_no_file_is_no_state_error(tmp_path):
     with pytest.raises(FileNotFoundError):
-        hb.load(tmp_path / "nothing")
+        hb.Agent.load(tmp_path / "nothing")
     with pytest.raises(hb.StateError):
-        hb.load(tmp_path)
+        hb.Agent.load(tmp_path)
 
 
 def test_loading_in_another_process_goes_on_where_this_one_stood(tmp_path):
@@ -331,7 +331,7 @@ def test_loading_in_another_process_goes_on_where_this_one_stood(tmp_path):
     agent.save(tmp_path / "agent")
     script = (
         "import sys, numpy as np, heavybandits as hb\n"
-        "agent = hb.load(sys.argv[1])\n"
+        "agent = hb.Agent.load(sys.argv[1])\n"
         "agent.update(agent.select(np.eye(3)), 2.5)\n"
         "print(agent.theta.tobytes().hex())"
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 from heavybandits.arms import PerRound
-from heavybandits.core.confidence_region import UPDATES, log_volume
-from heavybandits.parts.estimators.auto import RESTARTS
+from heavybandits.core.confidence_region import log_volume, update_count
+from heavybandits.parts.estimators.auto import restart_count
 
 DIM, ARMS = 3, 5
 
@@ -116,12 +116,12 @@ class Player:
     def __init__(self, policy: Any) -> None:
         self.policy, self.state = policy, policy.init()
         self.arms = PerRound(ARMS, policy.dim)
-        self.view = self.arms.view()
+        self.buffer = self.arms.make_buffer()
 
     def choose(self, rows: Any) -> int:
-        self.view.features[:, : len(rows)] = rows.T
-        self.view.synced[0] = -1
-        return int(self.policy.choose(self.state, self.arms, self.view))
+        self.buffer.features[:, : len(rows)] = rows.T
+        self.buffer.synced[0] = -1
+        return int(self.policy.choose(self.state, self.arms, self.buffer))
 
     def learn(self, x: Any, reward: float) -> None:
         self.policy.learn(self.state, np.array(x), np.array([reward]))
@@ -156,7 +156,7 @@ def test_the_naive_twin_agrees(monsters):
         width = player.policy.radius.radius(player.state.estimate, t)
         assert width == pytest.approx(twin.radius(), rel=1e-7)
     assert player.policy.tally(player.state).truncated == twin.cuts > 10
-    assert player.state.estimate.counts[RESTARTS] == twin.restarts == (1 if monsters == 1 else 2)
+    assert restart_count(player.state.estimate) == twin.restarts == (1 if monsters == 1 else 2)
 
 
 # ---- no unit
@@ -184,7 +184,7 @@ def test_powers_of_two_change_no_arm(seed, rewards_by, features_by):
 def test_powers_of_two_change_no_bit_of_a_compiled_run(rewards_by, features_by, arms):
     rng = np.random.default_rng(1)
     given_arms = hb.arms.FromArray(rng.normal(size=(8, 4)))
-    fresh = arms.changes == "fresh"
+    fresh = arms.redraw == "round"
     scaled = arms if fresh else hb.arms.FromArray(given_arms.features * features_by)
     theta = rng.normal(size=4)
     told: dict[str, Any] = {"horizon": 2500, "repetitions": 2, "checkpoints": 7}
@@ -326,14 +326,17 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
             ticket = agent.select(offered)
             agent.update(ticket, float(paid[ticket.arm]))
         agent.save(tmp_path / "state")
-    others = hb.load(tmp_path / "state"), hb.Agent(hb.auto(dim=DIM), ledger=tmp_path / "ledger")
+    others = (
+        hb.Agent.load(tmp_path / "state"),
+        hb.Agent(hb.auto(dim=DIM), ledger=tmp_path / "ledger"),
+    )
     for offered, paid in zip(rows[20:], rewards[20:], strict=True):
         tickets = [other.select(offered) for other in others]
         assert tickets[0].arm == tickets[1].arm
         for other, ticket in zip(others, tickets, strict=True):
             other.update(ticket, float(paid[ticket.arm]))
     assert len({digest(other.state.learned) for other in others}) == 1
-    assert others[0].state.learned.estimate.region.counts[UPDATES] == 40
+    assert update_count(others[0].state.learned.estimate.region) == 40
 
 
 @pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "half_life": 0.0}, {"dim": 2, "link": 3}])
@@ -387,7 +390,7 @@ def test_forgetting_follows_effects_that_change_places():
 
 
 def test_an_estimator_that_keeps_its_history_cannot_forget():
-    history = hb.tofu(dim=2, horizon=10, moment=1.0).estimator
+    history = hb.tofu(dim=2, horizon=10, raw_moment=1.0).estimator
     parts = hb.estimators.Discounted(history, 5.0), hb.filters.NoFilter(), hb.radii.Constant(1.0)
     with pytest.raises(hb.InvalidInputError, match="must see each reward once"):
         hb.Agent(hb.policies.UCB(*parts))
@@ -401,7 +404,7 @@ def test_an_estimator_with_a_theta_per_play_cannot_forget():
     )
     with pytest.raises(hb.InvalidInputError, match="RidgeEnsemble has one per play"):
         hb.Agent(hb.policies.UCB(*parts, hb.radii.Constant(1.0)))
-    menu = hb.crcm(dim=3, horizon=1000, moment=1.0, plays=5)
+    menu = hb.crcm(dim=3, horizon=1000, central_moment=1.0, plays=5)
     with pytest.raises(
         hb.InvalidInputError, match="one confidence region, one theta and no history"
     ):

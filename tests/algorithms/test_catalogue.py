@@ -20,14 +20,16 @@ import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
 from heavybandits.algorithms.catalogue import ALGORITHMS
-from heavybandits.arms import PerRound
+from heavybandits.arms import Rows
+from heavybandits.core.arm_buffer import mark_stale
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import CUTS, PROJECTIONS, UPDATES
+from heavybandits.core.confidence_region import clipped_count, projection_count, update_count
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
 from heavybandits.parts.estimators import blocks
 from heavybandits.parts.estimators import truncated_history as histories
+from heavybandits.parts.estimators.per_arm import region_of
 from heavybandits.parts.estimators.roots import (
     elliptic_k,
     extend_root,
@@ -37,22 +39,31 @@ from heavybandits.parts.estimators.roots import (
     node_count,
     root_nodes,
 )
-from heavybandits.parts.estimators.truncated_history import LIVE
+from heavybandits.parts.estimators.truncated_history import live_count
 from heavybandits.policies import StagedElimination, Uniform
 
 DIM, ARMS, DELTA = 3, 6, 0.01
-SETTING = {"dim": DIM, "horizon": 1000, "moment": 1.0, "arms": ARMS, "link": hb.links.Identity()}
+SETTING = {"dim": DIM, "horizon": 1000, "arms": ARMS, "link": hb.links.Identity()}
+SETTING |= {"raw_moment": 1.0, "central_moment": 1.0}
 
 
-ALGORITHMS = {row.make.__name__: row for row in ALGORITHMS.values()}
+ALGORITHMS = {row.function.__name__: row for row in ALGORITHMS.values()}
 
 
-def build(name: str, **given: Any) -> Any:
-    """The algorithm with those of the constants that it takes."""
-    known = {**SETTING, **given}
-    return ALGORITHMS[name].build(
-        **known, raw_moment=known["moment"], central_moment=known["moment"]
-    )
+def build(name: str, constant: float | None = None, **given: Any) -> Any:
+    """The algorithm in this setting; `constant` is the value of its tuned argument."""
+    row = ALGORITHMS[name]
+    tuned = {row.tuning: constant} if row.tuning and constant is not None else {}
+    return row.make(**{**SETTING, **given, **tuned})
+
+
+def test_a_keyword_that_no_algorithm_takes_is_rejected():
+    with pytest.raises(hb.InvalidInputError, match="crtm has no argument 'truncatoin': did you"):
+        build("crtm", truncatoin=5.0)
+    with pytest.raises(hb.InvalidInputError, match="crtm has no argument 'zzz'; it has dim"):
+        build("crtm", zzz=5.0)
+    with pytest.raises(hb.InvalidInputError, match="crtm needs raw_moment, got dim, horizon"):
+        ALGORITHMS["crtm"].make(dim=3, horizon=10)
 
 
 # ---- twins: constants -> textbook bandit
@@ -90,37 +101,37 @@ def ol2m_mom_twin(g: Any) -> Any:
 
 
 def crt_twin(g: Any) -> Any:
-    corollary = g.get("reading") == "corollary"
-    beta = scaled(g, twins.crt(g["moment"], g["epsilon"], DELTA, corollary))
+    corollary = g.get("variant") == "corollary"
+    beta = scaled(g, twins.crt(g["raw_moment"], g["epsilon"], DELTA, corollary))
     clean = twins.truncate_by_time(1 / (2 * (1 + g["epsilon"])))
     return naive.Bandit(naive.Ridge(g["dim"], 1.0), clean, beta)
 
 
 def mom_twin(g: Any) -> Any:
     m = math.ceil(g["horizon"] / g["plays"])
-    beta = twins.mom(g["moment"], g["epsilon"], g["delta"], m, g["plays"])
+    beta = twins.mom(g["central_moment"], g["epsilon"], g["delta"], m, g["plays"])
     blocks = math.floor(8 * math.log(2 / g["delta"]))
     return naive.Bandit(naive.Ridge(g["dim"], 1.0), naive.median_of_means(blocks), scaled(g, beta))
 
 
 def tofu_twin(g: Any) -> Any:
-    numbers = (g["dim"], g["horizon"], g["moment"], g["epsilon"], DELTA)
-    history = twins.TruncatedHistory(g["dim"], 1.0, twins.tofu_level(*numbers))
+    numbers = (g["dim"], g["horizon"], g["raw_moment"], g["epsilon"], DELTA)
+    history = twins.TruncatedHistory(g["dim"], 1.0, twins.tofu_threshold(*numbers))
     return naive.Bandit(history, naive.raw, scaled(g, twins.tofu(*numbers)))
 
 
 def menu_twin(g: Any) -> Any:
     ridges = twins.RidgeEnsemble(g["dim"], g["plays"], 1.0, g.get("include_self", False))
-    beta = twins.menu(g["dim"], g["moment"], g["epsilon"])
+    beta = twins.menu(g["dim"], g["central_moment"], g["epsilon"])
     return twins.ManyRidgesBandit(ridges, None, scaled(g, beta))
 
 
 def base_twin(g: Any, kind: Any) -> Any:
-    v, eps, T = g["moment"], g["epsilon"], g["horizon"]
+    v, eps, T = g["raw_moment"], g["epsilon"], g["horizon"]
     union = math.log(2 * T * g["arms"] * math.log(T) / DELTA)
     alpha = 2 / 3 * union + math.sqrt(2 * union * v) + v
     if kind is twins.BMM:
-        alpha = (12 * v) ** (1 / (1 + eps))
+        alpha = (12 * g["central_moment"]) ** (1 / (1 + eps))
     tuned = g["constant"] is not None
     return kind(alpha * (g["constant"] if tuned else 1.0), 0.0 if tuned else 1.0, eps)
 
@@ -137,7 +148,7 @@ def master_twin(kind: Any) -> Any:
 
 
 def projected(state: Any, twin: Any) -> bool:
-    return state.estimate.region.counts[PROJECTIONS] == twin.estimator.projected > 0
+    return projection_count(state.estimate.region) == twin.estimator.projected > 0
 
 
 def changed(state: Any, twin: Any) -> bool:
@@ -149,8 +160,8 @@ def cut_by_time(state: Any, twin: Any) -> bool:
 
 
 def history_cut(state: Any, twin: Any) -> bool:
-    cuts, live = twin.estimator.cuts, state.estimate.counts[LIVE]
-    return state.estimate.region.counts[CUTS] == cuts[-1] and max(cuts) > 3 and live < len(cuts)
+    cuts, live = twin.estimator.cuts, live_count(state.estimate)
+    return clipped_count(state.estimate.region) == cuts[-1] and max(cuts) > 3 and live < len(cuts)
 
 
 def many_picks(state: Any, twin: Any) -> bool:
@@ -158,7 +169,7 @@ def many_picks(state: Any, twin: Any) -> bool:
 
 
 def arm_cut(state: Any, twin: Any) -> bool:
-    return twin.base.cut > 10 and state.memory.cuts[0] > 0
+    return twin.base.cut > 10 and state.memory.truncated[0] > 0
 
 
 def medians_moved(state: Any, twin: Any) -> bool:
@@ -167,7 +178,8 @@ def medians_moved(state: Any, twin: Any) -> bool:
 
 def eliminated(state: Any, twin: Any) -> bool:
     used = [len(data) for data in twin.data]
-    counts = state.memory.stages.counts[:, UPDATES].tolist()
+    stages = state.memory.stages
+    counts = [int(update_count(region_of(stages, s))) for s in range(len(stages.counts))]
     return used == counts and sum(n > 0 for n in used) > 1 and twin.eliminated > 0
 
 
@@ -195,7 +207,7 @@ ROWS = {
     "ol2m_mom": Row(0.03, ol2m_mom_twin, given=GROUPS),
     "gloc_mom": Row(0.3, gloc_mom_twin, given=GROUPS),
     "crt": Row(0.03, crt_twin, cut_by_time, outlier=1e12),
-    "mom": Row(0.01, mom_twin, given={"plays": 20, "reading": "printed", "delta": 0.5}),
+    "mom": Row(0.01, mom_twin, given={"plays": 20, "variant": "printed", "delta": 0.5}),
     "tofu": Row(0.1, tofu_twin, history_cut, outlier=1e12),
     "menu": Row(0.03, menu_twin, many_picks, {"plays": 6}, 1e12),
     "btc": Row(0.05, greedy_twin(twins.BTC), arm_cut, outlier=1e12),
@@ -207,7 +219,7 @@ ROWS = {
 
 def test_every_algorithm_has_a_row():
     """Here, or in test_robust.py."""
-    robust = {name for name, row in ALGORITHMS.items() if ".robust" in row.make.__module__}
+    robust = {name for name, row in ALGORITHMS.items() if ".robust" in row.function.__module__}
     text = Path(__file__).with_name("test_robust.py").read_text()
     assert all(f"hb.{name}(" in text for name in robust)
     assert {*ROWS, *robust, Uniform.__name__} == set(ALGORITHMS)
@@ -236,9 +248,9 @@ def random_rows(rng: Any, dim: int) -> Any:
     return rows * rng.uniform(0.7, 1.0, size=(ARMS, 1)) / np.linalg.norm(rows, axis=1)[:, None]
 
 
-def show(view: Any, rows: Any) -> None:
-    view.features[:, : len(rows)] = rows.T
-    view.synced[0] = -1
+def show(buffer: Any, rows: Any) -> None:
+    buffer.features[:, : len(rows)] = rows.T
+    mark_stale(buffer)
 
 
 def expected(twin: Any, rows: Any, link: str) -> tuple[Any, Any]:
@@ -267,12 +279,12 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
     rng = np.random.default_rng(policy.dim)
     theta = rng.normal(size=policy.dim) / 2
     name = type(link).__name__
-    arms = PerRound(ARMS, policy.dim, 0.0)
-    view, state = arms.view(), policy.init()
+    arms = Rows(ARMS, policy.dim)
+    buffer, state = arms.make_buffer(), policy.init()
     for t in range(rounds):
         rows = random_rows(rng, policy.dim)
-        show(view, rows)
-        arm = policy.choose(state, arms, view)
+        show(buffer, rows)
+        arm = policy.choose(state, arms, buffer)
         check_choice(twin, rows, arm)
         mean = naive.LINKS[name][0](float(rows[arm] @ theta))
         rewards = mean + 0.5 * rng.standard_t(1.5, size=policy.plays)
@@ -290,7 +302,7 @@ def duel(policy: Any, twin: Any, link: Any, outlier: float, rounds: int) -> Any:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"eps{case['epsilon']}")
 @pytest.mark.parametrize("name", TWINNED)
 def test_library_and_twin_agree(name, case, form):
-    row, takes = ROWS[name], inspect.signature(ALGORITHMS[name].make).parameters
+    row, takes = ROWS[name], inspect.signature(ALGORITHMS[name].function).parameters
     link = case["link"] if "link" in takes else hb.links.Identity()
     if case["epsilon"] < 1.0 and not {"epsilon", "link"} & set(takes):
         pytest.skip("the same as before")
@@ -304,12 +316,12 @@ def test_library_and_twin_agree(name, case, form):
 
 
 @pytest.mark.parametrize(
-    ("name", "reading"),
-    [("crt", {"reading": "corollary"}), ("menu", {"include_self": True, "plays": 7})],
+    ("name", "variant"),
+    [("crt", {"variant": "corollary"}), ("menu", {"include_self": True, "plays": 7})],
 )
-def test_the_other_readings_agree_with_their_twins(name, reading):
+def test_the_other_variants_agree_with_their_twins(name, variant):
     row = ROWS[name]
-    given = {**row.given, **reading, "epsilon": 0.5, "constant": 0.5}
+    given = {**row.given, **variant, "epsilon": 0.5, "constant": 0.5}
     policy, twin = build(name, **given), row.twin({**SETTING, **given})
     duel(policy, twin, hb.links.Identity(), row.outlier, 40)
 
@@ -325,12 +337,12 @@ def test_the_master_exploits_when_all_widths_are_small():
 def test_late_rewards_never_climb_to_a_level_that_led_to_their_choice():
     rng = np.random.default_rng(5)
     policy = build("supbtc", constant=0.03)
-    arms = PerRound(ARMS, DIM, 0.0)
-    view, state, waiting, seen = arms.view(), policy.init(), [], set()
+    arms = Rows(ARMS, DIM)
+    buffer, state, waiting, seen = arms.make_buffer(), policy.init(), [], set()
     for _ in range(150):
-        show(view, random_rows(rng, DIM))
-        policy.choose(state, arms, view)
-        x = view.chosen.copy()
+        show(buffer, random_rows(rng, DIM))
+        policy.choose(state, arms, buffer)
+        x = buffer.chosen.copy()
         waiting.append((x, level_at(policy, state, x)))
         if len(waiting) == 8:
             x, chosen = waiting.pop(rng.integers(8))
@@ -362,28 +374,28 @@ def test_constants_of_the_means_of_medians():
 
 
 def test_constants_of_menu_and_tofu():
-    policy: Any = hb.menu(**PAPER, moment=3.0)
+    policy: Any = hb.menu(**PAPER, central_moment=3.0)
     assert (policy.plays, 10**6 // policy.plays) == (467, 2141)
     assert policy.radius.radius(None, 7) == pytest.approx(52.2950, abs=5e-5)
     assert policy.radius.radius(None, 0) == 1.0
     levels = {"printed": 0.4300, "consistent": 0.4062}
-    for reading, level in levels.items():
-        policy = hb.tofu(**PAPER, moment=3.534446647, reading=reading)
+    for variant, level in levels.items():
+        policy = hb.tofu(**PAPER, raw_moment=3.534446647, variant=variant)
         assert policy.estimator.scale == pytest.approx(level, abs=5e-5)
         assert policy.radius.radius(None, 9) == pytest.approx(111.051, abs=5e-4)
 
 
 def test_constants_of_mom():
-    policy: Any = hb.mom(**PAPER, moment=3.0, reading="printed")
+    policy: Any = hb.mom(**PAPER, central_moment=3.0, variant="printed")
     assert (policy.plays, policy.filter.blocks, policy.radius.epochs) == (1000, 42, 1000)
     assert policy.plays // policy.filter.blocks == 23
-    policy = hb.mom(**PAPER, moment=3.0)
+    policy = hb.mom(**PAPER, central_moment=3.0)
     assert policy.filter.blocks == math.floor(8 * math.log(2e5))
 
 
 def test_constants_of_the_masters():
-    btc: Any = hb.supbtc(**PAPER, arms=20, moment=3.534446647)
-    bmm: Any = hb.supbmm(**PAPER, arms=20, moment=3.0)
+    btc: Any = hb.supbtc(**PAPER, arms=20, raw_moment=3.534446647)
+    bmm: Any = hb.supbmm(**PAPER, arms=20, central_moment=3.0)
     assert btc.base.stages == bmm.base.stages == 13
     assert (bmm.plays, 10**6 // bmm.plays) == (198, 5050)
     assert btc.base.radius.scale == pytest.approx(33.2478, abs=5e-5)
@@ -393,9 +405,9 @@ def test_constants_of_the_masters():
 
 def test_sizes_at_the_setting_of_the_second_table():
     small: dict[str, Any] = {"dim": 100, "horizon": 10**4}
-    assert hb.menu(**small, moment=3.0).plays == 356
-    assert hb.mom(**small, moment=3.0).plays == 100
-    assert hb.bmm(**small, arms=20, moment=3.0).plays == 158
+    assert hb.menu(**small, central_moment=3.0).plays == 356
+    assert hb.mom(**small, central_moment=3.0).plays == 100
+    assert hb.bmm(**small, arms=20, central_moment=3.0).plays == 158
 
 
 # ---- 3. V^-1/2
@@ -448,8 +460,8 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
     monkeypatch.setattr(histories, "add_to_kept", counted_add)
     monkeypatch.setattr(histories, "examine", counted_examine)
     dim, horizon, rng = 6, 400, np.random.default_rng(3)
-    policy = hb.tofu(dim=dim, horizon=horizon, moment=0.3)
-    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 0.3, 1.0, DELTA))
+    policy = hb.tofu(dim=dim, horizon=horizon, raw_moment=0.3)
+    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_threshold(dim, horizon, 0.3, 1.0, DELTA))
     state: Any = policy.init()
     theta = rng.normal(size=dim) / 2
     for t in range(horizon):
@@ -460,8 +472,8 @@ def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
         policy.learn(state, x.copy(), np.array([reward]))
         twin.learn(x, reward)
         np.testing.assert_allclose(state.estimate.region.centre, twin.theta, atol=1e-12)
-        assert state.estimate.region.counts[CUTS] == twin.cuts[-1]
-        seen["live"] += int(state.estimate.counts[LIVE])
+        assert clipped_count(state.estimate.region) == twin.cuts[-1]
+        seen["live"] += live_count(state.estimate)
     assert seen["cut again"] > 0
     assert seen["kept"] > horizon / 2
     assert seen["examined"] < 0.9 * seen["live"] < 0.5 * horizon * (horizon + 1) / 2
@@ -475,8 +487,8 @@ def test_tofu_is_its_twin_however_long_the_arms(length):
     more of its root than that leaves.
     """
     dim, horizon, rng = 4, 200, np.random.default_rng(4)
-    policy = hb.tofu(dim=dim, horizon=horizon, moment=3.0)
-    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_level(dim, horizon, 3.0, 1.0, DELTA))
+    policy = hb.tofu(dim=dim, horizon=horizon, raw_moment=3.0)
+    twin = twins.TruncatedHistory(dim, 1.0, twins.tofu_threshold(dim, horizon, 3.0, 1.0, DELTA))
     state: Any = policy.init()
     for t in range(horizon):
         x = rng.normal(size=dim)
@@ -524,7 +536,7 @@ def test_blocks_keep_the_plays_of_their_levels(order):
             terms = exact * rewards
             total = blocks.truncated_sum(history, level, row, order, sums)
             assert total == pytest.approx(terms[np.abs(terms) <= limit].sum(), rel=1e-11)
-            cut = blocks.count_cut(history, level, row, order, sums)
+            cut = blocks.count_truncated(history, level, row, order, sums)
             assert cut == (np.abs(terms) > limit).sum() > 0
 
 
@@ -541,14 +553,19 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     noise = np.random.default_rng(1).standard_t(1.5, size=203)
     checkpoints, runs = np.array([1, 50, 203]), []
     for mode in ("uncompiled", "compiled"):
-        state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+        state, buffer, episode = policy.init(), FIXED.make_buffer(), make_episode(policy.plays)
         trace: Any = make_trace(checkpoints)
-        setting = (policy, state, FIXED, hb.links.Identity(), theta, view, key)
+        setting = (policy, state, FIXED, hb.links.Identity(), theta, buffer, key)
         arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(
-            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+            {
+                **flatten(state),
+                **flatten(buffer, "buffer"),
+                **flatten(episode, "run"),
+                **flatten(trace),
+            }
         )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
@@ -578,7 +595,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
     row = ROWS[name]
     policy = build(name, **row.given, horizon=100)
     noise = np.random.default_rng(2).standard_t(1.1, size=100)
-    state, view, episode = policy.init(), FIXED.view(), make_episode(policy.plays)
+    state, buffer, episode = policy.init(), FIXED.make_buffer(), make_episode(policy.plays)
     trace, theta = make_trace(np.array([100])), np.full(DIM, 0.5)
     with np.errstate(over="ignore"):
         play(
@@ -587,7 +604,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             FIXED,
             hb.links.Identity(),
             theta,
-            view,
+            buffer,
             stream_key(1, 0, 0),
             noise,
             episode,
@@ -633,7 +650,7 @@ def test_saved_loaded_and_continued_is_continued(name, digest, tmp_path):
         drive(agent, np.random.default_rng(1), 12)
         pending = agent.select(random_rows(np.random.default_rng(0), DIM))
         agent.save(tmp_path / "bandit")
-        other = hb.load(tmp_path / "bandit")
+        other = hb.Agent.load(tmp_path / "bandit")
         for one in (agent, other):
             one.update(pending.id, 1e9)
         futures = [drive(one, np.random.default_rng(2), 10) for one in (agent, other)]
@@ -673,7 +690,7 @@ def test_a_state_that_would_point_outside_is_refused(name, array, value, tmp_pat
     flatten(agent.state.learned)[array].flat[0] = value
     agent.save(tmp_path / "bandit")
     with pytest.raises(hb.StateError, match="do not fit together"):
-        hb.load(tmp_path / "bandit")
+        hb.Agent.load(tmp_path / "bandit")
 
 
 # ---- 6. refusals
@@ -733,11 +750,11 @@ def test_a_region_plays_sets_without_end(name):
         ("ol2m_mom", {"exponent": 1.0}, "exponent must lie in"),
         ("gloc_mom", {"plays": 0}, "plays must be a whole number"),
         ("gloc_mom", {"group": 2.5}, "group must be a whole number"),
-        ("crt", {"reading": "lemma"}, "reading must be one of theorem, corollary"),
-        ("crt", {"moment": 0.0}, "moment must be positive"),
-        ("mom", {"reading": "lemma"}, "reading must be one of union, printed"),
+        ("crt", {"variant": "lemma"}, "variant must be one of theorem, corollary"),
+        ("crt", {"raw_moment": 0.0}, "raw_moment must be positive"),
+        ("mom", {"variant": "lemma"}, "variant must be one of union, printed"),
         ("mom", {"horizon": 1e3}, "horizon must be a whole number"),
-        ("tofu", {"reading": "lemma"}, "reading must be one of consistent, printed"),
+        ("tofu", {"variant": "lemma"}, "variant must be one of consistent, printed"),
         ("tofu", {"epsilon": 1.5}, "epsilon must lie in"),
         ("menu", {"plays": 1.0}, "plays must be a whole number"),
         ("btc", {"arms": 0}, "arms must be a whole number"),

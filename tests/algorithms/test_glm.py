@@ -10,7 +10,7 @@ import heavybandits as hb
 import naive
 from heavybandits.agents.state import flatten
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import LOGDET
+from heavybandits.core.confidence_region import _LOGDET
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
@@ -21,23 +21,23 @@ PAPER: dict[str, Any] = {"dim": 10, "horizon": 10**6}
 
 
 def test_constants_of_crtm():
-    policy: Any = hb.crtm(**PAPER, moment=3.534446647)
-    assert policy.filter.level == pytest.approx(18.2690, abs=5e-5)
+    policy: Any = hb.crtm(**PAPER, raw_moment=3.534446647)
+    assert policy.filter.threshold == pytest.approx(18.2690, abs=5e-5)
     assert policy.radius.squared == pytest.approx(2.9342e7, rel=1e-5)
     assert policy.estimator.curvature == pytest.approx(0.196611933 / 2, abs=1e-9)
     assert policy.estimator.penalty == 1.0
-    tuned: Any = hb.crtm(**PAPER, moment=3.534446647, radius_scale=1.0)
+    tuned: Any = hb.crtm(**PAPER, raw_moment=3.534446647, radius_scale=1.0)
     assert tuned.radius.squared == pytest.approx(2280.3643, abs=5e-5)
 
 
 def test_constants_of_crmm():
-    policy = hb.crmm(**PAPER, moment=3.0)
+    policy = hb.crmm(**PAPER, central_moment=3.0)
     assert policy.plays == 317
     assert 10**6 // policy.plays == 3154
     assert policy.radius.radius(None, 0) == 1.0
     assert policy.radius.radius(None, 1) ** 2 == pytest.approx(4.7958e6, rel=1e-5)
     assert policy.radius.radius(None, 3154) ** 2 == pytest.approx(6.46892e6, rel=1e-6)
-    tuned = hb.crmm(**PAPER, moment=3.0, radius_scale=1.0)
+    tuned = hb.crmm(**PAPER, central_moment=3.0, radius_scale=1.0)
     assert tuned.radius.radius(None, 3154) ** 2 == pytest.approx(57.5701, abs=5e-5)
     assert tuned.radius.radius(None, 0) == 0.0
 
@@ -48,7 +48,7 @@ def test_constants_of_ol2m():
     assert policy.estimator.curvature == pytest.approx(0.134471 / 2, abs=5e-7)
     estimate = policy.estimator.init()
     largest = 10 * math.log(1 + policy.estimator.curvature * 1e6 / 10)
-    flatten(estimate)["region.numbers"][LOGDET] = largest
+    flatten(estimate)["region.numbers"][_LOGDET] = largest
     assert policy.radius.radius(estimate, 10**6) ** 2 == pytest.approx(3693.65, abs=5e-3)
     tuned = hb.ol2m(dim=10, radius_scale=1.0)
     assert tuned.radius.radius(None, 10**6) ** 2 == pytest.approx(10 * math.log(1e6 + 1))
@@ -70,7 +70,7 @@ def trace(policy: Any) -> tuple[list[float], Any, Any]:
 
 
 def test_trace_of_crtm():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0, truncation=10.0)
+    policy = hb.crtm(dim=2, horizon=100, raw_moment=1.0, radius_scale=1.0, truncation=10.0)
     norms, thetas, state = trace(policy)
     assert norms == pytest.approx([1.0, 0.98375684, 0.97085009, 0.91736425], abs=5e-9)
     expected = [
@@ -130,10 +130,10 @@ class Row(NamedTuple):
 
 def choose(policy: Any, state: Any, features: Any) -> int:
     arms = hb.arms.FromArray(features)
-    view = arms.view()
-    arms.refresh(view, np.uint64(0), 0)
-    arm = policy.choose(state, arms, view)
-    np.testing.assert_array_equal(view.chosen, features[arm])
+    buffer = arms.make_buffer()
+    arms.refresh(buffer, np.uint64(0), 0)
+    arm = policy.choose(state, arms, buffer)
+    np.testing.assert_array_equal(buffer.chosen, features[arm])
     return arm
 
 
@@ -153,26 +153,27 @@ def table() -> dict[str, Row]:
     for link, part in LINKS.items():
         kappa, bound = part.kappa(1.0), part.bound(1.0)
         tuned = naive.crtm_tuned(0.01, DIM, 500, kappa, 0.5, 0.01)
-        settings: dict[str, Any] = {"dim": DIM, "horizon": 500, "moment": 2.0, "link": part}
+        settings: dict[str, Any] = {"dim": DIM, "horizon": 500, "link": part}
         for name, (_, clean) in FILTERS.items():
-            policy = hb.crtm(**settings, epsilon=0.5, radius_scale=0.01)
+            policy = hb.crtm(**settings, raw_moment=2.0, epsilon=0.5, radius_scale=0.01)
             rows[f"newton {link} {name}"] = Row(
                 swap_filter(policy, name), newton_twin(link, clean, tuned)
             )
-        level = naive.crtm_level(DIM, 500, 0.2, kappa, 1.0, 0.01)
+        threshold = naive.crtm_threshold(DIM, 500, 0.2, kappa, 1.0, 0.01)
         theory = naive.crtm_theory(DIM, 500, 0.2, kappa, bound, 1.0, 1.0, 0.01)
         rows[f"crtm {link}"] = Row(
-            hb.crtm(dim=DIM, horizon=500, moment=0.2, link=part),
-            newton_twin(link, naive.truncate(level), theory),
+            hb.crtm(dim=DIM, horizon=500, raw_moment=0.2, link=part),
+            newton_twin(link, naive.truncate(threshold), theory),
             600,
         )
         theory = naive.crmm_theory(DIM, 500, 2.0, kappa, bound, 1.0, 0.7, 0.01, 6)
         rows[f"crmm {link}"] = Row(
-            hb.crmm(**settings, epsilon=0.7, plays=6), newton_twin(link, naive.median, theory)
+            hb.crmm(**settings, central_moment=2.0, epsilon=0.7, plays=6),
+            newton_twin(link, naive.median, theory),
         )
         tuned = naive.crmm_tuned(0.1, DIM, kappa, 0.7)
         rows[f"crmm tuned {link}"] = Row(
-            hb.crmm(**settings, epsilon=0.7, plays=5, radius_scale=0.1),
+            hb.crmm(**settings, central_moment=2.0, epsilon=0.7, plays=5, radius_scale=0.1),
             newton_twin(link, naive.median, tuned),
         )
         penalty = max(1.0, kappa / 2)
@@ -232,15 +233,15 @@ def check_that_it_acted(name: str, policy: Any, twin: naive.Bandit, state: Any) 
     if isinstance(twin.estimator, naive.Newton):
         assert projections == sum(nu > 0.0 for nu in twin.estimator.multipliers)
         assert (projections > 0) == (twin.estimator.norm is not None), name
-    if policy.filter.plays > 1 or hasattr(policy.filter, "level"):
+    if policy.filter.plays > 1 or hasattr(policy.filter, "threshold"):
         assert twin.changed > 0
-    if hasattr(policy.filter, "level"):
+    if hasattr(policy.filter, "threshold"):
         assert cut > 0
 
 
 def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
-    policy = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0, projection="euclidean")
-    exact = hb.crtm(dim=2, horizon=100, moment=1.0, radius_scale=1.0)
+    policy = hb.crtm(dim=2, horizon=100, raw_moment=1.0, radius_scale=1.0, projection="euclidean")
+    exact = hb.crtm(dim=2, horizon=100, raw_moment=1.0, radius_scale=1.0)
     _, short, _ = trace(policy._replace(filter=hb.filters.Truncate(10.0)))
     _, right, _ = trace(exact._replace(filter=hb.filters.Truncate(10.0)))
     free = np.array([-0.91003942, -1.86600230])
@@ -252,11 +253,11 @@ def test_rescaling_is_the_euclidean_shortcut_and_not_the_projection():
 
 BITS = {
     "crtm, fresh": (
-        hb.crtm(dim=5, horizon=400, moment=1.0, radius_scale=1e-3, truncation=3.0),
+        hb.crtm(dim=5, horizon=400, raw_moment=1.0, radius_scale=1e-3, truncation=3.0),
         hb.Problem(hb.arms.PerRound(9, 5), hb.links.Logistic(), hb.noises.StudentT(1.5)),
     ),
     "crmm, fixed": (
-        hb.crmm(dim=4, horizon=400, moment=1.0, plays=4),
+        hb.crmm(dim=4, horizon=400, central_moment=1.0, plays=4),
         hb.Problem(hb.arms.Fixed(6, 4), hb.links.Logistic(), hb.noises.StudentT(1.5)),
     ),
     "ol2m, frozen": (
@@ -308,14 +309,23 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     checkpoints = np.array([1, 50, 403])
     runs = []
     for mode in ("uncompiled", "compiled"):
-        state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
+        state, buffer, episode = (
+            policy.init(),
+            problem.arms.make_buffer(),
+            make_episode(policy.plays),
+        )
         trace: Any = make_trace(checkpoints)
-        setting = (policy, state, problem.arms, problem.link, theta, view, key)
+        setting = (policy, state, problem.arms, problem.link, theta, buffer, key)
         arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(
-            {**flatten(state), **flatten(view, "view"), **flatten(episode, "run"), **flatten(trace)}
+            {
+                **flatten(state),
+                **flatten(buffer, "buffer"),
+                **flatten(episode, "run"),
+                **flatten(trace),
+            }
         )
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
@@ -324,10 +334,15 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
 
 # ---- refusals
 
-GOOD: dict[str, Any] = {"dim": 3, "horizon": 100, "moment": 1.0}
+SIZES: dict[str, Any] = {"dim": 3, "horizon": 100}
+RAW, CENTRAL = SIZES | {"raw_moment": 1.0}, SIZES | {"central_moment": 1.0}
+MAKES: list[tuple[Any, dict[str, Any], str]] = [
+    (hb.crtm, RAW, "raw_moment"),
+    (hb.crmm, CENTRAL, "central_moment"),
+]
 
 
-@pytest.mark.parametrize("make", [hb.crtm, hb.crmm])
+@pytest.mark.parametrize(("make", "good", "moment"), MAKES)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -352,26 +367,29 @@ GOOD: dict[str, Any] = {"dim": 3, "horizon": 100, "moment": 1.0}
     ],
     ids=repr,
 )
-def test_bad_constants_are_refused(make, bad, words):
+def test_bad_constants_are_refused(make, good, moment, bad, words):
+    if "moment" in bad:
+        bad, words = {moment: bad["moment"]}, words.replace("moment", moment)
     with pytest.raises(hb.InvalidInputError, match=words):
-        make(**{**GOOD, **bad})
+        make(**{**good, **bad})
 
 
 @pytest.mark.parametrize("radius_scale", [None, 1.0])
 @pytest.mark.parametrize("name", ["moment", "epsilon", "delta", "horizon"])
 def test_no_constant_escapes_because_another_makes_it_needless(radius_scale, name):
-    for make in (hb.crtm, hb.crmm):
-        with pytest.raises(hb.InvalidInputError, match=name):
-            make(**{**GOOD, "radius_scale": radius_scale, name: -1})
+    for make, good, moment in MAKES:
+        wrong = moment if name == "moment" else name
+        with pytest.raises(hb.InvalidInputError, match=wrong):
+            make(**{**good, "radius_scale": radius_scale, wrong: -1})
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hb.crtm(**GOOD, truncation=-1.0), "truncation must be positive"),
-        (lambda: hb.crtm(**GOOD, truncation=math.nan), "truncation must be a finite number"),
-        (lambda: hb.crmm(**GOOD, plays=0), "plays must be a whole number >= 1"),
-        (lambda: hb.crmm(**GOOD | {"plays": 2.0}), "plays must be a whole number"),
+        (lambda: hb.crtm(**RAW, truncation=-1.0), "truncation must be positive"),
+        (lambda: hb.crtm(**RAW, truncation=math.nan), "truncation must be a finite number"),
+        (lambda: hb.crmm(**CENTRAL, plays=0), "plays must be a whole number >= 1"),
+        (lambda: hb.crmm(**CENTRAL | {"plays": 2.0}), "plays must be a whole number"),
         (lambda: hb.ol2m(dim=0), "dim must be"),
         (lambda: hb.ol2m(dim=3, delta=2.0), "delta must lie"),
         (lambda: hb.ol2m(dim=3, radius_scale=1.0, delta=2.0), "delta must lie"),
@@ -395,4 +413,4 @@ def test_other_bad_constants_are_refused(call, words):
 
 
 def test_infinite_truncation_is_no_truncation():
-    assert hb.crtm(**GOOD, truncation=math.inf).filter == hb.filters.NoFilter()
+    assert hb.crtm(**RAW, truncation=math.inf).filter == hb.filters.NoFilter()

@@ -12,7 +12,12 @@ import naive
 import naive_beyond as twins
 from heavybandits.agents.state import flatten
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import CUTS, FALLBACKS, PROJECTIONS, REPAIR_EVERY
+from heavybandits.core.confidence_region import (
+    REPAIR_EVERY,
+    clipped_count,
+    fallback_count,
+    projection_count,
+)
 from heavybandits.core.dispatch import means
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
@@ -45,7 +50,7 @@ def crhl_rows() -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for link in LINKS:
         for eps, T in ((1.0, 500), (0.3, None)):
-            given: dict[str, Any] = {"dim": DIM, "spread": 0.2, "epsilon": eps}
+            given: dict[str, Any] = {"dim": DIM, "noise_scale": 0.2, "epsilon": eps}
             twin = twins.crhl(DIM, link, *slopes(link), 0.2, T=T, eps=eps)
             # with the theorem's radius nothing is clipped, and seldom projected
             policy = hb.crhl(link=LINKS[link], horizon=T, **given)
@@ -55,14 +60,14 @@ def crhl_rows() -> dict[str, Row]:
             rows[f"crhl tuned {link} {eps}"] = Row(policy, tuned)
     lies: dict[str, Any] = {
         "dim": DIM,
-        "spread": 0.3,
+        "noise_scale": 0.3,
         "corruption": 2.0,
         "link": hb.links.Logistic(),
     }
     twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, T=300, C=2.0)
     rows["crhl corrupted"] = Row(hb.crhl(horizon=300, **lies), twin, acts=())
     twin = twins.crhl(DIM, "Logistic", *slopes("Logistic"), 0.3, C=2.0, tau0=3.0, delta=0.3)
-    policy = hb.crhl(level=3.0, delta=0.3, **lies)
+    policy = hb.crhl(threshold=3.0, delta=0.3, **lies)
     rows["crhl corrupted anytime"] = Row(policy, twin, acts=())
     twin = twins.crhl_tuned(DIM, "Logistic", *slopes("Logistic"), 0.3, 0.1, C=2.0)
     rows["crhl corrupted tuned"] = Row(hb.crhl(radius_scale=0.1, **lies), twin)
@@ -70,7 +75,7 @@ def crhl_rows() -> dict[str, Row]:
         DIM, "Probit", *slopes("Probit", 2.0), 0.3, 0.2, S=2.0, lam=0.5, tau0=0.1
     )
     policy = hb.crhl(
-        dim=DIM, spread=0.3, norm=2.0, penalty=0.5, radius_scale=0.2, level=0.1,
+        dim=DIM, noise_scale=0.3, norm=2.0, penalty=0.5, radius_scale=0.2, threshold=0.1,
         link=hb.links.Probit(),
     )  # fmt: skip
     rows["crhl of another ball"] = Row(policy, twin)
@@ -81,7 +86,7 @@ def every_term() -> Row:
     """A radius so small that each term of sigma is the largest in some rounds, for long."""
     volume = LogRadius(DIM, 1.0)
     step = HuberNewton(
-        DIM, hb.links.Identity(), 1.0, 1.0, BallProjection(1.0), spread=0.05, level=0.05,
+        DIM, hb.links.Identity(), 1.0, 1.0, BallProjection(1.0), noise_scale=0.05, threshold=0.05,
         power=1 / 6, radius=Constant(0.49), volume=volume, least=0.05, steady=4.0, doubt=40.0,
         corruption=1.7,
     )  # fmt: skip
@@ -94,7 +99,7 @@ def every_term() -> Row:
 
 
 def hvt_rows() -> dict[str, Row]:
-    given: dict[str, Any] = {"dim": DIM, "spread": 0.2, "epsilon": 0.5}
+    given: dict[str, Any] = {"dim": DIM, "noise_scale": 0.2, "epsilon": 0.5}
     tuned = twins.crhl_tuned(
         DIM, "Identity", 1.0, 1.0, 0.2, 0.1, eps=0.5, lam=DIM, tau0=0.3, alpha=4.0
     )
@@ -102,7 +107,7 @@ def hvt_rows() -> dict[str, Row]:
         "hvt": Row(
             hb.hvt_ucb(horizon=1000, **given), twins.hvt_ucb(DIM, 1000, 0.2, eps=0.5), acts=()
         ),
-        "hvt tuned": Row(hb.hvt_ucb(horizon=1000, radius_scale=0.1, level=0.3, **given), tuned),
+        "hvt tuned": Row(hb.hvt_ucb(horizon=1000, radius_scale=0.1, threshold=0.3, **given), tuned),
     }
 
 
@@ -111,7 +116,7 @@ def crcm_rows() -> dict[str, Row]:
     for link in LINKS:
         kappa, L = slopes(link)
         for eps, k in ((1.0, 5), (0.3, 6)):
-            given: dict[str, Any] = {"dim": DIM, "horizon": 500, "moment": 0.5, "plays": k}
+            given: dict[str, Any] = {"dim": DIM, "horizon": 500, "central_moment": 0.5, "plays": k}
             beta = twins.crcm_beta(DIM, 0.5, kappa, L, eps=eps)
             rows[f"crcm {link} {eps}"] = Row(
                 hb.crcm(link=LINKS[link], epsilon=eps, **given),
@@ -122,7 +127,7 @@ def crcm_rows() -> dict[str, Row]:
             )
     lam = max(1.0, 16 * slopes("Logistic")[1] ** 2 / slopes("Logistic")[0])
     tuned = twins.huber_tuned(0.1, DIM, 0.5, lam)
-    given = {"dim": DIM, "horizon": 500, "moment": 0.5, "epsilon": 0.5, "radius_scale": 0.1}
+    given = {"dim": DIM, "horizon": 500, "central_moment": 0.5, "epsilon": 0.5, "radius_scale": 0.1}
     rows["crcm tuned"] = Row(
         hb.crcm(plays=7, **given),
         twins.crcm(DIM, "Logistic", *slopes("Logistic"), 7, tuned),
@@ -140,7 +145,7 @@ def crcm_rows() -> dict[str, Row]:
 
 
 def batch_rows() -> dict[str, Row]:
-    sizes: dict[str, Any] = {"dim": DIM, "horizon": 200, "spread": 0.2}
+    sizes: dict[str, Any] = {"dim": DIM, "horizon": 200, "noise_scale": 0.2}
     rows = {
         "heavy": Row(
             hb.heavy_oful(**sizes, epsilon=0.5),
@@ -149,7 +154,7 @@ def batch_rows() -> dict[str, Row]:
             acts=(),
         ),
         "heavy tuned": Row(
-            hb.heavy_oful(**sizes, epsilon=0.5, radius_scale=0.1, level=0.3),
+            hb.heavy_oful(**sizes, epsilon=0.5, radius_scale=0.1, threshold=0.3),
             twins.batch_tuned(
                 DIM, "Identity", 1.0, 0.2, 0.1, psi=twins.huber_psi, eps=0.5, tau0=0.3,
                 every_round_until=20,
@@ -189,9 +194,9 @@ TERMS = {"crhl every term": {0, 1, 2, 3}, "crhl corrupted tuned": {0, 3}}  # of 
 
 def choose(policy: Any, state: Any, features: Any) -> int:
     arms = hb.arms.FromArray(features)
-    view = arms.view()
-    arms.refresh(view, np.uint64(0), 0)
-    return policy.choose(state, arms, view)
+    buffer = arms.make_buffer()
+    arms.refresh(buffer, np.uint64(0), 0)
+    return policy.choose(state, arms, buffer)
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -256,16 +261,16 @@ def test_a_link_that_changes_the_mean_does_not_inherit_the_means():
 # ---- compiled and uncompiled: the same bits
 
 BITS: dict[str, Any] = {
-    "crhl": hb.crhl(dim=3, spread=0.2, epsilon=0.5, radius_scale=0.1),
-    "crhl, horizon": hb.crhl(dim=3, spread=0.2, epsilon=0.5, horizon=300, corruption=1.0),
-    "crhl, anytime": hb.crhl(dim=3, spread=0.2, corruption=1.0),
+    "crhl": hb.crhl(dim=3, noise_scale=0.2, epsilon=0.5, radius_scale=0.1),
+    "crhl, horizon": hb.crhl(dim=3, noise_scale=0.2, epsilon=0.5, horizon=300, corruption=1.0),
+    "crhl, anytime": hb.crhl(dim=3, noise_scale=0.2, corruption=1.0),
     "crhl, every term": every_term().policy,
-    "crcm": hb.crcm(dim=3, horizon=300, moment=1.0, plays=5),
-    "crcm, many plays": hb.crcm(dim=3, horizon=300, moment=1.0, radius_scale=0.1, plays=19),
-    "crcm, tuned": hb.crcm(dim=3, horizon=300, moment=1.0, radius_scale=0.1, plays=4),
-    "hvt": hb.hvt_ucb(dim=3, horizon=300, spread=0.2),
-    "heavy": hb.heavy_oful(dim=3, horizon=300, spread=0.2, radius_scale=0.1, level=0.3),
-    "gada": hb.gada_oful(dim=3, horizon=300, spread=0.2, link=hb.links.Exponential()),
+    "crcm": hb.crcm(dim=3, horizon=300, central_moment=1.0, plays=5),
+    "crcm, many plays": hb.crcm(dim=3, horizon=300, central_moment=1.0, radius_scale=0.1, plays=19),
+    "crcm, tuned": hb.crcm(dim=3, horizon=300, central_moment=1.0, radius_scale=0.1, plays=4),
+    "hvt": hb.hvt_ucb(dim=3, horizon=300, noise_scale=0.2),
+    "heavy": hb.heavy_oful(dim=3, horizon=300, noise_scale=0.2, radius_scale=0.1, threshold=0.3),
+    "gada": hb.gada_oful(dim=3, horizon=300, noise_scale=0.2, link=hb.links.Exponential()),
     "local": hb.ol2m(dim=3, link=hb.links.Probit(), curvature="local"),
 }
 
@@ -277,61 +282,61 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
     noise = np.random.default_rng(1).standard_t(1.5, size=253)
     runs: list[dict[str, Any]] = []
     for mode in ("uncompiled", "compiled"):
-        state, view, episode = policy.init(), arms.view(), make_episode(policy.plays)
+        state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
         trace = make_trace(np.array([1, 50, 253]))
-        setting = (policy, state, arms, link, theta, view, key)
+        setting = (policy, state, arms, link, theta, buffer, key)
         arguments: Any = (*setting, noise, episode, trace, Unobserved())
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
-        runs.append({**flatten(state), **flatten(view, "view"), **flatten(trace)})
+        runs.append({**flatten(state), **flatten(buffer, "buffer"), **flatten(trace)})
     for field, array in runs[0].items():
         assert array.tobytes() == runs[1][field].tobytes(), field
     assert runs[0]["updates"][-1] == 253 // policy.plays
 
 
-def test_a_spread_may_come_with_every_reward():
-    policy = hb.crhl(dim=2, spread=0.1, radius_scale=0.1, link=hb.links.Identity())
+def test_a_noise_scale_may_come_with_every_reward():
+    policy = hb.crhl(dim=2, noise_scale=0.1, radius_scale=0.1, link=hb.links.Identity())
     twin = twins.crhl_tuned(2, "Identity", 1.0, 1.0, 0.1, 0.1).estimator
     state: Any = policy.init()
     rng = np.random.default_rng(0)
     for _ in range(200):
         x, nu = rng.uniform(-0.7, 0.7, size=2), float(rng.uniform(0.05, 2.0))
         y = x.sum() / 2 + nu * rng.standard_t(2.0)
-        state.estimate.spread[0] = nu
+        state.estimate.noise_scale[0] = nu
         policy.learn(state, x, np.array([y]))
         twin.learn(x, [y], nu)
         assert np.abs(state.estimate.region.centre - twin.theta).max() < 1e-9
-    assert state.estimate.region.counts[CUTS] == twin.cuts > 0
-    assert state.estimate.region.counts[PROJECTIONS] == twin.projected > 0
+    assert clipped_count(state.estimate.region) == twin.cuts > 0
+    assert projection_count(state.estimate.region) == twin.projected > 0
 
 
-def test_the_spread_of_a_reward_matters():
+def test_the_noise_scale_of_a_reward_matters():
     """Told which rewards are noisy, CRHL ends nearer to theta* than when told one number."""
     errors: dict[bool, list[float]] = {True: [], False: []}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         for told in errors:
             rng = np.random.default_rng(seed)
-            policy = hb.crhl(dim=2, spread=1.0, radius_scale=0.1, link=hb.links.Identity())
+            policy = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.1, link=hb.links.Identity())
             state: Any = policy.init()
             for _ in range(300):
                 x = rng.normal(size=2)
                 x /= np.linalg.norm(x)
                 nu = 0.1 if rng.random() < 0.3 else 3.0
-                state.estimate.spread[0] = nu if told else 1.0
+                state.estimate.noise_scale[0] = nu if told else 1.0
                 policy.learn(state, x, np.array([x @ [0.6, -0.3] + nu * rng.standard_t(3.0)]))
             errors[told].append(float(np.linalg.norm(state.estimate.region.centre - [0.6, -0.3])))
     assert np.mean(errors[True]) < 0.5 * np.mean(errors[False])
 
 
 def test_an_arm_of_zeros_teaches_nothing():
-    policy = hb.crhl(dim=2, spread=1.0)
+    policy = hb.crhl(dim=2, noise_scale=1.0)
     state = policy.init()
     policy.learn(state, np.array([0.6, 0.2]), np.array([1.0]))
     before = state.estimate.region.centre.copy()
     policy.learn(state, np.zeros(2), np.array([1e50]))
     np.testing.assert_array_equal(state.estimate.region.centre, before)
-    assert state.estimate.region.counts[CUTS] == 0
+    assert clipped_count(state.estimate.region) == 0
     assert np.isfinite(state.estimate.region.inverse).all()
 
 
@@ -352,14 +357,14 @@ def test_wild_rewards_leave_finite_numbers_and_can_be_outlived(name):
 
 
 def test_a_fit_that_overflows_starts_anew_and_is_counted():
-    policy: Any = hb.gada_oful(dim=3, horizon=60, spread=1.0, link=hb.links.Logistic())
-    policy = policy._replace(estimator=policy.estimator._replace(level=1e100))
+    policy: Any = hb.gada_oful(dim=3, horizon=60, noise_scale=1.0, link=hb.links.Logistic())
+    policy = policy._replace(estimator=policy.estimator._replace(threshold=1e100))
     state, x = policy.init(), np.array([0.6, -0.5, 0.4])
     for reward in (1e100, -3e98, 1.5, -1e100, 1.0):
         with np.errstate(all="ignore"):  # compiled code does not warn
             policy.learn(state, x, np.array([reward]))
         assert all(np.isfinite(array).all() for array in flatten(state).values())
-    assert state.estimate.region.counts[FALLBACKS] > 0
+    assert fallback_count(state.estimate.region) > 0
 
 
 def test_corruption_without_a_volume_is_refused():
@@ -372,14 +377,14 @@ def test_corruption_without_a_volume_is_refused():
 
 @pytest.mark.parametrize(("dim", "plays"), [(1, 1), (3, 6), (4, 19)])
 def test_columns_agree_with_their_distances_after_a_wild_reward(dim, plays):
-    policy: Any = hb.crcm(dim=dim, horizon=300, moment=1.0, plays=plays)
+    policy: Any = hb.crcm(dim=dim, horizon=300, central_moment=1.0, plays=plays)
     state, rng = policy.init(), np.random.default_rng(5)
     for t in range(40):
         rewards = rng.standard_t(1.5, size=plays)
         rewards[t % plays] *= 1e90 if t % 10 == 0 else 1.0
         policy.learn(state, rng.uniform(-0.5, 0.5, dim), rewards)
         check_distances(state.estimate)
-    assert state.estimate.region.counts[PROJECTIONS] > 10
+    assert projection_count(state.estimate.region) > 10
 
 
 def check_distances(estimate: Any) -> None:
@@ -396,7 +401,7 @@ def check_distances(estimate: Any) -> None:
 
 
 def test_distances_do_not_drift():
-    policy: Any = hb.crcm(dim=2, horizon=5000, moment=1.0, plays=3, radius_scale=0.1)
+    policy: Any = hb.crcm(dim=2, horizon=5000, central_moment=1.0, plays=3, radius_scale=0.1)
     state, rng = policy.init(), np.random.default_rng(6)
     state.estimate.gaps[:] = 7.0  # as if read from a file whose distances are made otherwise
     for _ in range(REPAIR_EVERY + 2):
@@ -417,7 +422,7 @@ def test_the_theory_of_crhl_is_that_of_its_page(epsilon, horizon, corruption, sh
         d, kappa, L, nu, T=horizon, eps=epsilon, S=S, lam=lam, C=corruption, sharp=sharper
     )
     promise = hb.theory.huber_theorem(
-        dim=d, spread=nu, kappa=kappa, lipschitz=L, norm=S, epsilon=epsilon, horizon=horizon,
+        dim=d, noise_scale=nu, kappa=kappa, lipschitz=L, norm=S, epsilon=epsilon, horizon=horizon,
         penalty=lam, corruption=corruption, sharper=sharper,
     )  # fmt: skip
     region, volume = promise.region(), promise.volume_region()
@@ -445,9 +450,9 @@ def test_the_sharper_constant_is_below_eight_for_every_epsilon():
 # ---- curvature
 
 
-@pytest.mark.parametrize("make", [hb.crtm, hb.crmm])
-def test_curvatures_of_the_paper_s_algorithms(make):
-    given: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0}
+@pytest.mark.parametrize(("make", "moment"), [(hb.crtm, "raw_moment"), (hb.crmm, "central_moment")])
+def test_curvatures_of_the_paper_s_algorithms(make, moment):
+    given: dict[str, Any] = {"dim": 2, "horizon": 100, moment: 1.0}
     kappa = hb.links.Logistic().kappa(1.0)
     assert make(**given).estimator.curvature == kappa / 2
     assert make(**given, curvature="kappa").estimator.curvature == kappa
@@ -495,26 +500,47 @@ def test_local_curvature_mends_the_exponential_link():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hb.crhl(dim=0, spread=1.0), "dim must be a whole number"),
-        (lambda: hb.crhl(dim=2, spread=0.0), "spread must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, delta=0.35), "delta must be at most 0.34"),
-        (lambda: hb.crhl(dim=2, spread=1.0, horizon=1, delta=0.5), "horizon / delta must be"),
-        (lambda: hb.crhl(dim=2, spread=1.0, level=0.1), "level must be at least 0.786448"),
-        (lambda: hb.crhl(dim=2, spread=1.0, epsilon=0.0), "epsilon must lie"),
-        (lambda: hb.crhl(dim=2, spread=1.0, corruption=-1.0), "corruption must not be negative"),
-        (lambda: hb.crhl(dim=2, spread=1.0, penalty=0.0), "penalty must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, radius_scale=0.0), "radius_scale must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, radius_scale=1.0, level=0.0), "level must be positive"),
-        (lambda: hb.crhl(dim=2, spread=1.0, norm=-1.0), "norm must be positive"),
-        (lambda: hb.crcm(dim=2, horizon=0, moment=1.0), "horizon must be a whole number"),
-        (lambda: hb.crcm(dim=2, horizon=9, moment=0.0), "moment must be positive"),
-        (lambda: hb.crcm(dim=2, horizon=9, moment=1.0, plays=0), "plays must be a whole number"),
-        (lambda: hb.crcm(dim=2, horizon=9, moment=1.0, projection="l1"), "projection must be"),
-        (lambda: hb.hvt_ucb(dim=2, horizon=9, spread=-1.0), "spread must be positive"),
-        (lambda: hb.heavy_oful(dim=2, horizon=9, spread=1.0, level=0.0), "level must be positive"),
-        (lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, delta=1.0), "delta must lie"),
+        (lambda: hb.crhl(dim=0, noise_scale=1.0), "dim must be a whole number"),
+        (lambda: hb.crhl(dim=2, noise_scale=0.0), "noise_scale must be positive"),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, delta=0.35), "delta must be at most 0.34"),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, horizon=1, delta=0.5), "horizon / delta must be"),
         (
-            lambda: hb.gada_oful(dim=2, horizon=9, spread=1.0, corruption=-1),
+            lambda: hb.crhl(dim=2, noise_scale=1.0, threshold=0.1),
+            "threshold must be at least 0.786448",
+        ),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, epsilon=0.0), "epsilon must lie"),
+        (
+            lambda: hb.crhl(dim=2, noise_scale=1.0, corruption=-1.0),
+            "corruption must not be negative",
+        ),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, penalty=0.0), "penalty must be positive"),
+        (
+            lambda: hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.0),
+            "radius_scale must be positive",
+        ),
+        (
+            lambda: hb.crhl(dim=2, noise_scale=1.0, radius_scale=1.0, threshold=0.0),
+            "threshold must be positive",
+        ),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, norm=-1.0), "norm must be positive"),
+        (lambda: hb.crcm(dim=2, horizon=0, central_moment=1.0), "horizon must be a whole number"),
+        (lambda: hb.crcm(dim=2, horizon=9, central_moment=0.0), "central_moment must be positive"),
+        (
+            lambda: hb.crcm(dim=2, horizon=9, central_moment=1.0, plays=0),
+            "plays must be a whole number",
+        ),
+        (
+            lambda: hb.crcm(dim=2, horizon=9, central_moment=1.0, projection="l1"),
+            "projection must be",
+        ),
+        (lambda: hb.hvt_ucb(dim=2, horizon=9, noise_scale=-1.0), "noise_scale must be positive"),
+        (
+            lambda: hb.heavy_oful(dim=2, horizon=9, noise_scale=1.0, threshold=0.0),
+            "threshold must be positive",
+        ),
+        (lambda: hb.gada_oful(dim=2, horizon=9, noise_scale=1.0, delta=1.0), "delta must lie"),
+        (
+            lambda: hb.gada_oful(dim=2, horizon=9, noise_scale=1.0, corruption=-1),
             "corruption must not be negative",
         ),
     ],
@@ -525,7 +551,7 @@ def test_bad_constants_are_refused(call, words):
 
 
 def test_batch_algorithms_refuse_to_outlive_their_room():
-    policy = hb.heavy_oful(dim=2, horizon=50, spread=1.0)
+    policy = hb.heavy_oful(dim=2, horizon=50, noise_scale=1.0)
     problem = hb.Problem(hb.arms.Fixed(4, 2), hb.links.Identity(), hb.noises.Gaussian())
     with pytest.raises(
         hb.InvalidInputError, match="has room for 50 decisions, but 51 are asked for"

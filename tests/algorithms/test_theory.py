@@ -13,16 +13,16 @@ from heavybandits._utils import validation as valid
 
 KAPPA, BOUND = 0.196611933, 0.731058579
 SHARED: dict[str, Any] = {"dim": 10, "horizon": 10**6, "kappa": KAPPA}
-RAW: dict[str, Any] = {**SHARED, "moment": 3.534446647}
-CENTRAL: dict[str, Any] = {**SHARED, "moment": 3.0}
+RAW: dict[str, Any] = {**SHARED, "raw_moment": 3.534446647}
+CENTRAL: dict[str, Any] = {**SHARED, "central_moment": 3.0}
 
 epsilons = st.floats(0.05, 1.0)
 sizes = st.floats(1e-3, 1e3)
 horizons = st.integers(1, 10**9)
 dims = st.integers(1, 200)
-settings = st.fixed_dictionaries(
-    {"dim": dims, "horizon": horizons, "kappa": sizes, "moment": sizes, "epsilon": epsilons}
-)
+numbers = {"dim": dims, "horizon": horizons, "kappa": sizes, "epsilon": epsilons}
+raw_settings = st.fixed_dictionaries({**numbers, "raw_moment": sizes})
+central_settings = st.fixed_dictionaries({**numbers, "central_moment": sizes})
 
 
 def close(left: float, right: float) -> bool:
@@ -37,10 +37,10 @@ def close(left: float, right: float) -> bool:
     [
         (theory.confidence_log(horizon=10**6), "19.806975"),
         (theory.growth_log(t=10**6, dim=10, kappa=KAPPA), "9.193357"),
-        (theory.truncation_level(**RAW), "18.2690"),
+        (theory.truncation_threshold(**RAW), "18.2690"),
         (theory.truncation_tuned(dim=10, horizon=10**6, penalty=1.0), "2280.3643"),
-        (theory.median_constants(horizon=10**6, moment=3.0).scale, "3.464102"),
-        (theory.median_constants(horizon=10**6, moment=3.0).rho, "686.2869"),
+        (theory.median_constants(horizon=10**6, central_moment=3.0).scale, "3.464102"),
+        (theory.median_constants(horizon=10**6, central_moment=3.0).rho, "686.2869"),
         (theory.median_tuned(t=3154, dim=10), "57.5701"),
     ],
 )
@@ -64,9 +64,9 @@ def test_epochs_of_the_paper() -> None:
 
 def test_the_appendix_form_of_gamma_is_not_the_one_used() -> None:
     logs = theory.confidence_log(horizon=10**6), theory.growth_log(t=10**6, dim=10, kappa=KAPPA)
-    appendix = 2 * math.sqrt(RAW["moment"] * logs[0]) * math.sqrt(10 * KAPPA * logs[1])
+    appendix = 2 * math.sqrt(RAW["raw_moment"] * logs[0]) * math.sqrt(10 * KAPPA * logs[1])
     assert f"{appendix:.2f}" == "71.14"
-    assert theory.truncation_level(**RAW) < appendix / 3
+    assert theory.truncation_threshold(**RAW) < appendix / 3
 
 
 @pytest.mark.parametrize("kappa", [0.1, 1.0, 2.0, 7.0])
@@ -77,19 +77,19 @@ def test_regularisation_keeps_every_step_below_one(kappa: float) -> None:
 # Laws of scale: rewards measured in another unit, c y for y, give what they must.
 
 
-@given(settings, sizes)
-def test_level_follows_the_unit_of_reward(setting: dict[str, Any], unit: float) -> None:
-    scaled = {**setting, "moment": setting["moment"] * unit ** (1 + setting["epsilon"])}
-    plain = theory.truncation_level(**setting)
-    assert close(theory.truncation_level(**scaled), unit * plain)
+@given(raw_settings, sizes)
+def test_threshold_follows_the_unit_of_reward(setting: dict[str, Any], unit: float) -> None:
+    scaled = {**setting, "raw_moment": setting["raw_moment"] * unit ** (1 + setting["epsilon"])}
+    plain = theory.truncation_threshold(**setting)
+    assert close(theory.truncation_threshold(**scaled), unit * plain)
 
 
-@given(settings, sizes, sizes, st.booleans())
+@given(raw_settings, sizes, sizes, st.booleans())
 def test_truncation_region_follows_the_square_of_the_unit(
     setting: dict[str, Any], unit: float, bound: float, corrected: bool
 ) -> None:
     start = 2 * theory.regularisation(setting["kappa"]) * 1e-18
-    scaled = {**setting, "moment": setting["moment"] * unit ** (1 + setting["epsilon"])}
+    scaled = {**setting, "raw_moment": setting["raw_moment"] * unit ** (1 + setting["epsilon"])}
     common: dict[str, Any] = {"norm": 1e-9, "corrected": corrected}
     plain = theory.truncation_region(**setting, bound=bound, **common) - start
     assert close(
@@ -97,12 +97,15 @@ def test_truncation_region_follows_the_square_of_the_unit(
     )
 
 
-@given(settings, sizes, st.integers(1, 10**6), st.booleans())
+@given(central_settings, sizes, st.integers(1, 10**6), st.booleans())
 def test_median_region_follows_the_square_of_the_unit(
     setting: dict[str, Any], unit: float, t: int, corrected: bool
 ) -> None:
     start = theory.regularisation(setting["kappa"]) * 1e-18
-    scaled = {**setting, "moment": setting["moment"] * unit ** (1 + setting["epsilon"])}
+    scaled = {
+        **setting,
+        "central_moment": setting["central_moment"] * unit ** (1 + setting["epsilon"]),
+    }
     common: dict[str, Any] = {"t": t, "norm": 1e-9, "corrected": corrected}
     plain = theory.median_region(**setting, bound=1.0, **common) - start
     assert close(theory.median_region(**scaled, bound=unit, **common) - start, unit**2 * plain)
@@ -112,23 +115,23 @@ def test_median_region_follows_the_square_of_the_unit(
 def test_median_constants_follow_the_unit(
     horizon: int, moment: float, unit: float, epsilon: float
 ) -> None:
-    plain = theory.median_constants(horizon=horizon, moment=moment, epsilon=epsilon)
+    plain = theory.median_constants(horizon=horizon, central_moment=moment, epsilon=epsilon)
     scaled = theory.median_constants(
-        horizon=horizon, moment=moment * unit ** (1 + epsilon), epsilon=epsilon
+        horizon=horizon, central_moment=moment * unit ** (1 + epsilon), epsilon=epsilon
     )
     assert close(scaled.scale, unit * plain.scale)
     assert close(scaled.rho, unit * plain.rho)
 
 
-@given(settings)
-def test_level_balances_the_two_sides_of_the_proof(setting: dict[str, Any]) -> None:
+@given(raw_settings)
+def test_threshold_balances_the_two_sides_of_the_proof(setting: dict[str, Any]) -> None:
     """Gamma ln(4T/delta) = Gamma^-eps u T^((1-eps)/2) B^((1+eps)/2), B = (4d/kappa) G."""
     epsilon, kappa, horizon = setting["epsilon"], setting["kappa"], setting["horizon"]
-    level = theory.truncation_level(**setting)
+    threshold = theory.truncation_threshold(**setting)
     growth = theory.growth_log(t=horizon, dim=setting["dim"], kappa=kappa)
     budget = 4 * setting["dim"] * growth / kappa
-    noise = level * theory.confidence_log(horizon=horizon)
-    bias = level**-epsilon * setting["moment"]
+    noise = threshold * theory.confidence_log(horizon=horizon)
+    bias = threshold**-epsilon * setting["raw_moment"]
     bias *= horizon ** ((1 - epsilon) / 2) * budget ** ((1 + epsilon) / 2)
     assert close(noise, bias)
 
@@ -136,7 +139,7 @@ def test_level_balances_the_two_sides_of_the_proof(setting: dict[str, Any]) -> N
 # What `corrected` does, and how the regret bounds hang together with the regions.
 
 
-@given(settings, sizes)
+@given(raw_settings, sizes)
 def test_correction_doubles_the_mean_term(setting: dict[str, Any], bound: float) -> None:
     printed = theory.truncation_region(**setting, bound=bound)
     corrected = theory.truncation_region(**setting, bound=bound, corrected=True)
@@ -148,7 +151,7 @@ def test_correction_doubles_the_mean_term(setting: dict[str, Any], bound: float)
 def test_correction_of_medians_leaves_the_start_and_the_bias_alone() -> None:
     printed = theory.median_region(t=50, **CENTRAL, bound=BOUND)
     corrected = theory.median_region(t=50, **CENTRAL, bound=BOUND, corrected=True)
-    rho = theory.median_constants(horizon=10**6, moment=3.0).rho
+    rho = theory.median_constants(horizon=10**6, central_moment=3.0).rho
     rest = 1.0 + 2 * rho**2 / KAPPA
     assert close(corrected - rest, 2 * (printed - rest))
     assert theory.median_region(t=0, **CENTRAL, bound=BOUND, corrected=True) == 1.0
@@ -161,9 +164,9 @@ def test_median_region_starts_at_the_penalty(epsilon: float) -> None:
 
 
 def test_plays_replaces_the_count_of_the_theorem() -> None:
-    few = theory.median_constants(horizon=10**6, moment=3.0, plays=1)
-    many = theory.median_constants(horizon=10**6, moment=3.0, plays=317)
-    assert many == theory.median_constants(horizon=10**6, moment=3.0)
+    few = theory.median_constants(horizon=10**6, central_moment=3.0, plays=1)
+    many = theory.median_constants(horizon=10**6, central_moment=3.0, plays=317)
+    assert many == theory.median_constants(horizon=10**6, central_moment=3.0)
     assert few.scale == many.scale
     assert close(many.rho - few.rho, 2 * 316 * 3.0 / few.scale)
     assert theory.median_region(t=9, **CENTRAL, bound=BOUND, plays=1) < theory.median_region(
@@ -188,7 +191,7 @@ def test_corrected_median_regret_is_the_sum_over_epochs() -> None:
     assert close(regret, plays * 2 * 0.25 * math.sqrt(budget * total))
 
 
-@given(settings, sizes, sizes)
+@given(raw_settings, sizes, sizes)
 def test_printed_truncation_regret_relaxes_the_printed_region_but_for_its_24(
     setting: dict[str, Any], bound: float, norm: float
 ) -> None:
@@ -209,12 +212,11 @@ def test_printed_regrets_match_the_appendix_term_by_term() -> None:
     growth = math.log(1 + kappa * horizon / (2 * dim))
     power, lag = 1 / (1 + epsilon), epsilon / (1 + epsilon)
     scale, rho = theory.median_constants(
-        horizon=horizon, moment=moment, epsilon=epsilon, delta=delta
+        horizon=horizon, central_moment=moment, epsilon=epsilon, delta=delta
     )
     setting: dict[str, Any] = {
         "dim": dim,
         "horizon": horizon,
-        "moment": moment,
         "kappa": kappa,
         "lipschitz": slope,
         "bound": bound,
@@ -233,11 +235,11 @@ def test_printed_regrets_match_the_appendix_term_by_term() -> None:
         + 32 * slope * rho / kappa * (dim * growth) ** 0.5 * high**lag * horizon**power
         + 32 * slope * dim / kappa * scale * rho**0.5 * growth * high**lag * horizon**power
     )
-    assert close(theory.truncation_regret(**setting), truncation)
-    assert close(theory.median_regret(**setting), median)
+    assert close(theory.truncation_regret(**setting, raw_moment=moment), truncation)
+    assert close(theory.median_regret(**setting, central_moment=moment), median)
 
 
-@given(settings)
+@given(raw_settings)
 def test_regret_is_linear_in_the_slope(setting: dict[str, Any]) -> None:
     single = theory.truncation_regret(**setting, bound=1.0, lipschitz=1.0)
     assert close(theory.truncation_regret(**setting, bound=1.0, lipschitz=3.0), 3 * single)
@@ -275,12 +277,25 @@ def test_lower_bounds(dim: int, horizon: int, epsilon: float) -> None:
         ({"lipschitz": None}, "lipschitz must be a finite number, got None"),
     ],
 )
-@pytest.mark.parametrize("regret", [theory.truncation_regret, theory.median_regret])
+@pytest.mark.parametrize(
+    ("regret", "moment", "good"),
+    [
+        (theory.truncation_regret, "raw_moment", RAW),
+        (theory.median_regret, "central_moment", CENTRAL),
+    ],
+)
 @pytest.mark.parametrize("corrected", [False, True])
 def test_bad_numbers_are_named(
-    regret: Callable[..., float], change: dict[str, Any], message: str, corrected: bool
+    regret: Callable[..., float],
+    moment: str,
+    good: dict[str, Any],
+    change: dict[str, Any],
+    message: str,
+    corrected: bool,
 ) -> None:
-    setting = {**RAW, "lipschitz": 0.25, "bound": BOUND, "corrected": corrected}
+    setting = {**good, "lipschitz": 0.25, "bound": BOUND, "corrected": corrected}
+    if "moment" in change:
+        change, message = {moment: change["moment"]}, message.replace("moment", moment)
     with pytest.raises(InvalidInputError, match=f"^{message}$"):
         regret(**{**setting, **change})
 
@@ -340,7 +355,7 @@ def test_finite_array_refuses(value: object, shape: tuple[int, ...], message: st
 
 
 def test_a_theorem_speaks_of_no_other_rounds_and_no_other_link():
-    setting: dict[str, Any] = {"dim": 10, "spread": 1.0, "kappa": 0.2, "lipschitz": 0.25}
+    setting: dict[str, Any] = {"dim": 10, "noise_scale": 1.0, "kappa": 0.2, "lipschitz": 0.25}
     with pytest.raises(InvalidInputError, match=r"kappa must be at most lipschitz = 0\.25, got 1"):
         theory.huber_theorem(**setting | {"kappa": 1.0})
     with pytest.raises(InvalidInputError, match="sharper must be True or False, got 'no'"):
@@ -355,14 +370,16 @@ def test_a_theorem_speaks_of_no_other_rounds_and_no_other_link():
 
 
 def test_corrected_is_a_flag():
-    known: dict[str, Any] = {"dim": 10, "horizon": 100, "moment": 1.0, "kappa": 0.2, "bound": 1.0}
-    for region in (theory.truncation_region, theory.median_radius):
-        with pytest.raises(InvalidInputError, match="corrected must be True or False, got 'no'"):
-            region(**known | {"corrected": "no"})
+    known: dict[str, Any] = {"dim": 10, "horizon": 100, "kappa": 0.2, "bound": 1.0}
+    known["corrected"] = "no"
+    with pytest.raises(InvalidInputError, match="corrected must be True or False, got 'no'"):
+        theory.truncation_region(**known, raw_moment=1.0)
+    with pytest.raises(InvalidInputError, match="corrected must be True or False, got 'no'"):
+        theory.median_radius(**known, central_moment=1.0)
 
 
 def test_what_the_theorem_of_columns_does_not_cover_is_not_promised() -> None:
-    numbers: Any = {"dim": 3, "horizon": 10**6, "moment": 1.0, "lipschitz": 0.25}
+    numbers: Any = {"dim": 3, "horizon": 10**6, "central_moment": 1.0, "lipschitz": 0.25}
     few = theory.column_theorem(**numbers, kappa=0.2, plays=20)
     with pytest.raises(InvalidInputError, match="plays must be at least 75"):
         few.regret()

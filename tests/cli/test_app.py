@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import heavybandits
 from heavybandits.cli.app import cli
-from heavybandits.cli.parameters import Folder, NewFile
+from heavybandits.cli.options import Folder, NewFile
 from heavybandits.cli.reproduce import verdict_text
 from heavybandits.experiments import tails
 from heavybandits.experiments.outputs import Verdict
@@ -19,7 +19,7 @@ from heavybandits.experiments.run import PROFILES
 
 COMMANDS = (
     *("reproduce", "report", "simulate", "tune", "bounds"),
-    *("choose", "encode", "diagnose", "replay", "ledger"),
+    *("encode", "diagnose", "replay", "ledger"),
 )
 
 
@@ -65,9 +65,9 @@ def test_the_shell_completes_names(shell, words, monkeypatch):
 
 def test_bounds_prints_the_papers_numbers():
     found = json.loads(invoke("bounds", "--json").stdout)
-    assert found["CRTM: truncation level Gamma"] == pytest.approx(18.2690, abs=1e-4)
+    assert found["CRTM: truncation threshold Gamma"] == pytest.approx(18.2690, abs=1e-4)
     assert found["CRMM: plays per decision r"] == 317
-    assert "CRTM: truncation level Gamma" in invoke("bounds").stdout
+    assert "CRTM: truncation threshold Gamma" in invoke("bounds").stdout
     widths = [found[f"{name}: width of an arm times sqrt(plays)"] for name in ("CRTM", "CRHL")]
     assert widths[0] / widths[1] == pytest.approx(5.91, abs=0.005)  # and both are vacuous
     assert (found["CRCM: plays per decision k"], found["CRCM: decisions"]) == (75, 13_333)
@@ -102,7 +102,7 @@ def test_without_the_extra_it_says_what_to_install():
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path):
-    options = ("--horizon", 300, "--repetitions", 2, "--constant", 0.01, "--quiet")
+    options = ("--horizon", 300, "--repetitions", 2, "--radius-scale", 0.01, "--quiet")
     rows, plot = tmp_path / "rows.parquet", tmp_path / "regret.png"
     text = invoke("simulate", "CRTM", *options, "--out", rows, "--plot", plot).stdout
     assert text.splitlines()[0].split()[:2] == ["policy", "mean"]
@@ -115,21 +115,21 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
 
 def test_the_example_of_another_argument_runs():
     """A number of constants begins in [1e-4, 1], of which the range may leave a part."""
-    example = ("tune", "CRTM", "--argument", "delta", "--within", "1e-6", "0.5", "--constants", 3)
+    example = ("tune", "CRTM", "--argument", "delta", "--bounds", "1e-6", "0.5", "--grid", 3)
     assert " ".join(map(str, example)) in invoke("tune", "--help").stdout
     small = ("--horizon", 100, "--repetitions", 2, "--tuning-repetitions", 2, "--quiet")
     assert "CRTM" in invoke(*example, *small).stdout
 
 
 def test_simulate_says_which_policies_are_no_better_than_random_play():
-    options = ("--horizon", 3000, "--repetitions", 5, "--low", -1, "--quiet")
+    options = ("--horizon", 3000, "--repetitions", 5, "--arm-low", -1, "--quiet")
     lost = invoke("simulate", "CRTM", *options)
     assert (
         "not clearly better than random play with the radius of its theorem: CRTM. " in lost.stderr
     )
-    good = invoke("simulate", "LinUCB", *options, "--link", "identity", "--constant", 0.3)
+    good = invoke("simulate", "LinUCB", *options, "--link", "identity", "--radius-scale", 0.3)
     assert good.stderr == ""
-    short = ("--horizon", 2, "--repetitions", 5, "--low", -1, "--quiet")
+    short = ("--horizon", 2, "--repetitions", 5, "--arm-low", -1, "--quiet")
     helpless = invoke("simulate", "Auto", *short, "--link", "identity")
     assert helpless.stderr == "not clearly better than random play in so many plays: Auto\n"
     means = {line.split("  ")[0]: line.split()[-5] for line in good.stdout.splitlines()}
@@ -140,7 +140,7 @@ TINY = ("--horizon", 300, "--repetitions", 2, "--tuning-repetitions", 2, "--quie
 
 
 def test_tune_publishes_the_whole_grid_and_says_where_the_best_lies(tmp_path):
-    options = (*TINY, "--constants", 3, "--within", 1e-6, 1)
+    options = (*TINY, "--grid", 3, "--bounds", 1e-6, 1)
     row, random = json.loads(invoke("tune", "CRTM", *options, "--json").stdout)
     constants = {name: row[name] for name in row if name.startswith("c = ")}
     assert {"c = 0.0001", "c = 0.01", "c = 1"} <= set(constants) <= {"c = 1e-06", *constants}
@@ -159,9 +159,9 @@ def test_tune_publishes_the_whole_grid_and_says_where_the_best_lies(tmp_path):
 
 
 def test_tune_takes_any_argument_of_the_constructor():
-    options = (*TINY, "--constants", 2, "--within", 1e-4, 1, "--argument")
+    options = (*TINY, "--grid", 2, "--bounds", 1e-4, 1, "--argument")
     assert (
-        "argument of crtm must be one of dim, horizon"
+        "argument of CRTM must be one of dim, horizon"
         in invoke("tune", "CRTM", *options, "x", code=2).stderr
     )
     (row, _) = json.loads(invoke("tune", "CRTM", *options, "norm", "--json").stdout)
@@ -174,7 +174,7 @@ def test_tune_takes_any_argument_of_the_constructor():
         (("simulate", "CRTM", "--noise", "cauchy"), "noise must be one of t, pareto"),
         (("simulate", "CRTM", "--noise", "t:x"), "noise t takes numbers after colons"),
         (("simulate", "CRTM", "--noise", "stable:0.9"), "noise must have a mean"),
-        (("simulate", "CRMM", "--changes", "fresh"), "changes with every play"),
+        (("simulate", "CRMM", "--redraw", "round"), "changes with every play"),
         (("simulate", "CRTM", "--horizon", "0"), "'--horizon': 0 is not between 1 and 1e+12"),
         (("simulate", "NOBODY"), "'NOBODY' is not one of"),
         (("reproduce", "figure2"), "'figure2' is not one of"),
@@ -215,7 +215,7 @@ def test_reproduce_ends_with_the_path_and_report_builds_the_same(tiny, tmp_path)
 def test_nothing_stored_is_one_sentence(tiny, tmp_path):
     made = invoke("report", "tails", "--quick", "--out", tmp_path, code=1)
     words = (
-        f"Error: {tmp_path} does not hold all of these results: heavybandits reproduce computes "
+        f"Error: {tmp_path} does not contain all of these results: heavybandits reproduce computes "
         "what is missing or damaged\n"
     )
     assert (made.stdout, made.stderr) == ("", words)
@@ -264,7 +264,7 @@ PLACES = {
 def test_places_are_checked_before_the_work(command, place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.png").mkdir()
-    for module in ("cli.simulate.run_simulation", "cli.data.diagnose", "cli.data.replay"):
+    for module in ("cli.simulate.run_simulation", "cli.diagnose.diagnose", "cli.replay.replay"):
         monkeypatch.setattr(f"heavybandits.{module}", None)  # to call it would be a TypeError
     subject = "CRTM" if command == "simulate" else "orders.csv"
     assert PLACES[place] in invoke(command, subject, "--plot", place, code=2).stderr
@@ -297,16 +297,15 @@ NASTY_PLACES += ["/dev/null", "/dev/null/x.png", "--json"]
 BASES = {
     "simulate": ("CRTM", "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--dim", 2, "--quiet"),
     "tune": (
-        *("CRTM", "--constants", 2, "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--quiet"),
-        *("--tuning-repetitions", 2, "--within", 1e-4, 1),
+        *("CRTM", "--grid", 2, "--horizon", 40, "--repetitions", 2, "--jobs", 1, "--quiet"),
+        *("--tuning-repetitions", 2, "--bounds", 1e-4, 1),
     ),
     "bounds": ("--horizon", 2000),
-    "choose": (),
     "diagnose": ("{folder}/orders.csv", "--reward", "y"),
-    "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--orders", 1),
+    "replay": ("{folder}/orders.csv", "--reward", "y", "--features", "a", "--passes", 1),
     "evaluate": (
         *("{folder}/orders.csv", "--reward", "y", "--action", "a", "--propensity", "uniform"),
-        *("--shares", "1=1"),
+        *("--probabilities", "1=1"),
     ),
     "compile": ("random play",),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),
@@ -355,9 +354,9 @@ TOO_MUCH = [
     ("simulate CRTM --arms 100000000000", 2),
     ("simulate CRTM --noise stable:1.0000001:1", 1),
     ("simulate CRTM --noise pareto:1.0000000000000002:1e308", 2),
-    ("simulate CRTM --constant 1e308", 2),
-    ("simulate LinUCB --constant 1e308", 2),
-    ("tune CRTM --constants 0", 2),
+    ("simulate CRTM --radius-scale 1e308", 2),
+    ("simulate LinUCB --radius-scale 1e308", 2),
+    ("tune CRTM --grid 0", 2),
     ("bounds --delta 1e-320", 2),
     ("bounds --delta 1e-100 --horizon 1000000000000", 0),
     ("bounds --norm 800 --link exponential", 2),
@@ -413,8 +412,8 @@ def test_simulate_passes_the_device_on(monkeypatch):
 
 
 def test_a_constant_for_nobody_is_refused():
-    told = invoke("simulate", "Auto", "--constant", 5, code=2)
-    assert "--constant is for algorithms" in told.output
+    told = invoke("simulate", "Auto", "--radius-scale", 5, code=2)
+    assert "--radius-scale is for algorithms" in told.output
 
 
 def test_the_package_runs_as_a_module():

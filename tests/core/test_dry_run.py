@@ -1,8 +1,13 @@
 """Parts of one's own: what is wrong with them is said in a few lines, and costs the run nothing."""
 
 import inspect
+import json
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +16,8 @@ import pytest
 import broken_parts as broken
 import heavybandits as hb
 from heavybandits.core.compile import rehearse_once
+from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
-from heavybandits.sweeps.worker import RAISED, compute
 
 ARMS = np.eye(3)
 
@@ -61,7 +66,7 @@ def test_what_is_wrong_is_said_with_class_method_and_line(part, use):
     with pytest.raises(hb.PartError) as caught:
         use(part(1.0))
     said = str(caught.value)
-    assert said.startswith(f"{part.__name__}.clean, line {guilty(part)}: ")
+    assert said.startswith(f"{part.__name__}.apply, line {guilty(part)}: ")
     assert PYTHON[part] in said.splitlines()[0]
     assert len(said.splitlines()) <= 15
     assert caught.value.__cause__ is None
@@ -76,17 +81,17 @@ def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
 def test_a_cell_says_it_in_its_last_line():
     report = compute(Cell("broken_parts:simulate_cell", {"name": "Misspelt"}), "nowhere")
     assert report.status == RAISED
-    assert report.text.splitlines()[-1].startswith("Misspelt.clean, line ")
+    assert report.text.splitlines()[-1].startswith("Misspelt.apply, line ")
 
 
 def test_what_only_stops_python_stops_nothing():
     """Compiled, 1.0 / 0.0 is infinite; a run that was fine stays fine."""
-    rehearse_once(make_clean, broken.Dividing(1.0), np.ones(1))
+    rehearse_once(make_apply, broken.Dividing(1.0), np.ones(1))
 
 
-def make_clean(stamp: str) -> Any:
+def make_apply(stamp: str) -> Any:
     def kernel(part: Any, rewards: Any) -> float:
-        return part.clean(None, rewards, 1.0, 0.0)
+        return part.apply(None, rewards, 1.0, 0.0)
 
     return kernel
 
@@ -125,17 +130,52 @@ def test_what_numba_refuses_is_said_with_what_to_write_instead(part):
     assert caught.value.__suppress_context__
 
 
+# Simulate with a noise of every name, and say what was said.
+REJECTED = """
+import json, sys
+import broken_parts
+import heavybandits as hb
+from heavybandits.core.numba_internals import is_public_only
+assert is_public_only()
+said = {}
+for name in sys.argv[1:]:
+    problem = hb.Problem(hb.arms.PerRound(4, 3), hb.links.Identity(), getattr(broken_parts, name)())
+    try:
+        hb.simulate(hb.policies.Uniform(3), problem, horizon=40, repetitions=1)
+    except hb.PartError as error:
+        said[name] = str(error)
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.slow
+def test_the_public_api_of_numba_rejects_the_same_parts():
+    """Of an array that is made, numba does not say where; the rest is the same to the line."""
+    names = [part.__name__ for part in NUMBA]
+    paths = [str(Path(hb.__file__).parents[1]), str(Path(broken.__file__).parent)]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "HEAVYBANDITS_NUMBA": "public"}
+    command = [sys.executable, "-c", REJECTED, *names]
+    answer = subprocess.run(command, env=every, capture_output=True, text=True, check=True)
+    said = json.loads(answer.stdout)
+    for part, (cause, instead) in NUMBA.items():
+        name = part.__name__
+        place = name if name == "Making" else f"{name}.draw, line {guilty(part)}"
+        assert said[name].startswith(f"{place}: it runs in Python, but")
+        assert cause in said[name].partition("write instead: ")[0]
+        assert instead in said[name].partition("write instead: ")[2]
+
+
 def test_a_filter_that_numba_refuses_has_decided_nothing():
     """Found at the first select, before an event is written."""
 
     class Summing(broken.Cut):
         __slots__ = ()
 
-        def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
             return (rewards * 2.0)[0]
 
     agent = hb.Agent(policy(Summing(1.0)))
-    with pytest.raises(hb.PartError, match=r"^Summing\.clean, line \d+: it runs in Python"):
+    with pytest.raises(hb.PartError, match=r"^Summing\.apply, line \d+: it runs in Python"):
         agent.select(ARMS)
     assert agent.counters["pending"] == 0
 
@@ -147,7 +187,7 @@ class Nothing(NamedTuple):
     dim: int = 3
     size: int = 4
     plays: int = 1
-    changes: str = "fixed"
+    redraw: str = "never"
 
     def maen(self, z: float) -> float:
         return z
@@ -155,10 +195,10 @@ class Nothing(NamedTuple):
     def drwa(self, key: Any, play: int) -> float:
         return 0.0
 
-    def vieww(self) -> Any:
+    def make_bufer(self) -> Any:
         return None
 
-    def claen(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def aply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return 0.0
 
     def init(self) -> Any:
@@ -170,16 +210,16 @@ class Nothing(NamedTuple):
     def raduis(self, estimate: Any, t: int) -> float:
         return 1.0
 
-    def chose(self, state: Any, arms: Any, view: Any) -> int:
+    def chose(self, state: Any, arms: Any, buffer: Any) -> int:
         return 0
 
 
 WRONG: Any = Nothing()
 MISSING: dict[str, Callable[[], Any]] = {
-    "mean": lambda: hb.crtm(dim=3, horizon=10, moment=1.0, link=WRONG),
+    "mean": lambda: hb.crtm(dim=3, horizon=10, raw_moment=1.0, link=WRONG),
     "draw": lambda: hb.simulate(RAW, problem(WRONG), horizon=5),
-    "view": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
-    "clean": lambda: policy(WRONG),
+    "make_buffer": lambda: hb.simulate(RAW, problem()._replace(arms=WRONG), horizon=5),
+    "apply": lambda: policy(WRONG),
     "predict": lambda: hb.Agent(RAW._replace(estimator=WRONG)),
     "radius": lambda: hb.Agent(RAW._replace(radius=WRONG)),
     "choose": lambda: hb.Agent(WRONG),
@@ -215,11 +255,11 @@ def test_a_part_is_rehearsed_once_for_each_shape():
     rehearsals: list[int] = []
 
     def factory(stamp: str) -> Any:
-        return lambda part, view: rehearsals.append(view.chosen.size)
+        return lambda part, buffer: rehearsals.append(buffer.chosen.size)
 
     for dim in (3, 3, 4, 3):
-        rehearse_once(factory, Same(dim), hb.authoring.make_view(dim, 4))
-    rehearse_once(factory, hb.policies.Uniform(5), hb.authoring.make_view(5, 4))
+        rehearse_once(factory, Same(dim), hb.authoring.make_arm_buffer(dim, 4))
+    rehearse_once(factory, hb.policies.Uniform(5), hb.authoring.make_arm_buffer(5, 4))
     assert rehearsals == [3, 4]
 
 
@@ -251,7 +291,7 @@ class Endless(NamedTuple):
     def init(self) -> Any:
         return hb.filters.NoFilter().init()
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return float(rewards[0] / 0.0)
 
 

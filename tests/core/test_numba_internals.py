@@ -1,12 +1,12 @@
-"""Every undocumented thing of numba that the library stands on, tried one by one.
-
-The ceiling on numba in pyproject.toml is there for these. Before it is raised this file must pass
-with the new numba; what fails says which thing is gone, which file uses it and what for.
+"""What the library uses of the inside of numba: the probes tell the truth, and without any of it
+the numbers are the same.
 """
 
-import inspect
+import json
+import os
 import re
-from collections.abc import Callable
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ import pytest
 from numba import njit, typeof
 from numba.extending import overload, register_jitable
 
+import core_subset
 import heavybandits as hb
-from heavybandits.core import compile as compiling
+from heavybandits.core import numba_internals as internals
 from paths import ROOT
 
 PACKAGE = Path(hb.__file__).parent
@@ -51,7 +52,7 @@ def text_of(function: Any, *arguments: Any) -> str:
     return str(function.inspect_llvm(signature))
 
 
-# ---- the things, each a question whose answer is yes
+# ---- effects, each a question whose answer is yes
 
 
 def optimises_the_entry_alone() -> bool:
@@ -66,11 +67,11 @@ def optimises_the_entry_alone() -> bool:
         optimised.append(library.name)
         fully(library)
 
-    fully = compiling._optimise_fully
+    fully = internals.optimise_fully
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "_optimise_fully", note)
+        patch.setattr(internals, "optimise_fully", note)
         kernel = njit(outer)
-        with compiling.entry(outer.__qualname__):
+        with internals.entry(outer.__qualname__):
             kernel.compile((numba.float64,))
     return optimised == [outer.__qualname__] and bool(kernel(3.0) == outer(3.0))
 
@@ -123,71 +124,40 @@ def entries_are_bare() -> bool:
     return bool(double.overloads[signature].entry_point(1.5) == 3.0)
 
 
-def overloads_believe_a_signature() -> bool:
-    """A resolver of *arguments passes for one of the function's own arguments."""
+def overloads_compare_parameters() -> bool:
+    """A resolver of the parameters of the function picks the method by the type of the first."""
 
     def height(self: Any, scale: float) -> float:
-        raise NotImplementedError
+        raise AssertionError
 
-    def resolve(*arguments: Any) -> Callable[..., Any]:
-        found = arguments[0].instance_class.height
+    def resolve(self, scale):
+        found = internals.class_of(self).height
         return type(found)(found.__code__, found.__globals__, "height")
 
-    bare = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, bare) for name in ("self", "scale")]
-    resolve.__dict__["__signature__"] = inspect.Signature(parameters)
     overload(height)(resolve)
     return bool(njit(lambda point, scale: height(point, scale))(Point(2.0), 3.0) == 6.0)
 
 
-def kernel_of(stamp: str) -> Any:
-    """A kernel that closes over a stamp, under a name that has the stamp in it."""
+class Memory:
+    """A store in memory."""
 
-    def kernel(x: float) -> float:
-        return x + len(stamp)
+    content: bytes | None = None
 
-    return njit(cache=True)(kernel)
+    def load(self, signature: Any, target: Any) -> bytes | None:
+        return self.content
 
-
-def cache_keys_hold_closures() -> bool:
-    """Another value in a closure is another entry; the same one is found again."""
-    for stamp, hit in (("a", False), ("bb", False), ("a", True)):
-        kernel = kernel_of(stamp)
-        if kernel(1.0) != 1.0 + len(stamp) or bool(kernel.stats.cache_hits) != hit:
-            return False
-    return True
+    def save(self, signature: Any, target: Any, content: bytes) -> None:
+        self.content = content
 
 
-def cache_indices_are_named_after_functions() -> bool:
-    """A qualified name of one's own is an index file of one's own."""
-
-    def kernel(x: float) -> float:
-        return x
-
-    kernel.__qualname__ = "kernel.0123456789abcdef"
-    njit(cache=True)(kernel).compile((numba.float64,))
-    folder = Path(numba.config.CACHE_DIR)
-    return len(list(folder.rglob("*kernel.0123456789abcdef*.nbi"))) == 1
-
-
-class Use(NamedTuple):
-    """A thing of numba, what for, the file and the text in it that uses it, and the question."""
-
-    thing: str
-    purpose: str
-    file: str
-    text: str
-    holds: Callable[[], bool]
-
-
-def caches_have_their_hooks() -> bool:
-    from numba.core.caching import _Cache
-    from numba.core.compiler import CompileResult
-    from numba.core.serialize import dumps
-
-    hooks = ("load_overload", "save_overload", "enable", "disable", "flush", "cache_path")
-    rebuilt = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild"))
-    return rebuilt and callable(dumps) and all(hasattr(_Cache, name) for name in hooks)
+def kernels_survive_as_bytes() -> bool:
+    """A kernel is saved when it is compiled, and the bytes compute the same."""
+    store, signature = Memory(), (typeof(1.5),)
+    made = internals.compile_fast(twice, signature, store)
+    loaded = internals.compile_fast(twice, signature, store)
+    counts = [dict(kernel.dispatcher.stats.cache_hits) for kernel in (made, loaded)]
+    same = bool(made.call(1.5) == loaded.call(1.5) == 3.0)
+    return same and counts == [{}, {signature: 1}] and store.content is not None
 
 
 def unjitted(x: float) -> float:
@@ -211,135 +181,123 @@ def errors_name_the_line() -> bool:
 
 FILE_LINE = re.compile(r'File "([^"]+)", line (\d+):')
 
-USES = [
-    Use(
-        "NumbaError, whose text names file and line",
-        "say which line of a part is refused",
-        "core/compile.py",
-        "from numba.core.errors import NumbaError",
-        errors_name_the_line,
-    ),
-    Use(
-        "the hooks of numba.core.caching._Cache and what it keeps",
-        "check every cached kernel before it is believed",
-        "core/cache.py",
-        "from numba.core.caching import _Cache",
-        caches_have_their_hooks,
-    ),
-    Use(
-        "the option no_cfunc_wrapper",
-        "compile no C entry, which nothing calls",
-        "core/jit.py",
-        '"no_cfunc_wrapper": True',
-        has_no_cfunc_wrapper,
-    ),
-    Use(
-        "the flag noalias, which an option can be made for",
-        "spare loops the question whether their arrays overlap",
-        "core/jit.py",
-        'TargetOptions.Mapping("noalias")',
-        has_noalias,
-    ),
-    Use(
-        "options of register_jitable that reach the compiler",
-        "keep code that runs seldom out of line",
-        "core/jit.py",
-        "register_jitable(forceinline=False",
-        options_reach_jitables,
-    ),
-    Use(
-        "the option forceinline",
-        "keep the arrays of a state in registers",
-        "core/dispatch.py",
-        '"forceinline":',
-        has_forceinline,
-    ),
-    Use(
-        "instance_class of the type of a NamedTuple",
-        "find the method of a part",
-        "core/dispatch.py",
-        ".instance_class",
-        named_tuples_know_their_class,
-    ),
-    Use(
-        "overload, which believes the __signature__ of a resolver",
-        "have one resolver for all verbs",
-        "core/dispatch.py",
-        "resolve.__signature__ =",
-        overloads_believe_a_signature,
-    ),
-    Use(
-        "the option _nrt",
-        "count no references",
-        "core/compile.py",
-        '"_nrt": False',
-        has_no_reference_counting,
-    ),
-    Use(
-        "Dispatcher.overloads[signature].entry_point",
-        "call without looking at the types of the arguments again",
-        "core/compile.py",
-        ".overloads[signature].entry_point",
-        entries_are_bare,
-    ),
-    Use(
-        "a cache index named after __qualname__",
-        "give every stamp an index of its own",
-        "core/compile.py",
-        "function.__qualname__ =",
-        cache_indices_are_named_after_functions,
-    ),
-    Use(
-        "a cache key that holds what a function closes over",
-        "compile anew after an edit",
-        "core/compile.py",
-        "factory(stamp)",
-        cache_keys_hold_closures,
-    ),
-    Use(
-        "one method that optimises the module of a function with all it calls",
-        "optimise a kernel once and not at every depth of its calls",
-        "core/compile.py",
-        "CPUCodeLibrary._optimize_final_module",
-        optimises_the_entry_alone,
-    ),
-]
+EFFECTS = {
+    "no_cfunc_wrapper": has_no_cfunc_wrapper,
+    "forceinline": has_forceinline,
+    "noalias": has_noalias,
+    "_nrt": has_no_reference_counting,
+    "passes": optimises_the_entry_alone,
+    "cache": kernels_survive_as_bytes,
+    "entry_point": entries_are_bare,
+    "instance_class": named_tuples_know_their_class,
+}
+PUBLIC = [options_reach_jitables, overloads_compare_parameters, errors_name_the_line]
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.thing)
-def test_numba_still_has_what_the_library_stands_on(use, monkeypatch, tmp_path):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    said = ""
-    try:
-        holds = use.holds()
-    except Exception as error:
-        holds, said = False, f" ({error!r:.200})"
-    assert holds, (
-        f"numba {numba.__version__}: {use.thing} is gone or has changed{said}; "
-        f"{use.file} needs it to {use.purpose}"
+def test_every_internal_has_a_test_of_its_effect():
+    assert set(EFFECTS) == set(internals.INTERNALS)
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_an_internal_that_the_probe_finds_has_its_effect(name):
+    purpose = internals.INTERNALS[name].purpose
+    if internals.version() < internals.TESTED and not internals.has(name):
+        pytest.skip("an older numba: the public API does its work")
+    assert internals.has(name), f"numba {numba.__version__} has no {name}, to {purpose}"
+    assert EFFECTS[name](), f"numba {numba.__version__} has changed {name}, to {purpose}"
+
+
+@pytest.mark.parametrize("holds", PUBLIC, ids=lambda holds: holds.__name__)
+def test_the_public_api_does_what_the_library_needs(holds):
+    assert holds()
+
+
+def test_the_trial_of_an_unknown_version_passes():
+    assert internals.passes_trial()
+
+
+def test_only_one_module_uses_the_inside_of_numba():
+    """Elsewhere neither numba.core nor an attribute of a dispatcher or a type is named."""
+    inside = re.compile(
+        r"numba\.core|\._cache\b|\.overloads\b|instance_class|\]\.entry_point|_nrt\b"
     )
-
-
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.thing)
-def test_the_table_follows_the_code(use):
-    assert use.text in (PACKAGE / use.file).read_text()
-
-
-def test_nothing_else_of_the_inside_of_numba_is_imported():
-    """What is imported is documented; numba.core and its kind are not.
-
-    Of numba-cuda, which has a ceiling of its own, `make gpu-test` tries all that is used.
-    """
-    imported = re.compile(r"^\s*(?:from|import) (numba[\w.]*)", re.MULTILINE)
     paths = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "gpu"]
-    found = {name for path in paths for name in imported.findall(path.read_text())}
-    ours = {"numba", "numba.extending", "numba.types", "numba.typed", "numba.cuda"}
-    named = {"numba.core", "numba.core.caching", "numba.core.compiler", "numba.core.serialize"}
-    named |= {"numba.core.codegen", "numba.core.cpu", "numba.core.errors", "numba.core.options"}
-    assert found <= ours | named
+    found = {path.name for path in paths if inside.search(path.read_text())}
+    assert found == {"numba_internals.py"}
 
 
-def test_the_ceiling_is_the_next_minor():
-    major, minor = (int(part) for part in numba.__version__.split(".")[:2])
-    pyproject = ROOT / "pyproject.toml"
-    assert f'"numba>={major}.{minor},<{major}.{minor + 1}"' in pyproject.read_text()
+def test_the_requirement_has_a_floor_and_no_ceiling():
+    (floor,) = re.findall(r'^    "numba>=([\d.]+)",$', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert tuple(map(int, floor.split(".")))[:2] <= internals.version()
+
+
+# ---- other versions, other paths: processes of their own
+
+
+def run_subset(names: list[str], before: str = "", **environment: str) -> dict[str, Any]:
+    """The digests of a process that runs `before` first, what numba it used and what it warned."""
+    code = f"{before}\nimport sys, core_subset; core_subset.main(sys.argv[1:])"
+    paths = [str(PACKAGE.parent), str(ROOT / "tests" / "support")]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), **environment}
+    command = [sys.executable, "-c", code, *names]
+    ended = subprocess.run(command, env=every, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout) | {"warned": ended.stderr}
+
+
+def expected(names: list[str]) -> dict[str, str]:
+    return {name: core_subset.TASKS[name]() for name in names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_the_public_api_gives_the_same_bits(part):
+    """Every algorithm of the catalogue, an agent and a replay."""
+    names = [*core_subset.TASKS][part::4]
+    answer = run_subset(names, HEAVYBANDITS_NUMBA="public")
+    assert (answer["internals"], answer["warned"]) == ([], "")
+    assert answer["digests"] == expected(names)
+
+
+NEWER = "import numba; numba.__version__ = '99.0.0'\n"
+GONE = """
+from numba.core import codegen, compiler, cpu
+for name in ("forceinline", "no_cfunc_wrapper", "_nrt"):
+    delattr(cpu._options_mixin, name)
+codegen.JITCPUCodegen._module_pass_manager = codegen.CPUCodegen._module_pass_manager
+del codegen.CPUCodegen._module_pass_manager
+del compiler.CompileResult._rebuild
+"""
+BROKEN = """
+from numba.core import compiler
+compiler.CompileResult._rebuild = classmethod(lambda *given: 1 / 0)
+"""
+KEPT = ["noalias", "entry_point", "instance_class"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "left", "warned"),
+    [
+        (NEWER, [*internals.INTERNALS], ""),
+        (GONE, KEPT, "its disk cache has changed"),
+        (NEWER + GONE, KEPT, "its disk cache has changed"),
+        (NEWER + BROKEN, [*internals.INTERNALS], "a small kernel failed"),
+    ],
+    ids=["newer", "gone", "newer and gone", "newer and broken"],
+)
+def test_another_numba_gives_the_same_bits(change, left, warned, tmp_path):
+    """What is gone or broken is left out, and said once if every start compiles because of it."""
+    answer = run_subset(["uniform"], change, NUMBA_CACHE_DIR=str(tmp_path))
+    assert answer["internals"] == left
+    assert answer["digests"] == expected(["uniform"])
+    assert answer["warned"].count("every process compiles again") == bool(warned)
+    assert warned in answer["warned"]
+    assert bool(list(tmp_path.rglob("*.nbc"))) == (warned == "")
+
+
+def test_a_misspelt_variable_is_rejected():
+    command = [sys.executable, "-c", "import heavybandits"]
+    every = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "HEAVYBANDITS_NUMBA": "publik"}
+    ended = subprocess.run(command, env=every, capture_output=True, text=True, check=False)
+    assert "HEAVYBANDITS_NUMBA must be 'public' or unset, got 'publik'" in ended.stderr

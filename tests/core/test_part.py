@@ -33,8 +33,8 @@ class Mine(NamedTuple):
     def init(self):
         return State(np.zeros(2, np.int64))
 
-    def choose(self, state, arms, view):
-        view.chosen[0] = 1.0
+    def choose(self, state, arms, buffer):
+        buffer.chosen[0] = 1.0
         return 0
 
     def learn(self, state, x, rewards):
@@ -88,13 +88,13 @@ def test_a_misspelt_method_is_recognised():
     ("method", "takes"),
     [
         (lambda self, state, arms: 0, "(self, state, arms)"),
-        (lambda self, state, arms, view, more: 0, "(self, state, arms, view, more)"),
+        (lambda self, state, arms, buffer, more: 0, "(self, state, arms, buffer, more)"),
         (lambda self, state, arms, offer: 0, "(self, state, arms, offer)"),
     ],
 )
 def test_a_method_with_other_parameters_is_refused(method, takes):
     said = refusal(without("choose", choose=method))
-    assert f"Lacking.choose takes {takes}, not (self, state, arms, view)" in said
+    assert f"Lacking.choose takes {takes}, not (self, state, arms, buffer)" in said
 
 
 def test_what_hides_a_method_under_a_field_is_refused():
@@ -118,16 +118,16 @@ def test_an_attribute_that_is_a_method_is_refused():
     assert said.startswith("Lacking.plays must be a whole number >= 1, got <bound method")
 
 
-def test_an_arm_set_must_say_when_it_changes():
+def test_an_arm_set_must_say_when_it_is_redrawn():
     class Sometimes(hb.arms.Fixed):
         __slots__ = ()
 
         @property
-        def changes(self) -> Any:
-            return "static"
+        def redraw(self) -> Any:
+            return "sometimes"
 
     with pytest.raises(
-        hb.InvalidInputError, match="changes must be one of fixed, frozen, fresh, got"
+        hb.InvalidInputError, match="redraw must be one of never, decision, round, got"
     ):
         check_part("arms", Sometimes(3, 2), ArmSet)
 
@@ -196,7 +196,7 @@ def test_fields_of_your_own_are_cast_by_their_annotations():
 
 
 def test_a_walk_meets_every_part_once():
-    policy = hb.crtm(dim=2, horizon=10, moment=1.0)
+    policy = hb.crtm(dim=2, horizon=10, raw_moment=1.0)
     names = [type(part).__name__ for part in walk(policy)]
     newton = ["OnlineNewton", "Logistic", "BallProjection"]
     assert names == ["UCB", *newton, "Truncate", "Constant"]
@@ -209,12 +209,12 @@ def test_a_walk_meets_every_part_once():
 def play_uncompiled(policy: Any) -> None:
     """A few decisions in plain Python, which looks at every index."""
     state, arms = policy.init(), hb.arms.FromArray(np.eye(4)[:, : policy.dim])
-    view = arms.view()
-    arms.refresh(view, np.uint64(0), 0)
+    buffer = arms.make_buffer()
+    arms.refresh(buffer, np.uint64(0), 0)
     for _ in range(3):
-        policy.choose(state, arms, view)
-        policy.estimate_arm(state, view.chosen)
-        policy.learn(state, view.chosen, np.linspace(0.5, 1.0, policy.plays))
+        policy.choose(state, arms, buffer)
+        policy.estimate_arm(state, buffer.chosen)
+        policy.learn(state, buffer.chosen, np.linspace(0.5, 1.0, policy.plays))
         policy.tally(state)
 
 
@@ -243,7 +243,7 @@ KIND_OF = {
     "volume": CONTRACTS["radius"],
     "link": CONTRACTS["link"],
     "projection": CONTRACTS["projection"],
-    "base": CONTRACTS["base routine"],
+    "base": CONTRACTS["per-arm estimator"],
     "policy": CONTRACTS["policy"],
 }
 

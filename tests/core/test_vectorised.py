@@ -12,14 +12,16 @@ import pytest
 
 import heavybandits as hb
 from all_policies import DRAWING, POLICIES
-from heavybandits.core.jit import VECTORISED
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
+from heavybandits.core.numba_internals import VECTORISED
 from heavybandits.core.rng import stream_key
 
 PLAYS = 120
 MORE = {
-    "crcm, many plays": hb.crcm(dim=3, horizon=PLAYS, moment=1.0, plays=12, radius_scale=1.0),
-    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, moment=1.0, plays=4, radius_scale=1.0),
+    "crcm, many plays": hb.crcm(
+        dim=3, horizon=PLAYS, central_moment=1.0, plays=12, radius_scale=1.0
+    ),
+    "crmm, projected": hb.crmm(dim=3, horizon=PLAYS, central_moment=1.0, plays=4, radius_scale=1.0),
 }
 ARMS = [
     hb.arms.PerRound(5, 3),
@@ -64,7 +66,7 @@ def play_watched(policy: Any, arms: Any) -> set[str]:
     met: set[str] = set()
     noise = 3.0 * np.random.default_rng(1).standard_t(1.5, size=PLAYS)
     setting = (policy, policy.init(), arms, hb.links.Identity(), np.full(policy.dim, 0.4))
-    run = (arms.view(), stream_key(3, 0, 0), noise, make_episode(policy.plays))
+    run = (arms.make_buffer(), stream_key(3, 0, 0), noise, make_episode(policy.plays))
     trace: Any = make_trace(np.array([PLAYS]))
     with watching(met), np.errstate(over="ignore"):
         play(*setting, *run, trace, Unobserved())

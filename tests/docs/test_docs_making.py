@@ -159,7 +159,7 @@ def test_what_own_parts_need_stands_together_by_group():
 
 
 def test_types_are_told_by_their_names():
-    assert docstrings.types_of(hb.filters.Clip) == {"level": "Positive", "plays": "Count"}
+    assert docstrings.types_of(hb.filters.Clip) == {"threshold": "Positive", "plays": "Count"}
     assert docstrings.shorten("~typing.Annotated[float, Interval(low=-2, ends='(]')]") == "float"
 
 

@@ -32,10 +32,9 @@ MAIN = (
     "explore.html",
     "own_csv.html",
     "compare.html",
-    "choose.html",
     "choose_constants.html",
     "algorithms.html",
-    "design.html",
+    "architecture.html",
     "peers.html",
     "gallery.html",
     "maths/newton.html",
@@ -100,7 +99,7 @@ def test_parameters_and_examples_render_as_such(site):
 
 
 def test_the_sidebar_is_not_empty(site):
-    for name in ("own_csv.html", "design.html", "delayed_rewards.html", "api/filters.html"):
+    for name in ("own_csv.html", "architecture.html", "delayed_rewards.html", "api/filters.html"):
         sidebar = (site / name).read_text().partition('class="bd-links')[2].partition("</nav>")[0]
         assert sidebar.count("<li") >= 3, name
 

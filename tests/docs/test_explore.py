@@ -18,12 +18,14 @@ HORIZON, EPSILON = 300, 0.4
 PLAYERS = {
     "LinUCB": ({"radius": 1.5}, hb.linucb(dim=2, radius=1.5)),
     "CRTM": (
-        {"horizon": HORIZON, "epsilon": EPSILON, "moment": 0.1, "radius_scale": 0.01},
-        hb.crtm(dim=2, horizon=HORIZON, epsilon=EPSILON, moment=0.1, radius_scale=0.01, link=LINE),
+        {"horizon": HORIZON, "epsilon": EPSILON, "raw_moment": 0.1, "radius_scale": 0.01},
+        hb.crtm(
+            dim=2, horizon=HORIZON, epsilon=EPSILON, raw_moment=0.1, radius_scale=0.01, link=LINE
+        ),
     ),
     "CRHL": (
-        {"epsilon": EPSILON, "spread": 0.3, "radius_scale": 0.1},
-        hb.crhl(dim=2, epsilon=EPSILON, spread=0.3, radius_scale=0.1, link=LINE),
+        {"epsilon": EPSILON, "noise_scale": 0.3, "radius_scale": 0.1},
+        hb.crhl(dim=2, epsilon=EPSILON, noise_scale=0.3, radius_scale=0.1, link=LINE),
     ),
 }
 

@@ -11,7 +11,7 @@ from heavybandits._utils.drawing import draw_view, save
 from heavybandits.experiments import beyond, realdata
 from heavybandits.experiments import map as winners
 from heavybandits.experiments.beyond.analysis import ratio, ratio_table
-from heavybandits.experiments.beyond.settings import CLIPPED, TOLD
+from heavybandits.experiments.beyond.settings import CLIPPED, SCALE_GIVEN
 from heavybandits.experiments.map.analysis import winner
 from heavybandits.experiments.outputs import Figure, Tile, Tiles, View
 from heavybandits.experiments.page import figure_data, figure_html
@@ -24,7 +24,7 @@ from heavybandits.sweeps import Cell
 def test_every_algorithm_meets_the_problems_it_can_play() -> None:
     part = beyond.settings.PROFILES["full"]["parts"]["main"]
     found = beyond.points("main", part)
-    assert {p.noise for p in found if p.algorithm == TOLD} == {"changing"}
+    assert {p.noise for p in found if p.algorithm == SCALE_GIVEN} == {"changing"}
     assert {p.link for p in found if p.algorithm == "Hvt_UCB"} == {"linear"}
     assert len({p[1:4] for p in found}) == 2 * 2 * 7
     for point in found:
@@ -124,8 +124,8 @@ def test_where_nobody_beats_random_play_nobody_learns() -> None:
     found = winners.analyse(rows)
     (panel,) = found.figures[0].views[0].panels
     assert isinstance(panel, Tiles)
-    assert panel.tiles[(1.5, 0.5)] == Tile("nobody learns", 1.0, False)
-    assert found.tables[0].rows[0]["nobody learns"] == 1
+    assert panel.tiles[(1.5, 0.5)] == Tile("no algorithm learns", 1.0, False)
+    assert found.tables[0].rows[0]["no algorithm learns"] == 1
 
 
 def test_the_map_has_as_many_points_as_it_is_asked_for() -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from heavybandits.experiments.data import LOADERS, DataError, load_data
 from heavybandits.experiments.data.sets import Source
-from heavybandits.offline.diagnose.diagnose import diagnose
+from heavybandits.offline.diagnose.diagnosis import diagnose
+from heavybandits.offline.log import Log
 from heavybandits.offline.replay.protocols import holdout_gains
 from heavybandits.offline.replay.replay import make_rounds
 
@@ -35,9 +36,9 @@ def test_each_set_has_the_rows_features_and_tail_it_is_known_for(name: str) -> N
     assert len(data.features) == features
     for column in [*data.features, data.reward]:
         assert np.isfinite(data.frame[column]).all()
-    found = diagnose(data.frame, data.features, reward=data.reward, resamples=20)
+    found = diagnose(data.frame, features=data.features, reward=data.reward, resamples=20)
     assert found.heavy
-    assert found.index.value == pytest.approx(index, abs=0.4)
+    assert found.tail_index.value == pytest.approx(index, abs=0.4)
 
 
 def test_rand_leaves_one_column_out() -> None:
@@ -73,9 +74,8 @@ def test_the_negative_control_has_far_less_to_learn_than_the_others() -> None:
     strength = {}
     for name in ("nyse_n", "sp500"):
         data = load_or_skip(name)
-        rounds = make_rounds(
-            data.frame, data.features, data.reward, "days", "day", 10, None, False, 0
-        )
+        log = Log(data.frame, features=data.features, reward=data.reward)
+        rounds = make_rounds(log, protocol="rounds", group="day")
         gains = holdout_gains(rounds, rounds.deal(0))
         strength[name] = gains.mean() / (gains.std() / np.sqrt(gains.size))
     assert strength["nyse_n"] > 3.0

@@ -8,7 +8,7 @@ import pytest
 from heavybandits.experiments import levels, realdata
 from heavybandits.experiments.levels import best_fixed, ratio
 from heavybandits.experiments.realdata.analysis import fractions, tuned_rows
-from heavybandits.experiments.run import Runner
+from heavybandits.sweeps import Runner
 
 
 def level_rows(regrets: dict[str, float], noise: str = "t1.5") -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def test_every_policy_of_the_settings_can_be_made_for_real_data() -> None:
 
 def test_levels_runs_at_a_tiny_setting(tmp_path) -> None:
     given = levels.PROFILES["smallest"] | {"filters": ["none", "adaptive clip"]}
-    rows = levels.collect(given, Runner(tmp_path, jobs=1, backend="sequential", quiet=True))
+    rows = levels.collect(given, Runner(tmp_path, jobs=1, backend="sequential", progress=False))
     assert len(rows) == 2 * given["repetitions"]
     cut = {row["filter"]: row["truncated"] for row in rows}
     assert cut["none"] == 0 < cut["adaptive clip"]
@@ -142,7 +142,7 @@ def test_realdata_runs_at_its_smallest_setting(tmp_path) -> None:
     if not realdata.is_there("cdnow"):
         pytest.skip("the package lifetimes is not installed")
     given = realdata.settings.PROFILES["smallest"]
-    rows = realdata.collect(given, Runner(tmp_path, jobs=1, backend="sequential", quiet=True))
+    rows = realdata.collect(given, Runner(tmp_path, jobs=1, backend="sequential", progress=False))
     assert len(rows) == 2 * 6 * (2 + 3)
     found = realdata.analyse(rows)
     assert found.tables[0].rows[0]["to learn"] == "something"

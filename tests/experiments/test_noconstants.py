@@ -15,7 +15,7 @@ from heavybandits.experiments.noconstants.arm_sets import Offers
 from heavybandits.experiments.noconstants.cells import make_problem, sparse_rows
 from heavybandits.experiments.noconstants.replays import chance_table
 from heavybandits.experiments.noconstants.settings import AUTO, JUDGED, PROBLEMS, SCALES, Spec
-from heavybandits.offline.replay.protocols import DayRounds, judge_random
+from heavybandits.offline.replay.protocols import NamedRounds, judge_random
 from heavybandits.offline.replay.replay import replay_rounds
 
 HARD, EASY = "fixed, d 10, K 20, t3 x 0.5", "fresh, d 10, K 20, t3 x 0.5"
@@ -70,13 +70,13 @@ def test_a_problem_times_a_scale_is_the_same_problem(spec: Spec):
 def test_offers_share_a_context_or_have_an_intercept_each():
     key = np.uint64(1)
     shop, apart = Offers(3, 6, True, False), Offers(3, 6, False, True)
-    view, still = shop.view(), apart.view()
+    buffer, still = shop.make_buffer(), apart.make_buffer()
     with np.errstate(over="ignore"):
-        assert shop.refresh(view, key, 4)
+        assert shop.refresh(buffer, key, 4)
         assert apart.refresh(still, key, 0)
         assert not apart.refresh(still, key, 1)
-    np.testing.assert_array_equal(view.features[:2, 0], view.features[2:4, 1])
-    assert view.features[2:, 0].any() == np.False_
+    np.testing.assert_array_equal(buffer.features[:2, 0], buffer.features[2:4, 1])
+    assert buffer.features[2:, 0].any() == np.False_
     np.testing.assert_array_equal(still.features[0, :3], np.ones(3))
 
 
@@ -128,12 +128,12 @@ def test_a_rival_that_was_only_lucky_is_not_ahead_elsewhere():
 def test_stretches_of_days_share_out_what_the_passes_were_paid(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(7)
     features, days = rng.normal(size=(90, 3)) / 3.0, np.repeat(np.arange(30), 3)
-    rounds = DayRounds(features, features[:, 0] + 0.1 * rng.normal(size=90), days, 5)
+    rounds = NamedRounds(features, features[:, 0] + 0.1 * rng.normal(size=90), days, 5)
     monkeypatch.setattr(stretches, "open_set", lambda *named: rounds)
     policies = {"auto": hb.auto(dim=3), "linucb": hb.linucb(dim=3, radius=1.0)}
     described = [describe(policy) for policy in policies.values()]
     found = stretches.stretch_cell("any", described, orders=3, stretches=6, seed=5)
-    passes = replay_rounds(rounds, policies, orders=3)
+    passes = replay_rounds(rounds, policies, passes=3)
     paid = [[row["value"] for row in passes if row["policy"] == name] for name in policies]
     np.testing.assert_allclose(found["value"].mean(axis=1), np.mean(paid, axis=1))
     assert found["random"].mean() == pytest.approx(judge_random(rounds.deal(0), rounds.rewards))

@@ -7,7 +7,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.experiments.coverage import analyse
-from heavybandits.experiments.parts import Alternating, Offers, Told, TwoPoint, saturating
+from heavybandits.experiments.parts import Alternating, GivenScale, Offers, TwoPoint, saturating
 
 KEY = np.uint64(7)
 
@@ -44,10 +44,10 @@ def test_every_second_play_is_louder() -> None:
 
 
 def shown(arms: Any, play: int) -> np.ndarray:
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, KEY, play)
-    return np.array(view.features[:, : arms.size])
+        arms.refresh(buffer, KEY, play)
+    return np.array(buffer.features[:, : arms.size])
 
 
 def test_offers_without_an_intercept_are_frozen_sets() -> None:
@@ -62,18 +62,18 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
     assert features[0] / features[1] == pytest.approx(plain[0] / plain[1])
 
 
-def test_what_is_told_is_the_spread_of_the_reward_to_come() -> None:
-    step: Any = hb.crhl(dim=2, spread=1.0, radius_scale=0.01).estimator
-    told, plain = Told(step, 0.2, 5.0), step
+def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
+    step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
+    told, plain = GivenScale(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)
     for t in range(6):
-        theirs.spread[0] = 1.0 if t % 2 else 0.2
+        theirs.noise_scale[0] = 1.0 if t % 2 else 0.2
         x, reward = rng.uniform(-0.5, 0.5, 2), rng.normal()
-        for region in (mine.region, theirs.region):
-            hb.authoring.measure(region, x)
-        told.update(mine, x, reward, np.array([reward]))
-        plain.update(theirs, x, reward, np.array([reward]))
+        for part, estimate in ((told, mine), (plain, theirs)):
+            norm = hb.authoring.measure(estimate.region, x)
+            rewards = np.array([reward])
+            part.update(estimate, hb.authoring.Observation(x, reward, rewards, 0.0, norm))
     assert (mine.region.centre == theirs.region.centre).all()
 
 

@@ -21,14 +21,14 @@ from heavybandits.experiments.figure1 import analysis as figure1
 from heavybandits.experiments.figure1 import make_problem
 from heavybandits.experiments.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
 from heavybandits.experiments.outputs import judge
-from heavybandits.experiments.roster import LINK, make_policy, setting
+from heavybandits.experiments.roster import LINK, make_policy, make_setting
 from heavybandits.experiments.rows import choices, curve_of
 from heavybandits.experiments.run import NAMES, PROFILES, load_experiment, settings_of
 from heavybandits.experiments.table1 import PAPER as COSTS
 from heavybandits.experiments.table2 import PAPER as SECONDS
 from heavybandits.experiments.table2 import STAND_INS
 from heavybandits.noises import StudentT
-from heavybandits.sweeps.search import choose, grid, grown, search
+from heavybandits.sweeps.search import choose, grown, log_grid, search
 from heavybandits.sweeps.simulation_cell import simulation_cells
 
 # ---- every experiment, uncompiled in a process of its own: compiling all policies takes minutes
@@ -36,12 +36,13 @@ from heavybandits.sweeps.simulation_cell import simulation_cells
 SCRIPT = """
 import json, sys
 from heavybandits.experiments.report import as_json, make_report
-from heavybandits.experiments.run import NAMES, Runner, Stored, run_experiments
+from heavybandits.experiments.run import NAMES, run_experiments
+from heavybandits.sweeps import Runner
 out = sys.argv[1]
 names = [name for name in NAMES if name not in ("levels", "realdata")]
-runs = run_experiments(names, "smallest", Runner(out, jobs=1, backend="sequential", quiet=True))
+runs = run_experiments(names, "smallest", Runner(out, jobs=1, backend="sequential", progress=False))
 path = make_report(runs, "smallest", out + "/smallest")
-again = run_experiments(names, "smallest", Stored(out))
+again = run_experiments(names, "smallest", Runner(out, stored=True))
 same = all(a.rows == b.rows for a, b in zip(runs, again, strict=True))
 print(json.dumps(as_json(runs, path) | {"same": same, "rows": [len(run.rows) for run in runs]},
                  default=str))
@@ -150,9 +151,9 @@ def test_ratio_has_the_pooled_interval():
 
 
 def test_the_grid_is_the_papers():
-    assert grid(9)[0] == 1e-4
-    assert grid(9)[-1] == 1.0
-    assert np.allclose(np.diff(np.log10(grid(9))), 0.5, atol=1e-3)
+    assert log_grid(9)[0] == 1e-4
+    assert log_grid(9)[-1] == 1.0
+    assert np.allclose(np.diff(np.log10(log_grid(9))), 0.5, atol=1e-3)
 
 
 def test_the_constant_of_the_smallest_mean_is_chosen():
@@ -194,16 +195,16 @@ def test_the_grid_grows_by_its_ratio_until_the_optimum_of_everybody_is_inside():
         ]
 
     found = search(
-        evaluate, {"a": ["low", "mid"], "b": ["mid"], "c": ["far"]}, grid(3), (1e-6, 1e3)
+        evaluate, {"a": ["low", "mid"], "b": ["mid"], "c": ["far"]}, log_grid(3), (1e-6, 1e3)
     )
     assert sorted(found["a", "low"]) == sorted(found["a", "mid"]) == [1e-6, 1e-4, 1e-2, 1.0]
     assert sorted(found["b", "mid"]) == [1e-4, 1e-2, 1.0]
     assert choose(found["c", "far"])[:2] == (100.0, "upper end")
     assert len(tried) == len(set(tried)) == 8 + 3 + 4
-    flat = search(evaluate, {"d": ["flat"]}, grid(3), (1e-6, 1e3))["d", "flat"]
+    flat = search(evaluate, {"d": ["flat"]}, log_grid(3), (1e-6, 1e3))["d", "flat"]
     assert choose(flat).at == "flat"
     assert (min(flat), max(flat)) == (1e-6, 100.0)
-    assert grown([flat], grid(3), 100.0, (min(flat), max(flat))) == []
+    assert grown([flat], log_grid(3), 100.0, (min(flat), max(flat))) == []
 
 
 @pytest.mark.parametrize(
@@ -358,7 +359,7 @@ def test_tails_compare_at_the_same_radius():
 
 
 def test_more_repetitions_add_cells_and_change_none():
-    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", make_setting(StudentT(3.0), 10, 1000), 0.01)
     common: dict[str, Any] = {"horizon": 1000, "seed": 0, "checkpoints": [1000], "label": ""}
     problem = make_problem(PRIMARY, "t3")
     ten = simulation_cells(policy, problem, repetitions=10, **common)
@@ -373,8 +374,8 @@ def sources(policy: Any) -> str:
 
 
 def test_the_sources_of_a_cell_are_those_of_its_parts():
-    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
-    other = make_policy("GLOC", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", make_setting(StudentT(3.0), 10, 1000), 0.01)
+    other = make_policy("GLOC", make_setting(StudentT(3.0), 10, 1000), 0.01)
     assert sources(policy) != sources(other)
     assert sources(policy) == sources(policy._replace(radius=policy.radius._replace(squared=2.0)))
 
@@ -383,7 +384,7 @@ def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
     script = (
         "import heavybandits as hb\n"
         "from heavybandits.sweeps import simulation_cells\n"
-        "policy = hb.crtm(dim=10, horizon=1000, moment=1.0, radius_scale=0.01)\n"
+        "policy = hb.crtm(dim=10, horizon=1000, raw_moment=1.0, radius_scale=0.01)\n"
         "problem = hb.Problem(hb.arms.Fixed(2, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))\n"
         "common = {'repetitions': 1, 'seed': 0, 'checkpoints': [10], 'label': ''}\n"
         "print(simulation_cells(policy, problem, horizon=10, **common)[0].sources)"
@@ -391,7 +392,7 @@ def test_the_sources_of_a_cell_do_not_depend_on_what_is_loaded():
     made = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    policy: Any = make_policy("CRTM", setting(StudentT(3.0), 10, 1000), 0.01)
+    policy: Any = make_policy("CRTM", make_setting(StudentT(3.0), 10, 1000), 0.01)
     assert made.stdout.strip() == sources(policy)
 
 
@@ -407,7 +408,7 @@ def test_profiles_and_their_settings():
 
 
 def test_the_paper_s_constants():
-    known = setting(StudentT(3.0), 10, 10**6)
+    known = make_setting(StudentT(3.0), 10, 10**6)
     assert known.raw_moment == pytest.approx(3.0 + LINK.mean(1.0) ** 2)
     policy: Any = make_policy("CRTM", known, 1.0)
     assert policy.radius.squared == pytest.approx(2280.3643, abs=1e-3)

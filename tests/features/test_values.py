@@ -265,9 +265,9 @@ def test_a_lesson_from_a_csv_file_is_read_again_by_a_new_encoder(tmp_path):
         for interactions in ("none", "all")
     )
     lived = hb.Agent(hb.linucb(dim=new.dim, radius=1.0), encoder=new)
-    lived.learn(path, [1.0, 2.0, 3.0])
+    lived.warm_start(path, [1.0, 2.0, 3.0])
     ledger = tmp_path / "agent.db"
     with hb.Agent(hb.linucb(dim=old.dim, radius=1.0), encoder=old, ledger=ledger) as agent:
-        agent.learn(path, [1.0, 2.0, 3.0])
-    again = hb.rebuild(ledger, hb.linucb(dim=new.dim, radius=1.0), encoder=new)
+        agent.warm_start(path, [1.0, 2.0, 3.0])
+    again = hb.Agent.rebuild(ledger, hb.linucb(dim=new.dim, radius=1.0), encoder=new)
     assert again.theta.tobytes() == lived.theta.tobytes()

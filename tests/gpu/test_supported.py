@@ -34,11 +34,11 @@ from heavybandits.simulation.problem import check_problem
 COMPILER = importlib.util.find_spec("numba_cuda") is not None
 compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
 CASES = cases()
-CRTM = hb.crtm(dim=3, horizon=100, moment=3.5, radius_scale=1e-3)
+CRTM = hb.crtm(dim=3, horizon=100, raw_moment=3.5, radius_scale=1e-3)
 
 
 def crtm(dim):
-    return hb.crtm(dim=dim, horizon=100, moment=3.5)
+    return hb.crtm(dim=dim, horizon=100, raw_moment=3.5)
 
 
 def simulate(policy, arms=None, device="cuda"):
@@ -101,7 +101,7 @@ def make_job(policy, noise=hb.noises.Gaussian(), runs=(0, 2)):
 
 
 def test_what_differs_in_real_numbers_alone_is_played_together():
-    grid = [hb.crtm(dim=3, horizon=100, moment=3.5, radius_scale=c) for c in (0.1, 0.2)]
+    grid = [hb.crtm(dim=3, horizon=100, raw_moment=3.5, radius_scale=c) for c in (0.1, 0.2)]
     jobs = [make_job(policy) for policy in (*grid, POLICIES["linucb"])]
     louder, other = hb.noises.Gaussian(2.0), hb.noises.Laplace()
     jobs += [make_job(grid[0], louder), make_job(grid[0], other)]
@@ -135,7 +135,7 @@ def test_what_a_team_holds_in_common_fits_into_its_block(name):
     if layout.lanes > 1:
         warps = -(-layout.lanes * layout.teams // 32)
         assert -(-warps // QUARTERS) * 32 * layout.registers <= REGISTERS
-        features = {leaf.name: leaf for leaf in layout.leaves}["view_features"]
+        features = {leaf.name: leaf for leaf in layout.leaves}["buffer_features"]
         columns = features.array.shape[1] * (layout.lanes if features.place == PASSING else 1)
         assert columns >= problem.arms.size
 
@@ -143,7 +143,7 @@ def test_what_a_team_holds_in_common_fits_into_its_block(name):
 def test_a_lane_plays_alone_where_a_decision_lasts_long():
     arms = hb.arms.Fixed(5, 3)
     for plays, alone in ((30, False), (30_000, True)):
-        policy = hb.crmm(dim=3, horizon=100_000, moment=3.5, plays=plays)
+        policy = hb.crmm(dim=3, horizon=100_000, central_moment=3.5, plays=plays)
         assert (make_layout(policy, arms).lanes == 1) == alone
     trimmed = CRTM._replace(filter=hb.filters.TrimmedMean(plays=30, trim=0.1))
     assert make_layout(trimmed, arms).lanes == 1  # moves the rewards it has, every lane at once
@@ -194,7 +194,7 @@ def test_arms_that_stand_still_are_held_in_common():
     """And so from one launch to the next: what is passing is forgotten between them."""
     for kind, place in ((hb.arms.Fixed, COMMON), (Standing, COMMON), (hb.arms.PerRound, PASSING)):
         leaves = make_layout(crtm(10), kind(20, 10)).leaves
-        assert {leaf.place for leaf in leaves if leaf.name == "view_features"} == {place}
+        assert {leaf.place for leaf in leaves if leaf.name == "buffer_features"} == {place}
 
 
 @pytest.fixture

@@ -14,18 +14,17 @@ import pytest
 import heavybandits as hb
 from heavybandits.core import projection as engine
 from heavybandits.core.arm_buffer import (
-    View,
+    ArmBuffer,
     best_score,
     follow,
     load_rows,
-    make_view,
+    make_arm_buffer,
     measure_all,
     pick,
     take,
 )
-from heavybandits.core.blocked import squares
-from heavybandits.core.confidence_region import SHRINK, STEP, STRAYED, UPDATES
-from heavybandits.core.linalg import add_outer
+from heavybandits.core.confidence_region import _SHRINK, _STEP, _STRAYED, update_count
+from heavybandits.core.linalg import add_outer, squares
 from heavybandits.core.projection import ROWS, project_ball
 from heavybandits.parts.arms.finite import draw_features
 
@@ -238,22 +237,22 @@ def twin_of(function, lanes, common):
     return MAKERS[function](lanes, *given.get(function, (first, *(count - 1) * [own])))
 
 
-def views(lanes, dim, size, common):
-    """An empty view for the CPU, and one for every lane."""
-    cpu = make_view(dim, size)
+def buffers(lanes, dim, size, common):
+    """An empty buffer for the CPU, and one for every lane."""
+    cpu = make_arm_buffer(dim, size)
     wide = size if common else -(-size // lanes)
     synced, penalty, chosen = np.zeros(cpu.penalty.size, np.int64), np.zeros(size), np.zeros(dim)
 
     def one():
         rows = np.full((dim, wide), np.nan), np.zeros(wide), np.zeros(wide), np.zeros(wide)
-        return View(*rows, penalty, chosen, synced)
+        return ArmBuffer(*rows, penalty, chosen, synced)
 
-    view = one()
-    return cpu, [view if common else one() for _ in range(lanes)]
+    buffer = one()
+    return cpu, [buffer if common else one() for _ in range(lanes)]
 
 
 def gathered(made, field, size, common):
-    """A field of the views of all lanes, arm by arm."""
+    """A field of the buffers of all lanes, arm by arm."""
     if common:
         return getattr(made[0], field)
     lanes = len(made)
@@ -266,13 +265,13 @@ def gathered(made, field, size, common):
 def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common, strayed):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
-    state = hb.crtm(dim=dim, horizon=100, moment=3.5).init()
+    state = hb.crtm(dim=dim, horizon=100, raw_moment=3.5).init()
     region: Any = state.estimate.region
     region.inverse[:] = (lambda a: a @ a.T)(rng.normal(size=(dim, dim)))
     region.centre[:], region.direction[:] = rng.normal(size=dim), rng.normal(size=dim)
-    region.numbers[SHRINK], region.numbers[STEP], region.numbers[STRAYED] = 0.01, 0.3, strayed
+    region.numbers[_SHRINK], region.numbers[_STEP], region.numbers[_STRAYED] = 0.01, 0.3, strayed
     theta, rows = rng.normal(size=dim), rng.normal(size=(size, dim))
-    cpu, made = views(lanes, dim, size, common)
+    cpu, made = buffers(lanes, dim, size, common)
     steps = {step: twin_of(step, lanes, common) for step in (load_rows, best_score, squares, pick)}
     monkeypatch.setattr(arms, "take", twin_of(take, lanes, common))
     score = arms.image_of(lanes) if common else own_arms.combine_rows
@@ -280,20 +279,22 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
     found: list[Any] = [None] * lanes
 
     def work():
-        view = made[team.own.number]
-        steps[load_rows](view, rows)
-        best = steps[best_score](view, theta)
-        steps[squares](view.features, region.inverse, view.squares, view.scores, view.widths)
-        score(view.features, region.centre, view.scores)
-        view.synced[0] = region.counts[UPDATES] - 1
-        go_on(view, region)
-        found[team.own.number] = best, steps[pick](view, 0.7)
+        buffer = made[team.own.number]
+        steps[load_rows](buffer, rows)
+        best = steps[best_score](buffer, theta)
+        steps[squares](
+            buffer.features, region.inverse, buffer.squares, buffer.scores, buffer.widths
+        )
+        score(buffer.features, region.centre, buffer.scores)
+        buffer.synced[0] = update_count(region) - 1
+        go_on(buffer, region)
+        found[team.own.number] = best, steps[pick](buffer, 0.7)
 
     assert team.run(work) == []
     load_rows(cpu, rows)
     best = best_score(cpu, theta)
     measure_all(cpu, region)
-    cpu.synced[0] = region.counts[UPDATES] - 1
+    cpu.synced[0] = update_count(region) - 1
     follow(cpu, region)
     assert found == lanes * [(best, pick(cpu, 0.7))]
     assert made[0].chosen.tobytes() == cpu.chosen.tobytes()
@@ -307,7 +308,7 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
 def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common):
     team, key = Team(lanes), np.uint64(2**63 + 7)
     stand_in(monkeypatch, team)
-    cpu, made = views(lanes, dim, size, common)
+    cpu, made = buffers(lanes, dim, size, common)
     draw = twin_of(draw_features, lanes, common)
     assert team.run(lambda: draw(made[team.own.number], key, 5, -1.0)) == []
     with np.errstate(over="ignore"):

@@ -79,7 +79,7 @@ def test_an_environment_of_coba_is_replayed():
     world = coba.Environments.from_linear_synthetic(400, n_actions=6, seed=2)[0]
     rounds = EnvironmentRounds(world)
     policy = hb.linucb(dim=rounds.features.shape[1], radius=0.5)
-    result = hb.replay(rounds, policies={"LinUCB": policy}, orders=2)
+    result = hb.replay(rounds, policies={"LinUCB": policy}, passes=2)
     values = {name: result.values("LinUCB", name) for name in ("value", "random", "oracle")}
     assert (values["value"] > values["random"]).all()
     assert (values["oracle"] > values["value"]).all()
@@ -95,10 +95,10 @@ def test_order_zero_is_that_of_the_environment_and_rewards_may_be_a_function():
                 yield {"context": None, "actions": actions, "rewards": lambda a: 10.0 * a[1]}
 
     rounds = EnvironmentRounds(Varied())
-    assert rounds.deal(0).offers.tolist() == [[0, 1, -1], [2, 3, 4], [5, 6, -1]]
+    assert rounds.deal(0).arms.tolist() == [[0, 1, -1], [2, 3, 4], [5, 6, -1]]
     assert rounds.rewards.tolist() == [0.0, 10.0, 0.0, 10.0, 20.0, 0.0, 10.0]
     assert np.linalg.norm(rounds.features, axis=1).max() == pytest.approx(1.0)
-    assert EnvironmentRounds(Varied(), limit=2).deal(0).offers.shape == (2, 3)
+    assert EnvironmentRounds(Varied(), limit=2).deal(0).arms.shape == (2, 3)
 
 
 def test_what_is_refused():
@@ -115,7 +115,7 @@ def test_what_is_refused():
 
 
 def test_a_learner_that_draws_says_how_likely_its_action_was():
-    learner = Learner(hb.policies.EpsilonGreedy(POLICY, share=0.5))
+    learner = Learner(hb.policies.EpsilonGreedy(POLICY, epsilon=0.5))
     actions = [tuple(row) for row in np.eye(DIM)]
     told = sorted({learner.predict(None, actions)[1] for _ in range(30)})
     assert told == pytest.approx([0.5 / 3, 0.5 + 0.5 / 3])

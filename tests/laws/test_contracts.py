@@ -17,8 +17,9 @@ from heavybandits._utils.validation import Interval
 from heavybandits.agents.state import flatten
 from heavybandits.core import dispatch as verbs
 from heavybandits.core.allocation import state_bytes
+from heavybandits.core.arm_buffer import load_rows
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import EXPECTED, UPDATES, make_region, measure
+from heavybandits.core.confidence_region import make_region, measure, update_count
 from heavybandits.core.kernels import noise_kernel
 from heavybandits.core.part import (
     build,
@@ -29,8 +30,9 @@ from heavybandits.core.part import (
     known_parts,
     public_module,
 )
-from heavybandits.core.protocols import CONTRACTS
-from heavybandits.parts.estimators.online_to_confidence import GRADIENTS
+from heavybandits.core.protocols import CONTRACTS, Observation
+from heavybandits.parts.arms import Rows
+from heavybandits.parts.filters.memory import seen_count, truncated_count
 from heavybandits.parts.registry import FAMILIES, exported_parts, library_parts
 from paths import DOCS
 
@@ -227,7 +229,7 @@ def test_a_part_inside_another_is_checked_too(part):
 
 # ---- laws of state
 
-STATEFUL = examples("estimator", "base routine", "filter", "policy")
+STATEFUL = examples("estimator", "per-arm estimator", "filter", "policy")
 
 
 @rows(STATEFUL)
@@ -261,17 +263,17 @@ def test_every_part_keeps_the_contract_of_its_kind(family):
 @rows(examples("policy"))
 def test_a_policy_learns_from_what_it_chose(part):
     arms, state = hb.arms.FromArray(np.eye(DIM)), part.init()
-    view = arms.view()
-    arms.refresh(view, KEY, 0)
+    buffer = arms.make_buffer()
+    arms.refresh(buffer, KEY, 0)
     assert part.dim == DIM
     assert tuple(part.tally(state)) == (0, 0, 0)
     with np.errstate(over="ignore"):
-        arm = part.choose(state, arms, view)
-    np.testing.assert_array_equal(view.chosen, np.eye(DIM)[arm])
-    before, width = part.estimate_arm(state, view.chosen)
-    part.learn(state, view.chosen, np.linspace(0.75, 1.0, part.plays))
+        arm = part.choose(state, arms, buffer)
+    np.testing.assert_array_equal(buffer.chosen, np.eye(DIM)[arm])
+    before, width = part.estimate_arm(state, buffer.chosen)
+    part.learn(state, buffer.chosen, np.linspace(0.75, 1.0, part.plays))
     assert part.tally(state)[0] == 1
-    after, less = part.estimate_arm(state, view.chosen)
+    after, less = part.estimate_arm(state, buffer.chosen)
     assert math.isfinite(before)
     assert math.isfinite(after)
     assert min(width, less) >= 0.0
@@ -284,13 +286,13 @@ def test_a_filter_is_odd_and_stays_within_what_it_was_given(part):
     rng = np.random.default_rng(0)
     for t in range(1, 60):
         rewards, predicted = rng.standard_t(1.5, PLAYS), rng.normal()
-        number = verbs.clean(part, memory, rewards, 0.5, predicted)
-        turned = verbs.clean(part, mirror, -rewards, 0.5, -predicted)
+        number = verbs.apply(part, memory, rewards, 0.5, predicted)
+        turned = verbs.apply(part, mirror, -rewards, 0.5, -predicted)
         limits = [*rewards, predicted, 0.0]
         assert min(limits) - 1e-9 <= number <= max(limits) + 1e-9
         assert turned == pytest.approx(-number, rel=1e-12)
-        assert memory.counts[0] == t * PLAYS
-        assert 0 <= memory.counts[1] <= memory.counts[0]
+        assert seen_count(memory) == t * PLAYS
+        assert 0 <= truncated_count(memory) <= seen_count(memory)
 
 
 class Read(NamedTuple):
@@ -309,7 +311,7 @@ def test_a_radius_is_finite_positive_and_does_not_shrink(part):
     ).init()
     estimate, values = Read(gloc.region, gloc.sums, np.zeros(1), np.ones(1, np.int64)), []
     for t in (0, 1, 2, 10, 10**6, 10**12):
-        estimate.sums[GRADIENTS] = estimate.scale[0] = t
+        estimate.sums[0] = estimate.scale[0] = t
         values.append(verbs.radius(part, estimate, t))
     assert all(map(math.isfinite, values))
     assert values[0] >= 0.0
@@ -340,18 +342,17 @@ def test_an_estimator_learns_and_keeps_its_region(part):
     for _ in range(20):
         expected = verbs.predict(part, state, float(x @ region.centre))
         errors.append(abs(0.7 - expected))
-        measure(region, x)
-        region.numbers[EXPECTED] = expected
-        verbs.update(part, state, x, 0.7, np.full(PLAYS, 0.7))
-    assert region.counts[UPDATES] == 20
+        rewards, norm = np.full(PLAYS, 0.7), measure(region, x)
+        verbs.update(part, state, Observation(x, 0.7, rewards, expected, norm))
+    assert update_count(region) == 20
     assert errors[-1] < 0.5 * errors[0]
     np.testing.assert_allclose(
         (region.design + region.recent) @ region.inverse, np.eye(DIM), atol=1e-12
     )
 
 
-@rows(examples("base routine"))
-def test_a_base_routine_keeps_its_stages_apart(part):
+@rows(examples("per-arm estimator"))
+def test_a_per_arm_estimator_keeps_its_stages_apart(part):
     memory, x = part.init(), np.array([0.6, 0.8, 0.0])
     features, alive = np.array([x, np.eye(DIM)[2]]).T.copy(), np.ones(2)
     means, widths = np.zeros((2, 2)), np.zeros((2, 2))
@@ -372,28 +373,30 @@ def test_a_base_routine_keeps_its_stages_apart(part):
 def test_an_arm_set_offers_what_it_says(part):
     part = cast(part)
     assert part.dim == DIM
-    view, region = part.view(), make_region(DIM, 1.0)
+    buffer, region = part.make_buffer(), make_region(DIM, 1.0)
     region.centre[:] = [0.5, -0.2, 0.1]
     with np.errstate(over="ignore"):
-        assert part.refresh(view, KEY, 0) is True
-    best = part.top(view, region.centre)
-    arm = part.maximise(view, region, 0.0)
-    assert view.chosen @ region.centre == pytest.approx(best, rel=1e-9)
+        assert part.refresh(buffer, KEY, 0) is True
+    best = part.top(buffer, region.centre)
+    arm = part.maximise(buffer, region, 0.0)
+    assert buffer.chosen @ region.centre == pytest.approx(best, rel=1e-9)
     assert (arm >= 0) == (part.size > 0)
     if arm >= 0:
-        np.testing.assert_array_equal(view.chosen, view.features[:, arm])
+        np.testing.assert_array_equal(buffer.chosen, buffer.features[:, arm])
 
 
 @rows(examples("arm set"))
 def test_an_arm_set_says_truly_whether_it_is_new(part):
     part = cast(part)
-    view = part.view()
+    buffer = part.make_buffer()
     with np.errstate(over="ignore"):
-        part.refresh(view, KEY, 0)
-        before = view.features.copy()
-        new = part.refresh(view, KEY, 1)
-    assert new is (part.changes != "fixed")
-    assert new is bool((view.features != before).any())
+        part.refresh(buffer, KEY, 0)
+        before = buffer.features.copy()
+        if isinstance(part, Rows):  # filled by its caller
+            load_rows(buffer, np.eye(DIM))
+        new = part.refresh(buffer, KEY, 1)
+    assert new is (part.redraw != "never")
+    assert new is bool((buffer.features != before).any())
 
 
 @rows(examples("noise"))

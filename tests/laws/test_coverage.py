@@ -25,15 +25,15 @@ def draws(noise: Any, repetition: int, plays: int) -> np.ndarray:
 def distances(policy: Any, noise: Any, repetition: int, plays: int) -> tuple[np.ndarray, float]:
     """||theta* - centre||_V^2 / gamma after every update, and ||theta*||_V^2 at the end."""
     arms, link = hb.arms.Fixed(SIZE, DIM, -1.0), policy.estimator.link
-    state, view = policy.init(), arms.view()
+    state, buffer = policy.init(), arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, stream_key(0, repetition, ARMS), 0)
+        arms.refresh(buffer, stream_key(0, repetition, ARMS), 0)
     region, ratios = state.estimate.region, []
     eta = draws(noise, repetition, plays)
     for start in range(0, plays - policy.plays + 1, policy.plays):
-        policy.choose(state, arms, view)
-        mean = link.mean(float(view.chosen @ THETA))
-        policy.learn(state, view.chosen.copy(), mean + eta[start : start + policy.plays])
+        policy.choose(state, arms, buffer)
+        mean = link.mean(float(buffer.chosen @ THETA))
+        policy.learn(state, buffer.chosen.copy(), mean + eta[start : start + policy.plays])
         away, t = THETA - region.centre, region.counts[0]
         ratios.append(
             away
@@ -72,7 +72,7 @@ def test_the_region_of_crtm_holds_theta(name):
     policy = hb.crtm(
         dim=DIM,
         horizon=400,
-        moment=reward_moment(noise, link.mean(-1.0), link.mean(1.0), epsilon),
+        raw_moment=reward_moment(noise, link.mean(-1.0), link.mean(1.0), epsilon),
         link=link,
         epsilon=epsilon,
         delta=DELTA,
@@ -88,7 +88,7 @@ def test_the_region_of_crmm_holds_theta(name):
     policy = hb.crmm(
         dim=DIM,
         horizon=6000,
-        moment=noise.central_moment(1.0 + epsilon),
+        central_moment=noise.central_moment(1.0 + epsilon),
         link=link,
         epsilon=epsilon,
         delta=DELTA,

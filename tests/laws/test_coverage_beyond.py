@@ -43,28 +43,28 @@ def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
     arms = rng.normal(size=(6, DIM))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
     given = hb.arms.FromArray(arms)
-    state, view, worst = policy.init(), given.view(), 0.0
-    given.refresh(view, np.uint64(0), 0)
+    state, buffer, worst = policy.init(), given.make_buffer(), 0.0
+    given.refresh(buffer, np.uint64(0), 0)
     region, rewards = state.estimate.region, np.zeros(policy.plays)
     lessons = np.zeros(1, np.int64)
-    learn = compiled(learn_kernel, policy, state, view.chosen, rewards, lessons)
+    learn = compiled(learn_kernel, policy, state, buffer.chosen, rewards, lessons)
     for start in range(0, noise.size - policy.plays + 1, policy.plays):
-        policy.choose(state, given, view)
-        mean = link.mean(float(view.chosen @ THETA))
+        policy.choose(state, given, buffer)
+        mean = link.mean(float(buffer.chosen @ THETA))
         rewards[:] = mean + noise[start : start + policy.plays]
-        learn(policy, state, view.chosen, rewards, lessons)
+        learn(policy, state, buffer.chosen, rewards, lessons)
         away, beta = THETA - region.centre, policy.radius.radius(None, region.counts[0])
         worst = max(worst, math.sqrt(away @ (region.design + region.recent) @ away) / beta)
     return worst
 
 
 def crhl(link: Any, epsilon: float, horizon: int | None, **more: Any) -> Any:
-    given = {"dim": DIM, "spread": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    given = {"dim": DIM, "noise_scale": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
     return hb.crhl(**given, horizon=horizon, **more)
 
 
 def crcm(link: Any, epsilon: float, horizon: int) -> Any:
-    given = {"dim": DIM, "moment": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
+    given = {"dim": DIM, "central_moment": 1.0, "link": link, "epsilon": epsilon, "delta": DELTA}
     return hb.crcm(**given, horizon=horizon)
 
 

@@ -43,7 +43,7 @@ def test_where_a_part_lies_within_its_family_is_nobodys_business() -> None:
 def test_a_users_part_does_not_stand_in_for_the_librarys(tmp_path: Path) -> None:
     agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
     agent.save(tmp_path / "agent")
-    again = hb.load(tmp_path / "agent", parts=[Ridge])
+    again = hb.Agent.load(tmp_path / "agent", parts=[Ridge])
     assert type(again.policy.estimator) is LibraryRidge
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandits as hb
-from heavybandits.core.arm_buffer import make_view, measure_all, pick
+from heavybandits.core.arm_buffer import make_arm_buffer, measure_all, pick
 from heavybandits.core.confidence_region import make_region
 from heavybandits.parts.estimators.one_pass import RegionEstimate
 from heavybandits.parts.policies.elimination import mark_offered, take_best, widest
@@ -34,27 +34,27 @@ class Wild(NamedTuple):
 )
 def test_no_index_beats_the_mask(arms, width):
     """D7: an infinite index beat an infinite penalty, 129 times."""
-    view = make_view(2, len(arms))
+    buffer = make_arm_buffer(2, len(arms))
     for k, (index, allowed) in enumerate(arms):
-        view.scores[k], view.squares[k] = index, abs(index)
-        view.penalty[k] = 0.0 if allowed else np.inf
+        buffer.scores[k], buffer.squares[k] = index, abs(index)
+        buffer.penalty[k] = 0.0 if allowed else np.inf
     with np.errstate(invalid="ignore"):
-        assert arms[pick(view, width)][1]
-    mark_offered(view)
+        assert arms[pick(buffer, width)][1]
+    mark_offered(buffer)
     for k, (index, _) in enumerate(arms):
-        view.widths[k] = index
+        buffer.widths[k] = index
     with np.errstate(invalid="ignore"):
-        assert arms[take_best(view, view.squares)][1]
-    assert arms[widest(view, view.squares)][1]
+        assert arms[take_best(buffer, buffer.squares)][1]
+    assert arms[widest(buffer, buffer.squares)][1]
 
 
 def test_among_ordinary_indices_the_largest_on_offer_is_picked():
-    view, region = make_view(2, 3), make_region(2, 1.0)
-    view.features[:, :3] = [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
-    view.penalty[2] = np.inf
-    measure_all(view, region)
-    assert pick(view, 1.0) == 1
-    assert view.chosen.tolist() == [2.0, 0.0]
+    buffer, region = make_arm_buffer(2, 3), make_region(2, 1.0)
+    buffer.features[:, :3] = [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+    buffer.penalty[2] = np.inf
+    measure_all(buffer, region)
+    assert pick(buffer, 1.0) == 1
+    assert buffer.chosen.tolist() == [2.0, 0.0]
 
 
 def settings() -> dict[str, Any]:
@@ -63,7 +63,7 @@ def settings() -> dict[str, Any]:
     exponential: dict[str, Any] = {"dim": 5, "link": hb.links.Exponential()}
     return {
         "wild": (linucb._replace(radius=Wild(1e308)), 1.0),
-        "steep": (hb.crtm(**exponential, horizon=1000, moment=1.0), 9e5),
+        "steep": (hb.crtm(**exponential, horizon=1000, raw_moment=1.0), 9e5),
         "steep gloc": (hb.gloc(**exponential), 9e5),
     }
 
@@ -81,7 +81,7 @@ def test_an_agent_keeps_to_the_mask_and_its_state_stays_finite(name):
         mask = rng.permutation([True, True, True, False])
         ticket = agent.select(arms, mask=mask)
         assert mask[ticket.arm]
-        assert math.isfinite(ticket.estimate)
+        assert math.isfinite(ticket.expected)
         assert math.isfinite(ticket.width)
         agent.update(ticket, float(rng.standard_t(2)) * 1e3)
     region = agent._state.learned.estimate.region

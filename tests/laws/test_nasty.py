@@ -15,7 +15,9 @@ from heavybandits import algorithms
 from heavybandits.agents.state import flatten
 from heavybandits.core.allocation import state_bytes
 
-GIVEN: dict[str, Any] = {"dim": 2, "horizon": 50, "arms": 3, "moment": 1.0, "spread": 1.0}
+GIVEN: dict[str, Any] = {"dim": 2, "horizon": 50, "arms": 3} | dict.fromkeys(
+    ("raw_moment", "central_moment", "noise_scale"), 1.0
+)
 NUMBERS: list[Any] = [
     0,
     -1,

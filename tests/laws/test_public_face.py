@@ -97,7 +97,7 @@ def test_what_is_private_is_found_by_this_test():
     code = "from heavybandits.core.part import cast\nfrom heavybandits import core, filters\n"
     assert list(private_imports(code)) == ["heavybandits.core.part", "heavybandits.core"]
     assert list(private_imports("import heavybandits.agents.agent")) != []
-    assert list(private_imports("from heavybandits.parts.filters.truncation import CUT")) != []
+    assert list(private_imports("from heavybandits.parts.filters.memory import COUNTS")) != []
 
 
 # ---- the module for parts of one's own

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 import heavybandits as hb
 from heavybandits import algorithms, arms, links, noises
 from heavybandits._utils.registry import Entry, make_named
-from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, SPREAD, Algorithm, example
+from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, Algorithm, example
 from heavybandits.cli.app import cli
 from heavybandits.core.conformance import members, written
 from heavybandits.core.part import check_part
 from heavybandits.core.protocols import CONTRACTS, Noise
-from heavybandits.experiments.roster import make_policy, setting
+from heavybandits.experiments.roster import make_policy, make_setting
 from paths import DOCS
 
 SMALL = ("--horizon", "60", "--repetitions", "2", "--jobs", "1", "--quiet", "--json")
@@ -38,9 +38,9 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Any:
 # ---- algorithms
 
 
-def planted(*, dim: int, moment: float, radius_scale: float | None = None) -> Any:
+def planted(*, dim: int, raw_moment: float, radius_scale: float | None = None) -> Any:
     """An algorithm that nobody has heard of."""
-    return hb.linucb(dim=dim, radius=moment * (radius_scale or 1.0))
+    return hb.linucb(dim=dim, radius=raw_moment * (radius_scale or 1.0))
 
 
 @pytest.fixture
@@ -51,15 +51,15 @@ def row(monkeypatch):
 
 @pytest.mark.usefixtures("row")
 def test_a_planted_row_is_on_the_command_line():
-    rows = run("simulate", "pLANTED", *SMALL, "--constant", "0.5")
+    rows = run("simulate", "pLANTED", *SMALL, "--radius-scale", "0.5")
     assert [row["policy"] for row in rows] == ["Planted", "random play"]
-    assert run("tune", "planted", *SMALL, "--constants", "2")[0]["policy"] == "Planted"
+    assert run("tune", "planted", *SMALL, "--grid", "2")[0]["policy"] == "Planted"
     assert "Planted" in CliRunner().invoke(cli, ["simulate", "--help"]).stdout
 
 
 @pytest.mark.usefixtures("row")
 def test_a_planted_row_is_in_the_roster_of_the_experiments():
-    known = setting(hb.noises.StudentT(3.0), dim=4, horizon=100)
+    known = make_setting(hb.noises.StudentT(3.0), dim=4, horizon=100)
     policy: Any = make_policy("Planted", known, 0.5)
     assert policy.dim == 4
     assert policy.radius.squared == (0.5 * known.raw_moment) ** 2
@@ -73,7 +73,7 @@ def test_a_planted_row_is_in_the_tables_of_the_docs(tables):
 
 
 def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
-    made = {name: row.make for name, row in ALGORITHMS.items() if name != "random play"}
+    made = {name: row.function for name, row in ALGORITHMS.items() if name != "random play"}
     assert {name.lower() for name in made} == set(algorithms.__all__)
     assert all(getattr(hb, name.lower()) is make for name, make in made.items())
 
@@ -82,8 +82,9 @@ def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
 def test_an_algorithm_is_built_from_its_row(name):
     row, policy = ALGORITHMS[name], example(name)
     assert (policy.dim, policy.plays >= 1) == (100, True)
-    told = {"moment", "spread"} & set(inspect.signature(row.make).parameters)
-    assert told == ({"spread" if row.moment == SPREAD else "moment"} if row.moment else set())
+    takes = inspect.signature(row.function).parameters.values()
+    required = {each.name for each in takes if each.default is each.empty}
+    assert required & {"raw_moment", "central_moment", "noise_scale"} == {row.moment} - {None}
     assert (row.tuning is None) == (name in ("random play", "Auto"))
 
 
@@ -92,7 +93,8 @@ def test_the_tuned_argument_changes_the_policy(name):
     known: dict[str, Any] = {"dim": 3, "horizon": 50, "arms": 4}
     known |= {"raw_moment": 1.0, "central_moment": 1.0}
     row = ALGORITHMS[name]
-    same = repr(row.build(**known)) == repr(row.build(0.01, **known))
+    tuned = {row.tuning: 0.01} if row.tuning else {}
+    same = repr(row.make(**known)) == repr(row.make(**known, **tuned))
     assert same == (name in ("random play", "Auto"))
 
 
@@ -130,8 +132,8 @@ def test_a_row_says_what_it_is_and_takes_no_more_numbers_than_it_names(kind, nam
         make_named(kind, text, REGISTRIES[kind])
 
 
-def test_arm_sets_are_named_by_how_they_change():
-    assert {name: row.make(2, 3).changes for name, row in arms.REGISTRY.items()} == {
+def test_arm_sets_are_named_by_when_they_are_redrawn():
+    assert {name: row.make(2, 3).redraw for name, row in arms.REGISTRY.items()} == {
         name: name for name in arms.REGISTRY
     }
 
@@ -140,8 +142,8 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
     monkeypatch.setitem(noises.REGISTRY, "mine", Entry(noises.Laplace, "mine", ("scale",)))
     monkeypatch.setitem(links.REGISTRY, "mine", Entry(links.Probit, "mine"))
     monkeypatch.setitem(arms.REGISTRY, "mine", Entry(arms.PerRound, "mine", ("arms", "dimension")))
-    words = ("--noise", "mine:2", "--link", "mine", "--changes", "mine")
-    known = ("--noise", "laplace:2", "--link", "probit", "--changes", "fresh")
+    words = ("--noise", "mine:2", "--link", "mine", "--redraw", "mine")
+    known = ("--noise", "laplace:2", "--link", "probit", "--redraw", "round")
     assert run("simulate", "random play", *SMALL, *words) == run(
         "simulate", "random play", *SMALL, *known
     )

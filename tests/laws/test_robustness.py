@@ -10,12 +10,12 @@ from heavybandits.policies import Uniform
 
 DIM, ARMS, HORIZON, OUTLIER = 5, 10, 3000, 100
 LINK = hb.links.Identity()
-SETTING: dict[str, Any] = {"dim": DIM, "horizon": HORIZON, "moment": 4.0, "link": LINK}
+SETTING: dict[str, Any] = {"dim": DIM, "horizon": HORIZON, "link": LINK}
 POLICIES: dict[str, Any] = {
     "linucb": hb.linucb(dim=DIM, radius=0.3),
     "ol2m": hb.ol2m(dim=DIM, link=LINK, radius_scale=0.03),
-    "crtm": hb.crtm(**SETTING, radius_scale=0.01),
-    "crmm": hb.crmm(**SETTING, radius_scale=0.03, plays=5),
+    "crtm": hb.crtm(**SETTING, raw_moment=4.0, radius_scale=0.01),
+    "crmm": hb.crmm(**SETTING, central_moment=4.0, radius_scale=0.03, plays=5),
     "truncate": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Truncate(5.0)),
     "clip": hb.linucb(dim=DIM, radius=0.3, filter=hb.filters.Clip(2.0)),
     "uniform": Uniform(DIM, 1),

@@ -76,7 +76,7 @@ def replay(agent: hb.Agent, plays: int) -> hb.Agent:
 def settled(agent: hb.Agent) -> bytes:
     """Refused calls are counted with each snapshot only: not part of the comparison."""
     state = agent.clone().state
-    state.book.counts["duplicate"] = 0
+    state.tickets.counts["duplicate"] = 0
     return pack(anonymous(state))
 
 

@@ -23,22 +23,22 @@ def test_the_limits_last_in_force_go_on(tmp_path: Any) -> None:
         agent.select(ARMS)
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db", max_pending=100) as agent:
         tickets = [agent.select(ARMS) for _ in range(20)]
-    made = hb.rebuild(tmp_path / "agent.db")
+    made = hb.Agent.rebuild(tmp_path / "agent.db")
     made.select(ARMS)
     made.update(tickets[0], 1.0)
     assert made.counters["pending"] == 21
 
 
 def test_who_kept_nothing_as_it_was_offered_goes_on_so(tmp_path: Any) -> None:
-    asked: Any = {"context": {"visits": 1.0}, "offers": OFFERS}
+    asked: Any = {"context": {"visits": 1.0}, "actions": OFFERS}
     for keeps in (False, True):
         path, new = tmp_path / f"{keeps}.db", tmp_path / f"{keeps}_new.db"
-        with hb.Agent(SHOP, ledger=path, encoder=ENCODER, keep_raw=keeps) as agent:
+        with hb.Agent(SHOP, ledger=path, encoder=ENCODER, log_inputs=keeps) as agent:
             agent.select(**asked)
-        with hb.rebuild(path, output=new) as made:
+        with hb.Agent.rebuild(path, output=new) as made:
             made.select(**asked)
         with hb.LedgerReader(new) as monitor:
-            raws = monitor.database.rows("SELECT raw FROM plays WHERE raw IS NOT NULL")
+            raws = monitor.database.rows("SELECT inputs FROM plays WHERE inputs IS NOT NULL")
         assert len(raws) == (2 if keeps else 0)
 
 
@@ -50,7 +50,7 @@ def test_what_another_ledger_has_left_is_not_written_over(tmp_path: Any, ending:
     left = tmp_path / f"new.db{ending}"
     left.write_bytes(b"all that is left")
     with pytest.raises(hb.InvalidInputError, match="output must be a new file"):
-        hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db")
+        hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db")
     assert left.read_bytes() == b"all that is left"
 
 
@@ -63,9 +63,9 @@ def test_a_mistake_at_the_door_leaves_no_ledger(tmp_path: Any) -> None:
     )
     for given, words in wrong:
         with pytest.raises(hb.InvalidInputError, match=words):
-            hb.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db", **given)
+            hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db", **given)
     with pytest.raises(hb.InvalidInputError, match="output must be in a folder that exists"):
-        hb.rebuild(tmp_path / "agent.db", output=tmp_path / "away" / "new.db")
+        hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "away" / "new.db")
     assert sorted(os.listdir(tmp_path)) == ["agent.db", "agent.db-head"]
 
 
@@ -79,14 +79,16 @@ def test_a_missing_date_is_kept_as_missing(tmp_path: Any) -> None:
     with hb.Agent(
         hb.linucb(dim=dated.dim, radius=1.0), ledger=tmp_path / "agent.db", encoder=dated
     ) as agent:
-        agent.learn(frame, [1.0, 2.0])
+        agent.warm_start(frame, [1.0, 2.0])
         for when in (pandas.NaT, np.datetime64("NaT"), pandas.NA, None):
-            agent.select(context={"when": when}, offers=OFFERS)
+            agent.select(context={"when": when}, actions=OFFERS)
     other = Encoder(
         context_columns=[Date("when", allow_missing=True)],
         action_columns=[Number("price", 1.0, 2.0)],
     )
-    made = hb.rebuild(tmp_path / "agent.db", hb.linucb(dim=other.dim, radius=1.0), encoder=other)
+    made = hb.Agent.rebuild(
+        tmp_path / "agent.db", hb.linucb(dim=other.dim, radius=1.0), encoder=other
+    )
     assert made.updates == 2
     assert made.counters["pending"] == 4
 
@@ -107,17 +109,17 @@ def test_names_that_are_nearly_text_are_kept_as_text_or_refused(tmp_path: Any) -
     with hb.Agent(SHOP, ledger=tmp_path / "agent.db", encoder=ENCODER) as agent:
         for names in (np.array(["tea", "nut"]), [Drink.TEA]):
             offers: Any = {name: OFFERS[str(name)] for name in names}
-            ticket = agent.select(context={"visits": 1.0}, offers=offers)
-            assert type(ticket.offer) is str
+            ticket = agent.select(context={"visits": 1.0}, actions=offers)
+            assert type(ticket.action) is str
             agent.update(ticket, 1.0)
         with pytest.raises(hb.InvalidInputError, match="plain text for names"):
-            agent.select(context={"visits": 1.0}, offers={Odd("tea"): OFFERS["tea"]})
+            agent.select(context={"visits": 1.0}, actions={Odd("tea"): OFFERS["tea"]})
     with hb.Agent(SHOP, ledger=tmp_path / "agent.db", encoder=ENCODER) as agent:
         assert agent.updates == 2
 
 
 def test_room_counts_what_new_decisions_push_out() -> None:
-    agent = hb.Agent(hb.tofu(dim=2, horizon=10, moment=1.0), max_pending=3)
+    agent = hb.Agent(hb.tofu(dim=2, horizon=10, raw_moment=1.0), max_pending=3)
     for _ in range(7):
         agent.update(agent.select(ARMS), 1.0)
     for _ in range(6):
@@ -126,7 +128,7 @@ def test_room_counts_what_new_decisions_push_out() -> None:
     assert agent.counters["pending"] == 3
     now = [0.0]
     agent = hb.Agent(
-        hb.tofu(dim=2, horizon=10, moment=1.0),
+        hb.tofu(dim=2, horizon=10, raw_moment=1.0),
         max_pending=6,
         expire_after=5.0,
         clock=lambda: now[0],

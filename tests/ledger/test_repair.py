@@ -61,13 +61,13 @@ ALTER = "UPDATE events SET reward = 99.0 WHERE event = 12"
 # ---- check
 
 
-def test_a_whole_ledger_is_called_whole(path: Path) -> None:
+def test_an_intact_ledger_is_called_intact(path: Path) -> None:
     before = files(path)
     found = json.loads(run("check", path, "--json").stdout)
-    assert found["whole"] is True
+    assert found["intact"] is True
     assert (found["events"], found["kinds"]) == (21, {"select": 11, "reward": 10})
     assert (found["head_events"], found["last_time"], found["snapshots"]) == (21, 5.0, [0, 21])
-    assert "agent.db: whole" in run("check", path).stdout
+    assert "agent.db: intact" in run("check", path).stdout
     assert files(path) == before
 
 
@@ -85,7 +85,7 @@ def test_a_log_that_was_cut_off_is_noticed(path: Path) -> None:
     altered(path, "DELETE FROM events WHERE event > 15")
     found = examine(path)
     assert found.events == 15
-    assert "it ends at event 15, but 21 were written" in found.trouble
+    assert "it ends at event 15, but 21 were written" in found.problems
 
 
 def test_what_is_called_whole_opens_and_nothing_ends_in_a_traceback(path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_repaired_ledger_goes_on_from_the_last_true_event(
 ) -> None:
     altered(path, harm)
     before = files(path)
-    assert "saved.db: whole" in run("repair", path, tmp_path / "saved.db").stdout
+    assert "saved.db: intact" in run("repair", path, tmp_path / "saved.db").stdout
     with pytest.raises(hb.LedgerError):
         opened(path)
     assert {name: files(path)[name] for name in before} == before
@@ -171,7 +171,7 @@ def test_repair_writes_over_nothing(path: Path, tmp_path: Path) -> None:
 
 def test_without_a_state_there_is_nothing_to_repair(path: Path, tmp_path: Path) -> None:
     altered(path, "UPDATE states SET data = x'00'")
-    assert "holds no state that is whole" in run("check", path, code=1).stdout
+    assert "holds no intact state" in run("check", path, code=1).stdout
     words = "its events can be exported, not repaired"
     assert words in run("repair", path, tmp_path / "saved.db", code=1).output
     run("export", path, tmp_path / "events.csv", code=1)
@@ -215,6 +215,6 @@ def test_a_copy_without_its_log_is_noticed(path: Path, tmp_path: Path) -> None:
     agent.select(ARMS)
     shutil.copy(path, tmp_path / "copy.db")
     agent.close()
-    assert examine(tmp_path / "copy.db").trouble == [
+    assert examine(tmp_path / "copy.db").problems == [
         "it was not closed, and its -wal file is missing"
     ]

@@ -22,8 +22,8 @@ import ledger_victim as victim
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 from heavybandits.ledger.repair import export
-from heavybandits.ledger.rows import COLUMNS, SEALED, chain
-from heavybandits.ledger.sqlite import LOG_BYTES, End, Head
+from heavybandits.ledger.sqlite import COLUMNS, SEALED, chain
+from heavybandits.ledger.sqlite_file import LOG_BYTES, End, Head
 from interruption import CALLS, Interrupted, interrupted_after
 
 ARMS = victim.arms_of(0, 1)
@@ -373,7 +373,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "features that are text": {"features": "x" * 24},
     "features that are nan": {"features": np.array([np.nan, 0.0, 0.0]).tobytes()},
     "features that are huge": {"features": np.array([1e300, 0.0, 0.0]).tobytes()},
-    "an estimate that is infinite": {"estimate": float("inf")},
+    "an expected reward that is infinite": {"expected": float("inf")},
     "an arm that is text": {"arm": "zero"},
     "an arm below all": {"arm": -7},
     "a ticket out of turn": {"ticket": 1000},
@@ -381,19 +381,18 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a time that is text": {"time": "now"},
     "a decision with a reward": {"reward": 1.0},
     "another kind": {"kind": "boast"},
-    "changes that are no JSON": {"changes": "{"},
-    "changes of an array that is none": {
-        "changes": json.dumps({"arrays": {"x": "00"}, "generator": None})
-    },
-    "changes that are too long": {
-        "changes": json.dumps({"arrays": {"counts": "00" * 9999}, "generator": None})
-    },
-    "changes below zero": {
-        "changes": json.dumps({"arrays": {"counts": "ff" * 16}, "generator": None})
-    },
-    "changes of a generator that is none": {
-        "changes": json.dumps({"arrays": {}, "generator": {"bit_generator": "MT"}})
-    },
+    "arrays that are no JSON": {"arrays": "{"},
+    "an array that is none": {"arrays": json.dumps({"x": "00"})},
+    "arrays that are no dictionary": {"arrays": "[1]"},
+    "an array that is too long": {"arrays": json.dumps({"counts": "00" * 9999})},
+    "an array below zero": {"arrays": json.dumps({"counts": "ff" * 16})},
+    "arrays that are bytes": {"arrays": b"{}"},
+    "a generator that is none": {"generator": json.dumps({"bit_generator": "MT"})},
+    "a generator that is no JSON": {"generator": "{"},
+    "a propensity above one": {"propensity": 2.0},
+    "an action that is a number": {"action": b"tea"},
+    "a noise scale of a decision": {"noise_scale": 1.0},
+    "rewards of a decision": {"rewards": bytes(8)},
 }
 
 
@@ -587,7 +586,7 @@ def test_a_commit_that_failed_is_written_over(path: Path) -> None:
 def test_a_durable_choice_copies_no_history(path: Path) -> None:
     import tracemalloc
 
-    policy = hb.tofu(dim=5, horizon=100_000, moment=1.0)
+    policy = hb.tofu(dim=5, horizon=100_000, raw_moment=1.0)
     arms = np.random.default_rng(0).uniform(-0.4, 0.4, (4, 5))
     with make(path, policy) as agent:
         agent.update(agent.select(arms), 1.0)
@@ -647,12 +646,10 @@ def test_a_ledger_whose_main_file_is_gone_is_not_begun_anew(path: Path, how: str
 
 def test_nothing_is_written_over_a_ledger(path: Path, tmp_path: Path) -> None:
     with play(make(path), 2) as agent:
-        with pytest.raises(
-            hb.InvalidInputError, match="is a ledger, and nothing else is written there"
-        ):
+        with pytest.raises(hb.InvalidInputError, match="must not be a ledger"):
             agent.save(path)
         play(agent, 1)
-    with pytest.raises(hb.InvalidInputError, match="is a ledger"):
+    with pytest.raises(hb.InvalidInputError, match="must not be a ledger"):
         export(path, path)
     with make(path) as again:
         assert again.updates == 3

@@ -39,9 +39,9 @@ class Clock:
 def kept_bytes(agent: hb.Agent) -> bytes:
     """What must survive: all but the counts of refused calls."""
     state = agent.state
-    book = copy.copy(state.book)
-    book.counts = book.counts | dict.fromkeys(("late", "duplicate", "unknown"), 0)
-    return pack(anonymous(state._replace(book=book)))
+    tickets = copy.copy(state.tickets)
+    tickets.counts = tickets.counts | dict.fromkeys(("late", "duplicate", "unknown"), 0)
+    return pack(anonymous(state._replace(tickets=tickets)))
 
 
 def crash(agent: hb.Agent) -> None:
@@ -69,7 +69,7 @@ class Machine(RuleBasedStateMachine):
     """
 
     plays = 1
-    missing: float | None = None
+    expired_reward: float | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Machine(RuleBasedStateMachine):
             snapshot_every=7,
             max_pending=MOST,
             expire_after=PATIENCE,
-            missing=self.missing,
+            expired_reward=self.expired_reward,
             clock=self.clock,
         )
 
@@ -112,8 +112,12 @@ class Machine(RuleBasedStateMachine):
     def select(self) -> None:
         self.expire(room=1)
         ticket, twin = self.agent.select(ARMS), self.twin.select(ARMS)
-        assert (ticket.id, ticket.arm, ticket.plays) == (len(self.model), twin.arm, twin.plays)
-        assert (ticket.estimate, ticket.width) == (twin.estimate, twin.width)
+        assert (ticket.id, ticket.arm, ticket.plays_left) == (
+            len(self.model),
+            twin.arm,
+            twin.plays_left,
+        )
+        assert (ticket.expected, ticket.width) == (twin.expected, twin.width)
         self.model[ticket.id] = ("pending", self.clock.now)
 
     @precondition(lambda self: self.waiting())
@@ -157,7 +161,7 @@ class Machine(RuleBasedStateMachine):
             other = self.model[ticket] / 2.0 + 1.0 if self.model[ticket] != 2.0 else 0.0
             with pytest.raises(hb.InvalidInputError, match="must have one reward"):
                 self.agent.update(ticket, other)
-        self.twin.expire()
+        self.twin.expire_due()
 
     @rule(ticket=st.integers(-3, 3), reward=REWARDS)
     def unknown(self, ticket: int, reward: float) -> None:
@@ -166,7 +170,7 @@ class Machine(RuleBasedStateMachine):
         self.counts["unknown"] += 1
         with pytest.raises(hb.InvalidInputError, match="issued so far"):
             self.agent.update(number, reward)
-        self.twin.expire()
+        self.twin.expire_due()
 
     @precondition(lambda self: self.waiting())
     @rule(data=st.data())
@@ -186,8 +190,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def abandon(self) -> None:
-        self.agent.abandon()
-        self.twin.abandon()
+        self.agent.cancel_all()
+        self.twin.cancel_all()
         for ticket in self.waiting():
             self.model[ticket] = "gone"
             self.counts["cancelled"] += 1
@@ -220,7 +224,7 @@ class EpochMachine(Machine):
     """Decisions of three plays, where an expired play counts as a reward of zero."""
 
     plays = victim.PLAYS
-    missing = 0.0
+    expired_reward = 0.0
 
 
 # Two machines, 60 runs of 100 steps each: 12,000 steps.
@@ -329,7 +333,7 @@ def test_expiry_counts_and_drops_what_comes_late(path: Path, durable: bool) -> N
     )
     ticket = agent.select(ARMS)
     clock.now = 59.0
-    agent.expire()
+    agent.expire_due()
     assert agent.pending == [ticket.id]
     clock.now = 60.0
     agent.update(ticket, 1e6)
@@ -343,7 +347,7 @@ def test_expiry_counts_and_drops_what_comes_late(path: Path, durable: bool) -> N
         "expired": 1,
         "cancelled": 0,
         "revised": 0,
-        "taught": 0,
+        "warm_started": 0,
     }
     agent.close()
 
@@ -352,10 +356,10 @@ def test_a_missing_reward_can_be_assumed(make: Any) -> None:
     clock = Clock()
     twin = hb.Agent(victim.make_policy(1))
     twin.update(twin.select(ARMS), 0.5)
-    with make(expire_after=1.0, missing=0.5, clock=clock) as agent:
+    with make(expire_after=1.0, expired_reward=0.5, clock=clock) as agent:
         agent.select(ARMS)
         clock.now = 2.0
-        agent.expire()
+        agent.expire_due()
         assert agent.updates == 1
         assert agent.theta.tobytes() == twin.theta.tobytes()
 
@@ -368,7 +372,7 @@ def test_an_expired_play_of_several_is_asked_for_anew(make: Any) -> None:
             agent.update(ticket, 1.0)
         clock.now = 2.0
         again = agent.select(ARMS)
-        assert (again.arm, again.plays) == (lost.arm, 1)
+        assert (again.arm, again.plays_left) == (lost.arm, 1)
         assert agent.updates == 0
         agent.update(again, 1.0)
         assert agent.updates == 1
@@ -518,7 +522,7 @@ def fill_up(agent: hb.Agent) -> list[int]:
 
 
 def test_the_options_are_checked(make: Any) -> None:
-    for options in ({"max_pending": 0}, {"expire_after": -1.0}, {"missing": float("inf")}):
+    for options in ({"max_pending": 0}, {"expire_after": -1.0}, {"expired_reward": float("inf")}):
         (name,) = options
         with pytest.raises(hb.InvalidInputError, match=name):
             make(**options)

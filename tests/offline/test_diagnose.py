@@ -1,4 +1,4 @@
-"""The tail doctor: estimators against known answers, refusals, words, pictures."""
+"""Diagnosis: estimators against known answers, errors, words, pictures."""
 
 import json
 import re
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import heavybandits as hb
 from heavybandits import InvalidInputError
-from heavybandits.offline.diagnose.diagnose import HEAVY_SHAPE, diagnose
+from heavybandits.offline.diagnose.diagnosis import HEAVY_SHAPE, diagnose
 from heavybandits.offline.diagnose.tail_index import (
     Ladder,
     Tail,
@@ -65,7 +66,7 @@ def test_the_generalised_pareto_shape_of_exact_quantiles(shape: float) -> None:
 def test_the_index_is_shift_free_for_residuals_and_scale_free_always() -> None:
     rewards = np.random.default_rng(2).standard_t(2, 3000)
     first, second = diagnose(rewards), diagnose(1e6 * rewards + 5e7)
-    assert second.index.value == pytest.approx(first.index.value, rel=1e-6)
+    assert second.tail_index.value == pytest.approx(first.tail_index.value, rel=1e-6)
 
 
 def test_known_laws_get_the_right_word() -> None:
@@ -113,7 +114,7 @@ def test_features_take_the_explained_part_away() -> None:
     rng = np.random.default_rng(7)
     x = rng.normal(size=(4000, 2))
     noise = rng.normal(size=4000)
-    found = diagnose(10.0 * x[:, 0] + noise, x)
+    found = diagnose(10.0 * x[:, 0] + noise, features=x)
     assert found.dim == 2
     assert np.std(found.noise) == pytest.approx(np.std(noise), rel=0.2)
 
@@ -140,7 +141,7 @@ def test_the_words_of_crhl_say_when_to_use_it(draw, warned) -> None:
     found = diagnose(draw(np.random.default_rng(10)))
     told = found.advice.assumptions["crhl"]
     order = 1.0 + found.epsilon.value
-    assert f"spread = {found.central_moment.high ** (1.0 / order):.3g}" in told
+    assert f"noise_scale = {found.central_moment.high ** (1.0 / order):.3g}" in told
     assert ("linucb with AdaptiveClip had half its regret" in told) == warned
     assert "if you know how noisy each reward is" in told
 
@@ -160,7 +161,7 @@ def test_refunds_among_sales_do_not_hide_the_index(share: float) -> None:
     sales = 30.0 + 12.0 * rng.pareto(1.7, 20_000)
     back = rng.random(sales.size) < share
     found = diagnose(np.where(back, -sales * rng.uniform(0.5, 1.0, sales.size), sales))
-    assert found.index.low < 1.7 < found.index.high
+    assert found.tail_index.low < 1.7 < found.tail_index.high
     assert found.lower is not None
     assert found.lower.rows == back.sum()
 
@@ -177,7 +178,7 @@ def test_estimates_that_contradict_each_other_are_not_averaged() -> None:
 
 def test_the_advice_counts_the_intercept() -> None:
     rng = np.random.default_rng(12)
-    found = diagnose(rng.standard_t(2, 2000), rng.normal(size=(2000, 2)))
+    found = diagnose(rng.standard_t(2, 2000), features=rng.normal(size=(2000, 2)))
     assert found.dim == 2
     assert found.advice.code == "auto(dim=3)"
 
@@ -223,25 +224,29 @@ def test_same_seed_same_answer_and_the_input_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0] * 50,), "at least 100 rewards are needed, got 50"),
-        (([[1.0]] * 200,), "rewards must have shape"),
-        ((["a"] * 200,), "rewards must be an array of numbers"),
-        (([*range(199), float("nan")],), "rewards must be finite, got nan"),
+        (([1.0] * 50,), "data must have at least 100 rewards, got 50"),
+        (([[1.0]] * 200,), "data must have shape"),
+        ((["a"] * 200,), "data must be an array of numbers"),
+        (([*range(199), float("nan")],), "data must be finite, got nan"),
         (([*range(200)], [[1.0]] * 3), "features must have shape"),
-        (({"y": [1.0] * 200},), "reward must name a column"),
+        (({"y": [1.0] * 200},), "must be one of the columns y; got 'reward'"),
+        (({"y": [1.0] * 200}, 3), "features must be a list of columns"),
+        ((hb.Log({"y": [1.0] * 200}, reward="y"), ["x"]), "features must be given to Log"),
     ],
 )
-def test_refusals_name_the_argument(arguments: tuple[Any, ...], words: str) -> None:
+def test_errors_name_the_argument(arguments: tuple[Any, ...], words: str) -> None:
+    data, *features = arguments
     with pytest.raises(InvalidInputError, match=words.replace("(", r"\(")):
-        diagnose(*arguments)
+        diagnose(data, features=features[0] if features else None)
 
 
-def test_missing_values_are_refused_or_dropped() -> None:
+def test_missing_values_raise_errors_or_dropped() -> None:
     values = [*np.random.default_rng(0).normal(size=200), None, float("nan")]
     with pytest.raises(InvalidInputError, match="drop_missing=True"):
         diagnose({"y": values}, reward="y")
     assert diagnose({"y": values}, reward="y", drop_missing=True).rows == 200
     assert diagnose(values, drop_missing=True).rows == 200
+    assert diagnose(hb.Log({"y": values}, reward="y", drop_missing=True)).rows == 200
 
 
 def test_a_side_with_few_values_has_no_tail() -> None:
@@ -250,12 +255,12 @@ def test_a_side_with_few_values_has_no_tail() -> None:
     assert estimate_tail(-np.ones(100), rng) is None
 
 
-def test_features_of_other_rows_are_refused_also_where_gaps_are_dropped():
+def test_features_of_other_rows_raise_errors_also_where_gaps_are_dropped():
     rewards = [*np.random.default_rng(0).normal(size=60), float("nan")]
-    with pytest.raises(InvalidInputError, match="features must have 61 rows like rewards, got 60"):
-        diagnose(rewards, np.ones((60, 1)), drop_missing=True)
+    with pytest.raises(InvalidInputError, match="features must have 61 rows like data, got 60"):
+        diagnose(rewards, features=np.ones((60, 1)), drop_missing=True)
 
 
-def test_rewards_without_noise_are_given_no_constants() -> None:
+def test_rewards_without_noise_have_no_parameters_to_choose() -> None:
     told = diagnose(np.full(200, 5.0)).advice.assumptions
-    assert set(told.values()) == {"no constants to give: there is no noise here"}
+    assert set(told.values()) == {"no parameters to choose: the rewards have no noise"}

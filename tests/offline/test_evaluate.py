@@ -1,6 +1,7 @@
-"""Evaluation: the means, the terms, logs in all their words, refusals, the command."""
+"""Evaluation: the means, the terms, logs in all their words, errors, the command."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,17 @@ from click.testing import CliRunner
 import heavybandits as hb
 from heavybandits._utils.statistics import Estimate
 from heavybandits.cli.app import cli
-from heavybandits.offline.evaluate.clipped_mean import Sizes, bounded_mean, clipped_mean
-from heavybandits.offline.evaluate.evaluate import Terms, normalise
-from heavybandits.offline.evaluate.means import METHODS, robust_mean
+from heavybandits.offline.evaluate.estimators import Terms, normalise
+from heavybandits.offline.evaluate.means import (
+    AGGREGATES,
+    Sizes,
+    bounded_mean,
+    clipped_mean,
+    robust_mean,
+)
 from heavybandits.offline.evaluate.result import describe_weights
 
-OFFERS = ("call", "mail", "wait")
+ACTIONS = ("call", "mail", "wait")
 
 
 def make_log(rows: int = 1500, seed: int = 0, noise: float = 3.0) -> dict[str, Any]:
@@ -27,40 +33,46 @@ def make_log(rows: int = 1500, seed: int = 0, noise: float = 3.0) -> dict[str, A
     chance = np.where(there, [0.2, 0.7, 0.1], 0.0)
     chance /= chance.sum(axis=1, keepdims=True)
     place = (chance.cumsum(axis=1) < rng.random((rows, 1))).sum(axis=1)
-    taken = np.array(OFFERS)[place]
-    lists = ["|".join(np.array(OFFERS)[on]) for on in there]
+    taken = np.array(ACTIONS)[place]
+    lists = ["|".join(np.array(ACTIONS)[on]) for on in there]
     paid = np.array([2.0, 1.0, 0.0])[place] * visits / 3.0 + rng.standard_t(noise, rows)
     return {
         "age": age,
         "visits": visits,
         "action": taken,
         "reward": paid,
-        "pscore": chance[np.arange(rows), place],
+        "propensity": chance[np.arange(rows), place],
         "there": lists,
     }
 
 
-TOLD: dict[str, Any] = {"features": ["age", "visits"], "offers": "there"}
+COLUMNS: dict[str, Any] = {"features": ["age", "visits"], "available": "there"}
+NAMES = {column.name for column in fields(hb.Log)}
+
+
+def evaluate(data: Any, policy: Any, **given: Any) -> hb.Evaluation:
+    """Evaluate on the log with these columns."""
+    columns = {name: given.pop(name) for name in list(given) if name in NAMES}
+    return hb.evaluate(hb.Log(data, **columns), policy=policy, **given)
 
 
 def call_if_possible(row: dict[str, Any]) -> str:
-    return "call" if "call" in row["offers"] else "mail"
+    return "call" if "call" in row["available"] else "mail"
 
 
 # ---- means
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", AGGREGATES)
 def test_every_mean_moves_and_scales_with_the_numbers(method) -> None:
     numbers = np.random.default_rng(1).standard_t(2.0, 501)
     one = np.array(robust_mean(numbers, method))
     assert one[1] <= one[0] <= one[2]
     assert np.array(robust_mean(100.0 * numbers, method)) == pytest.approx(100.0 * one)
-    if method != "lse":  # which treats both sides of zero apart
-        assert np.array(robust_mean(numbers + 7.0, method)) == pytest.approx(one + 7.0)
+    assert np.array(robust_mean(numbers + 7.0, method)) == pytest.approx(one + 7.0)
 
 
-@pytest.mark.parametrize("method", ["clipped", "median_of_means", "trimmed", "catoni"])
+@pytest.mark.parametrize("method", ["clipped", "catoni"])
 def test_one_monster_moves_the_plain_mean_and_no_robust_one(method) -> None:
     numbers = np.random.default_rng(2).normal(size=1000)
     hit = np.r_[numbers, 1e6]
@@ -68,15 +80,15 @@ def test_one_monster_moves_the_plain_mean_and_no_robust_one(method) -> None:
     assert abs(robust_mean(hit, method).value) < 1.0
 
 
-def test_a_level_is_the_root_it_says_it_is() -> None:
+def test_a_threshold_is_the_root_it_says_it_is() -> None:
     away = np.random.default_rng(3).standard_cauchy(777)
     for weight in (2.0, 10.0, 77.0):
-        level = Sizes.of(away).level(weight)
-        assert np.minimum(away**2 / level**2, 1.0).sum() == pytest.approx(weight)
+        threshold = Sizes.of(away).threshold(weight)
+        assert np.minimum(away**2 / threshold**2, 1.0).sum() == pytest.approx(weight)
 
 
 def test_the_same_number_over_and_over_has_that_mean() -> None:
-    for method in METHODS:
+    for method in AGGREGATES:
         assert np.array(robust_mean(np.full(50, 3.0), method)) == pytest.approx(3.0, abs=0.1)
         assert robust_mean(np.zeros(50), method) == Estimate(0.0, 0.0, 0.0)
 
@@ -96,7 +108,9 @@ def test_a_known_moment_gives_an_interval_that_holds_without_a_variance() -> Non
     moment = float(np.mean(rng.pareto(1.5, 10**6) ** 1.3))
     held = 0
     for _ in range(60):
-        found = bounded_mean(rng.pareto(1.5, 1000), one, none, moment, 0.3, 0.05)
+        found = bounded_mean(
+            rng.pareto(1.5, 1000), one, none, raw_moment=moment, epsilon=0.3, delta=0.05
+        )
         held += found.low < 2.0 < found.high
     assert held >= 57
 
@@ -108,20 +122,26 @@ def test_plain_terms_are_the_textbook() -> None:
     log = make_log()
     shares = {"mail": 0.6, "wait": 0.4}
     target = np.where(log["action"] == "call", 0.0, np.where(log["action"] == "mail", 0.6, 0.4))
-    weights = target / log["pscore"]
-    ips = hb.evaluate(log, shares, **TOLD, estimator="ips", mean="mean")
-    snips = hb.evaluate(log, shares, **TOLD, estimator="snips", mean="mean")
+    weights = target / log["propensity"]
+    ips = evaluate(log, shares, **COLUMNS, estimator="ips", aggregate="mean")
+    snips = evaluate(log, shares, **COLUMNS, estimator="snips", aggregate="mean")
     assert ips.value == pytest.approx(np.mean(weights * log["reward"]))
     assert snips.value == pytest.approx(np.sum(weights * log["reward"]) / weights.sum())
-    assert ips.weights.effective == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
+    assert ips.diagnostics.effective_sample_size == pytest.approx(
+        weights.sum() ** 2 / np.sum(weights**2)
+    )
 
 
 def test_a_doubly_robust_estimate_varies_less_and_means_the_same() -> None:
     found: dict[str, list[float]] = {"ips": [], "dr": []}
     for seed in range(12):
         for name, values in found.items():
-            made = hb.evaluate(
-                make_log(800, seed, 30.0), call_if_possible, **TOLD, estimator=name, mean="mean"
+            made = evaluate(
+                make_log(800, seed, 30.0),
+                call_if_possible,
+                **COLUMNS,
+                estimator=name,
+                aggregate="mean",
             )
             values.append(made.value)
     truth = 0.7 * 2.0 + 0.3 * 1.0
@@ -131,11 +151,11 @@ def test_a_doubly_robust_estimate_varies_less_and_means_the_same() -> None:
 
 def test_the_model_has_not_seen_the_row_it_judges() -> None:
     log = make_log(400)
-    before = hb.evaluate(log, call_if_possible, **TOLD)
+    before = evaluate(log, call_if_possible, **COLUMNS)
     row = int(np.flatnonzero(log["action"] == "wait")[0])  # never chosen: it can only teach
     expected = before.terms[row]
     log["reward"][row] += 1000.0
-    after = hb.evaluate(log, call_if_possible, **TOLD)
+    after = evaluate(log, call_if_possible, **COLUMNS)
     assert after.terms[row] == expected
     assert not np.array_equal(after.terms, before.terms)
 
@@ -153,39 +173,39 @@ def test_self_normalised_terms_do_not_mind_a_constant_in_the_weights() -> None:
 
 def test_a_policy_may_come_as_function_column_shares_or_array() -> None:
     log = make_log()
-    chosen = np.array([call_if_possible({"offers": o.split("|")}) for o in log["there"]])
-    array = (chosen[:, None] == np.array(OFFERS)).astype(float)
-    one = hb.evaluate(log, call_if_possible, **TOLD)
+    chosen = np.array([call_if_possible({"available": o.split("|")}) for o in log["there"]])
+    array = (chosen[:, None] == np.array(ACTIONS)).astype(float)
+    one = evaluate(log, call_if_possible, **COLUMNS)
     for other in (array, lambda row: {call_if_possible(row): 1.0}):
-        assert hb.evaluate(log, other, **TOLD).to_dict() == one.to_dict()
-    assert hb.evaluate(log | {"rule": chosen}, "rule", **TOLD).to_dict() == one.to_dict()
-    shares = hb.evaluate(log, {"call": 1.0, "mail": 1e-9}, **TOLD)
+        assert evaluate(log, other, **COLUMNS).to_dict() == one.to_dict()
+    assert evaluate(log | {"rule": chosen}, "rule", **COLUMNS).to_dict() == one.to_dict()
+    shares = evaluate(log, {"call": 1.0, "mail": 1e-9}, **COLUMNS)
     assert shares.value == pytest.approx(one.value)
 
 
 def test_a_policy_part_learns_the_other_rows_and_is_judged_on_these() -> None:
     log = make_log(1200)
     policy = hb.linucb(dim=9, radius=0.1, filter=hb.filters.AdaptiveClip())
-    found = hb.evaluate(log, policy, **TOLD)
-    assert found.value > hb.evaluate(log, {"mail": 1.0}, **TOLD).high
-    assert found.weights.overlap < 0.5
+    found = evaluate(log, policy, **COLUMNS)
+    assert found.value > evaluate(log, {"mail": 1.0}, **COLUMNS).high
+    assert found.diagnostics.overlap < 0.5
 
 
 def test_open_bandit_pipelines_dictionary_is_the_same_log() -> None:
     log = make_log()
-    places = np.array([OFFERS.index(name) for name in log["action"]])
+    places = np.array([ACTIONS.index(name) for name in log["action"]])
     feedback = {
         "n_rounds": 1500,
         "n_actions": 3,
         "context": np.column_stack([log["age"], log["visits"]]),
         "action": places,
         "reward": log["reward"],
-        "pscore": log["pscore"],
+        "pscore": log["propensity"],
         "position": None,
     }
     shares = np.tile([0.0, 0.5, 0.5], (1500, 1))
-    one = hb.evaluate(log, {"mail": 0.5, "wait": 0.5}, ["age", "visits"])
-    two = hb.evaluate(feedback, shares[:, :, None])
+    one = evaluate(log, {"mail": 0.5, "wait": 0.5}, features=["age", "visits"])
+    two = evaluate(feedback, shares[:, :, None])
     assert one.value == two.value
 
 
@@ -193,79 +213,91 @@ def test_a_uniform_log_with_offers_that_come_and_go() -> None:
     rng = np.random.default_rng(7)
     lists = [["a", "b"] if on else ["a", "b", "c", "d"] for on in rng.random(300) < 0.5]
     log = {"action": [rng.choice(names) for names in lists], "reward": np.ones(300)}
-    found = hb.evaluate(
-        log | {"there": lists}, {"a": 1.0}, offers="there", propensity="uniform", estimator="ips"
+    found = evaluate(
+        log | {"there": lists}, {"a": 1.0}, available="there", propensity="uniform", estimator="ips"
     )
     taken = np.array(log["action"]) == "a"
     sizes = np.array([len(names) for names in lists])
-    assert found.weights.mean == pytest.approx(np.mean(taken * sizes))
-    assert found.weights.smallest_propensity == 0.25
+    assert found.diagnostics.mean_weight == pytest.approx(np.mean(taken * sizes))
+    assert found.diagnostics.smallest_propensity == 0.25
 
 
 def test_rows_that_are_left_out_are_counted() -> None:
     log = make_log(100)
     log["age"][3] = np.nan
     with pytest.raises(hb.InvalidInputError, match="'age' must have no missing values"):
-        hb.evaluate(log, {"mail": 1.0}, **TOLD)
-    found = hb.evaluate(log, {"mail": 1.0}, **TOLD, drop_missing=True)
-    assert found.weights.rows == 99
+        evaluate(log, {"mail": 1.0}, **COLUMNS)
+    found = evaluate(log, {"mail": 1.0}, **COLUMNS, drop_missing=True)
+    assert found.diagnostics.rows == 99
     assert "1 rows with a missing value were left out" in str(found)
 
 
-# ---- doubts
+# ---- warnings
 
 
-def test_doubts_name_what_is_wrong() -> None:
+def test_warnings_name_what_is_wrong() -> None:
     log = make_log(2000)
-    assert hb.evaluate(log, {"mail": 1.0}, **TOLD).doubts == []
-    wrong = log | {"pscore": log["pscore"] / 2.0}
-    assert "weights have mean 2" in str(hb.evaluate(wrong, {"mail": 1.0}, **TOLD))
-    rare = hb.evaluate(make_log(300), {"wait": 1.0}, **TOLD)
-    assert "300 rows are worth" in str(rare)
+    assert evaluate(log, {"mail": 1.0}, **COLUMNS).warnings == []
+    wrong = log | {"propensity": log["propensity"] / 2.0}
+    assert "weights have mean 2" in str(evaluate(wrong, {"mail": 1.0}, **COLUMNS))
+    rare = evaluate(make_log(300), {"wait": 1.0}, **COLUMNS)
+    assert "of 300 rows: the log rarely contains" in str(rare)
     heavy = make_log(2000, noise=1.1)
-    assert "no variance is in sight" in str(hb.evaluate(heavy, {"mail": 1.0}, **TOLD))
-    known = hb.evaluate(heavy, {"mail": 1.0}, **TOLD, moment=50.0, epsilon=0.05)
-    assert "no variance" not in str(known)
+    assert "the variance does not seem to be finite" in str(
+        evaluate(heavy, {"mail": 1.0}, **COLUMNS)
+    )
+    known = evaluate(heavy, {"mail": 1.0}, **COLUMNS, raw_moment=50.0, epsilon=0.05)
+    assert "variance" not in str(known)
     assert known.high - known.low > 0.0
 
 
 def test_ten_rows_that_carry_everything_are_seen() -> None:
     log = make_log(2000)
     log["reward"][:10] = 1e5
-    assert "10 of 2000 rows carry" in str(hb.evaluate(log, {"mail": 0.9, "call": 0.1}, **TOLD))
+    assert "10 of 2000 rows carry" in str(evaluate(log, {"mail": 0.9, "call": 0.1}, **COLUMNS))
 
 
 @pytest.mark.parametrize(
-    ("change", "policy", "told", "words"),
+    ("change", "policy", "given", "words"),
     [
         ({}, {"mail": 1.0}, {"propensity": "p"}, "propensity='uniform'"),
-        ({"pscore": np.zeros(50)}, {"mail": 1.0}, {}, r"propensity must lie in \(0, 1\], got 0"),
+        (
+            {"propensity": np.zeros(50)},
+            {"mail": 1.0},
+            {},
+            r"propensity must lie in \(0, 1\], got 0",
+        ),
         ({}, {"fax": 1.0}, {}, "must name actions of the log.*got 'fax'"),
-        ({}, lambda row: "call", {}, "policy must choose what is on offer, got 'call' in row"),
+        ({}, lambda row: "call", {}, "policy must choose an available action, got 'call' in row"),
         ({}, np.ones((50, 3)), {}, "add up to one"),
         ({}, np.ones((50, 2)), {}, r"policy must have shape \(50, 3\)"),
         ({}, hb.linucb(dim=4), {}, "policy must have dim 9"),
         ({}, {"mail": 1.0}, {"model": hb.linucb(dim=4)}, "model must have dim 3"),
-        ({}, {"mail": 1.0}, {"estimator": "magic"}, "estimator must be one of dr, ips, snips"),
-        ({}, {"mail": 1.0}, {"mean": "mode"}, "mean must be one of clipped"),
+        (
+            {},
+            {"mail": 1.0},
+            {"estimator": "magic"},
+            "estimator must be one of dr, ips, snips, rejection",
+        ),
+        ({}, {"mail": 1.0}, {"aggregate": "mode"}, "aggregate must be one of clipped"),
         ({}, {"mail": 1.0}, {"folds": 1}, "folds must be a whole number >= 2"),
-        ({}, {"mail": 1.0}, {"moment": -1.0}, "moment must be positive"),
-        ({}, {"call": 1.0}, {}, "must have a share for something on offer"),
-        ({"there": ["mail"] * 50}, {"mail": 1.0}, {}, "offers must hold the action taken"),
-        ({"there": [3] * 50}, {"mail": 1.0}, {}, "offers must hold lists of names"),
+        ({}, {"mail": 1.0}, {"raw_moment": -1.0}, "raw_moment must be positive"),
+        ({}, {"call": 1.0}, {}, "must have a probability for some available action"),
+        ({"there": ["mail"] * 50}, {"mail": 1.0}, {}, "available must contain the action taken"),
+        ({"there": [3] * 50}, {"mail": 1.0}, {}, "available must contain lists of names"),
         ({"action": [""] * 50}, {"mail": 1.0}, {}, "column 'action' must have no missing values"),
         ({}, {"mail": 1.0}, {"features": "age"}, "features must be a list"),
         ({}, "rule", {}, "policy must be one of the columns"),
     ],
 )
-def test_refusals_name_the_argument(change, policy, told, words) -> None:
+def test_errors_name_the_argument(change, policy, given, words) -> None:
     with pytest.raises(hb.InvalidInputError, match=words):
-        hb.evaluate(make_log(50) | change, policy, **(TOLD | told))
+        evaluate(make_log(50) | change, policy, **(COLUMNS | given))
 
 
-def test_too_few_rows_are_refused() -> None:
-    with pytest.raises(hb.InvalidInputError, match="log must have at least 20 rows, got 10"):
-        hb.evaluate(make_log(10), {"mail": 1.0}, **TOLD)
+def test_too_few_rows_raise_an_error() -> None:
+    with pytest.raises(hb.InvalidInputError, match="data must have at least 20 rows, got 10"):
+        evaluate(make_log(10), {"mail": 1.0}, **COLUMNS)
 
 
 # ---- the command, and the picture
@@ -282,24 +314,28 @@ def test_the_command_prints_what_the_function_finds(tmp_path) -> None:
     def run(*words: Any) -> Any:
         return CliRunner().invoke(cli, ["evaluate", str(path), *map(str, words)])
 
-    told = ["--features", "age,visits", "--offers", "there"]
-    one = run("--shares", "mail=1", *told, "--plot", tmp_path / "value.png", "--json")
+    given = ["--features", "age,visits", "--available", "there"]
+    one = run("--probabilities", "mail=1", *given, "--plot", tmp_path / "value.png", "--json")
     assert one.exit_code == 0, one.output
-    found = hb.evaluate(log, {"mail": 1.0}, **TOLD)
+    found = evaluate(log, {"mail": 1.0}, **COLUMNS)
     assert json.loads(one.stdout)["value"] == pytest.approx(found.value)
     assert (tmp_path / "value.png").stat().st_size > 10_000
-    assert "rows worth" in run("--choices", "action", *told).stdout
-    for words in (["--shares", "mail"], [], ["--shares", "mail=1", "--choices", "action"]):
+    assert "effective sample size" in run("--policy-column", "action", *given).stdout
+    for words in (
+        ["--probabilities", "mail"],
+        [],
+        ["--probabilities", "mail=1", "--policy-column", "action"],
+    ):
         assert run(*words).exit_code == 2
 
 
 def test_diagnostics_of_a_log_that_agrees_with_the_policy_are_those_of_its_rows() -> None:
-    class Log:
-        dropped, propensities, rewards = 0, np.ones(100), np.ones(100)
-
+    log = hb.Log({"action": ["a"] * 100, "reward": np.ones(100), "propensity": np.ones(100)})
     none, one = np.zeros(100), np.ones(100)
-    made = describe_weights(Log, Terms(none, one, one, none))
-    assert (made.effective, made.overlap, made.mean, made.largest) == (100.0, 1.0, 1.0, 1.0)
+    terms = Terms(none, one, one, none)
+    made = describe_weights(log.decisions, terms.weights, terms.total)
+    assert (made.effective_sample_size, made.overlap) == (100.0, 1.0)
+    assert (made.mean_weight, made.largest_weight) == (1.0, 1.0)
     assert made.top_share == pytest.approx(0.1)
 
 
@@ -347,33 +383,33 @@ def test_the_world_of_the_experiment_knows_its_truth() -> None:
 # ---- gaps, shapes, and few rows that pay
 
 
-def test_a_missing_action_is_refused_or_left_out_and_no_action_called_nan():
+def test_a_missing_action_raises_an_error_or_left_out_and_no_action_called_nan():
     log = make_log(300)
     log["action"] = [float("nan") if row == 7 else name for row, name in enumerate(log["action"])]
     with pytest.raises(
         hb.InvalidInputError, match="column 'action' must have no missing values, got 1"
     ):
-        hb.evaluate(log, call_if_possible, **TOLD)
-    found = hb.evaluate(log, call_if_possible, **TOLD, drop_missing=True)
+        evaluate(log, call_if_possible, **COLUMNS)
+    found = evaluate(log, call_if_possible, **COLUMNS, drop_missing=True)
     assert found.to_dict()["dropped"] == 1
 
 
-def test_a_column_with_two_numbers_per_row_is_refused():
+def test_a_column_with_two_numbers_per_row_raises_an_error():
     log = make_log(300) | {"age": np.ones((300, 2))}
     with pytest.raises(hb.InvalidInputError, match=r"'age' must have a value per row, got shape"):
-        hb.evaluate(log, call_if_possible, **TOLD)
+        evaluate(log, call_if_possible, **COLUMNS)
 
 
-def test_columns_of_unequal_length_are_refused():
+def test_columns_of_unequal_length_raise_an_error():
     log = make_log(300)
     log["reward"] = log["reward"][:-1]
     with pytest.raises(hb.InvalidInputError, match="as many rows as each other"):
-        hb.evaluate(log, call_if_possible, **TOLD)
+        evaluate(log, call_if_possible, **COLUMNS)
 
 
 def test_offers_in_text_may_name_numbers():
     log = {"action": [0, 1] * 50, "reward": [1.0, 2.0] * 50, "there": ["0|1"] * 100}
-    found = hb.evaluate(log, lambda row: 1, offers="there", propensity="uniform")
+    found = evaluate(log, lambda row: 1, available="there", propensity="uniform")
     assert found.value == pytest.approx(2.0, abs=0.3)
 
 
@@ -387,14 +423,14 @@ def test_an_interval_of_few_rows_that_pay_is_no_point():
     assert clipped_mean(np.arange(20.0), 1e-9).low < 9.5
 
 
-def test_a_policy_without_room_for_the_log_is_refused():
+def test_a_policy_without_room_for_the_log_raises_an_error():
     log = make_log(100)
-    short = hb.tofu(dim=9, horizon=5, moment=1.0)
+    short = hb.tofu(dim=9, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions"):
-        hb.evaluate(log, short, **TOLD)
+        evaluate(log, short, **COLUMNS)
 
 
-@pytest.mark.parametrize("mean", METHODS)
+@pytest.mark.parametrize("mean", AGGREGATES)
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e160])
 def test_a_mean_does_not_depend_on_the_unit(mean: str, unit: float) -> None:
     values = np.random.default_rng(0).standard_t(3.0, 400) + 2.0
@@ -410,7 +446,7 @@ def test_one_monstrous_reward_is_clipped(estimator: str, size: float) -> None:
     paid = (taken == 1) + rng.standard_t(3.0, 2000)
     paid[np.flatnonzero(taken == 1)[0]] = size
     log = {"action": taken, "reward": paid}
-    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", estimator=estimator)
+    found = evaluate(log, {1: 1.0}, propensity="uniform", estimator=estimator)
     assert found.low < 1.0 < found.high < 3.0
 
 
@@ -419,30 +455,30 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
 ) -> None:
     """They tell which arm was played: the model took them for the context of every arm."""
     rng, arms = np.random.default_rng(0), np.eye(2)
-    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), share=0.5)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.5)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
         for _ in range(10):
             tickets = agent.select_many(np.tile(arms, (200, 1, 1)))
             agent.update_many([(t, 3.0 * t.arm + 0.1 * rng.normal()) for t in tickets])
         log = agent.feedback()
     for arm, value in enumerate((0.0, 3.0)):
-        found = hb.evaluate(log, {arm: 1.0})
+        found = evaluate(log, {arm: 1.0})
         assert found.low < value < found.high
         assert found.high - found.low < 0.2
     with pytest.raises(hb.InvalidInputError, match="one of the columns"):
-        hb.evaluate(log, {0: 1.0}, ["context_0"])
+        evaluate(log, {0: 1.0}, features=["context_0"])
 
 
-def test_shares_that_do_not_add_up_are_refused(tmp_path: Any) -> None:
+def test_shares_that_do_not_add_up_raise_an_error(tmp_path: Any) -> None:
     log = make_log()
     with pytest.raises(hb.InvalidInputError, match=r"add up to one, got 0\.9"):
-        hb.evaluate(log, {"call": 0.7, "mail": 0.2})
+        evaluate(log, {"call": 0.7, "mail": 0.2})
     path = tmp_path / "log.csv"
-    path.write_text("action,reward,pscore\n" + "call,1.0,0.5\nmail,2.0,0.5\n" * 20)
-    words = ["evaluate", str(path), "--shares", "call=1", "--epsilon", "0.3"]
+    path.write_text("action,reward,propensity\n" + "call,1.0,0.5\nmail,2.0,0.5\n" * 20)
+    words = ["evaluate", str(path), "--probabilities", "call=1", "--epsilon", "0.3"]
     told = CliRunner().invoke(cli, words)
     assert told.exit_code != 0
-    assert "--epsilon is the order of --moment" in told.output
+    assert "--epsilon is the order of --raw-moment" in told.output
 
 
 # ---- what users met
@@ -454,33 +490,33 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
     encoder = hb.Encoder(
         action_columns=[hb.features.Category("kind", list(worth))], interactions="none"
     )
-    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), share=0.9, seed=1)
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=encoder.dim, radius=0.5), epsilon=0.9, seed=1)
     with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
         for play in range(400):
             there = [name for name in worth if play % 2 or name != "a"]
-            ticket = agent.select(offers={name: {"kind": name} for name in there})
-            agent.update(ticket, worth[str(ticket.offer)] + 0.1 * rng.normal())
+            ticket = agent.select(actions={name: {"kind": name} for name in there})
+            agent.update(ticket, worth[str(ticket.action)] + 0.1 * rng.normal())
         feedback = agent.feedback()
-    found = hb.evaluate(feedback, {"c": 1.0}, estimator="snips")
+    found = evaluate(feedback, {"c": 1.0}, estimator="snips")
     assert found.low < 10.0 < found.high
     assert found.high - found.low < 1.0
     with pytest.raises(hb.InvalidInputError, match="'a', 'b', 'c'"):
-        hb.evaluate(feedback, {1: 1.0})
-    assert hb.evaluate(feedback, {1: 1.0}, action="action").weights.rows == 400
+        evaluate(feedback, {1: 1.0})
+    assert evaluate(feedback, {1: 1.0}, action="action").diagnostics.rows == 400
 
 
 def test_rewards_of_two_numbers_have_no_tail():
     rng = np.random.default_rng(0)
     taken, clicks = rng.integers(0, 2, 5000), (rng.random(5000) < 0.01) * 1.0
-    found = hb.evaluate({"action": taken, "reward": clicks, "pscore": [0.5] * 5000}, {1: 1.0})
-    assert found.weights.tail_index == np.inf
-    assert found.doubts == []
+    found = evaluate({"action": taken, "reward": clicks, "propensity": [0.5] * 5000}, {1: 1.0})
+    assert found.diagnostics.tail_index == np.inf
+    assert found.warnings == []
 
 
-@pytest.mark.parametrize(("moment", "doubts"), [(0.01, 1), (20.0, 0)])
-def test_a_moment_that_the_log_contradicts_is_a_doubt(moment, doubts):
+@pytest.mark.parametrize(("moment", "count"), [(0.01, 1), (20.0, 0)])
+def test_a_moment_that_the_log_contradicts_is_a_warning(moment, count):
     rng = np.random.default_rng(0)
     log = {"action": rng.integers(0, 2, 5000), "reward": 3.0 + rng.normal(size=5000)}
-    found = hb.evaluate(log, {1: 1.0}, propensity="uniform", moment=moment)
-    assert len(found.doubts) == doubts
-    assert all("the interval rests on it" in doubt for doubt in found.doubts)
+    found = evaluate(log, {1: 1.0}, propensity="uniform", raw_moment=moment)
+    assert len(found.warnings) == count
+    assert all("on which the interval is based" in warning for warning in found.warnings)

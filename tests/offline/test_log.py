@@ -1,7 +1,8 @@
 """Logs with named columns and an encoder: diagnosed, replayed and evaluated."""
 
+import dataclasses
+import functools
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from click.testing import CliRunner
 
 import heavybandits as hb
 from heavybandits.cli.app import cli
+from heavybandits.features import tables
+from heavybandits.offline.log import read_decisions
 
 ROWS = 600
 
@@ -24,7 +27,7 @@ def make_log(rng, rows=ROWS):
         "age": age,
         "offer": offer.tolist(),
         "price": np.where(offer == "mail", 1.0, 4.0).tolist(),
-        "pscore": [0.5] * rows,
+        "propensity": [0.5] * rows,
         "reward": (2.0 * fits + rng.standard_t(2.0, rows)).tolist(),
     }
 
@@ -40,22 +43,65 @@ def linucb(dim):
     return hb.linucb(dim=dim, radius=1.0)
 
 
+def evaluate(data, policy, features, action="offer", **columns):
+    """Evaluate on the log with these columns."""
+    return hb.evaluate(hb.Log(data, features=features, action=action, **columns), policy=policy)
+
+
+# ---- the value
+
+
+def test_a_log_reads_its_table_once(monkeypatch):
+    calls, read = [], tables.read_frame
+
+    def count(data):
+        calls.append(data)
+        return read(data)
+
+    monkeypatch.setattr(tables, "read_frame", count)
+    log = hb.Log(LOG, action="offer")
+    for name in ("mail", "call"):
+        hb.evaluate(log, policy={name: 1.0})
+    assert len(calls) == 1
+
+
+def test_a_log_is_a_value_that_shows_its_columns_and_not_its_data():
+    log = hb.Log(LOG, features=["price"], action="offer")
+    assert repr(log).startswith("Log(features=['price'], reward='reward', action='offer'")
+    assert log.dim == 4
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(log, "action", "other")  # noqa: B010 - a checker rejects the assignment
+
+
+def test_columns_are_named_once():
+    log = hb.Log(LOG, action="offer")
+    for use in (hb.diagnose, hb.replay, functools.partial(hb.evaluate, policy={"mail": 1.0})):
+        with pytest.raises(hb.InvalidInputError, match=r"reward must be given to Log\(\.\.\.\)"):
+            use(log, reward="price")
+
+
+@pytest.mark.parametrize("features", ["price", 3, [1, 2], None])
+def test_features_are_a_list_of_columns(features):
+    with pytest.raises(hb.InvalidInputError, match="features must be a list of columns"):
+        hb.Log(LOG, features=features)
+
+
 # ---- diagnose
 
 
-def test_the_tail_doctor_takes_an_encoder():
-    found = hb.diagnose(LOG, PER_OFFER, reward="reward")
+def test_diagnose_takes_an_encoder():
+    found = hb.diagnose(LOG, features=PER_OFFER, reward="reward")
     assert f"auto(dim={PER_OFFER.dim})" in found.advice.code
     assert found.heavy
     plain = hb.diagnose(LOG, reward="reward")
     assert np.abs(found.noise).mean() < np.abs(plain.noise).mean()  # the fit explains something
 
 
-def test_a_missing_reward_is_refused_or_left_out_and_gaps_stay():
+def test_a_missing_reward_raises_an_error_or_is_left_out_and_gaps_stay():
     gap = LOG | {"reward": [None, *LOG["reward"][1:]]}
     with pytest.raises(hb.InvalidInputError, match="column 'reward' must have no missing values"):
-        hb.diagnose(gap, PER_OFFER, reward="reward")
-    assert hb.diagnose(gap, PER_OFFER, reward="reward", drop_missing=True).rows == ROWS - 1
+        hb.diagnose(gap, features=PER_OFFER, reward="reward")
+    assert hb.diagnose(gap, features=PER_OFFER, reward="reward", drop_missing=True).rows == ROWS - 1
 
 
 # ---- replay
@@ -64,12 +110,12 @@ def test_a_missing_reward_is_refused_or_left_out_and_gaps_stay():
 def test_rows_are_replayed_with_the_features_of_the_encoder():
     rows = {name: LOG[name] for name in ("region", "age", "reward")}
     encoder = hb.Encoder.from_data(rows, action_columns=["region", "age"])
-    by_name = hb.replay(rows, encoder, "reward", linucb, orders=2)
+    by_name = hb.replay(rows, features=encoder, policies=linucb, passes=2)
     x = encoder.encode_rows({name: rows[name] for name in ("region", "age")})
     assert by_name.data["rounds"].tolist() == [ROWS // 10] * 2
     wrapped = hb.features.from_sklearn(Same(x), ["number"], [str(i) for i in range(encoder.dim)])
     numbered = {"number": list(range(ROWS)), "reward": rows["reward"]}
-    again = hb.replay(numbered, wrapped, "reward", linucb, orders=2)
+    again = hb.replay(numbered, features=wrapped, policies=linucb, passes=2)
     assert again.data["value"].tolist() == by_name.data["value"].tolist()
 
 
@@ -83,60 +129,71 @@ class Same:
         return self.answers[rows[:, 0].astype(int)]
 
 
-def test_a_log_is_replayed_with_names_of_actions():
-    told: Any = {"protocol": "logged", "action": "offer", "orders": 2}
-    found = hb.replay(LOG, PER_OFFER, "reward", linucb, **told)
-    assert set(found.data["rounds"]) == {ROWS}
-    assert found.data["value"].mean() > np.mean(LOG["reward"]) + 0.3
-    by_price = hb.replay(LOG, HYBRID, "reward", linucb, **told)
+def reject(data, encoder, **given):
+    """Let LinUCB pass over a log; the plain mean of the rewards that it accepts."""
+    log = hb.Log(data, features=encoder, action="offer", **given)
+    return hb.evaluate(log, policy=linucb(log.dim), estimator="rejection", aggregate="mean")
+
+
+def test_a_policy_passes_over_a_log_with_names_of_actions():
+    found = reject(LOG, PER_OFFER)
+    assert found.diagnostics.rows == ROWS
+    assert found.value > np.mean(LOG["reward"]) + 0.3
+    by_price = reject(LOG, HYBRID)
     prices = {"call": {"price": 4.0}, "mail": {"price": 1.0}}
-    given = hb.replay(LOG, HYBRID, "reward", linucb, actions=prices, **told)
-    assert given.data["value"].tolist() == by_price.data["value"].tolist()
-    assert by_price.data["value"].mean() > np.mean(LOG["reward"]) + 0.3
+    assert reject(LOG, HYBRID, action_features=prices).value == by_price.value
+    assert by_price.value > np.mean(LOG["reward"]) + 0.3
 
 
-def test_an_offer_whose_columns_change_must_be_told():
+def test_rejection_counts_the_actions_that_the_log_never_took():
+    prices = {name: {"price": 1.0} for name in ("call", "mail", "fax")}
+    known = hb.Log(LOG, features=HYBRID, action="offer", action_features=prices)
+    assert read_decisions(known, every_action=True).actions == ("call", "mail", "fax")
+    assert known.decisions.actions == ("call", "mail")
+    with pytest.raises(hb.InvalidInputError, match="propensity must be 1 / 3"):
+        reject(LOG, HYBRID, action_features=prices)
+
+
+def test_an_action_whose_columns_change_needs_action_features():
     moved = LOG | {"price": list(np.linspace(1.0, 2.0, ROWS))}
+    log = hb.Log(moved, features=HYBRID, action="offer")
     for use in (
-        lambda: hb.replay(moved, HYBRID, "reward", linucb, protocol="logged", action="offer"),
-        lambda: hb.evaluate(moved, {"mail": 1.0}, HYBRID, action="offer"),
+        lambda: reject(moved, HYBRID),
+        lambda: hb.evaluate(log, policy={"mail": 1.0}),
     ):
-        with pytest.raises(hb.InvalidInputError, match=r"actions must say what 'price' is .* 1\.0"):
+        with pytest.raises(
+            hb.InvalidInputError, match=r"action_features must say what 'price' is .* 1\.0"
+        ):
             use()
-    with pytest.raises(hb.InvalidInputError, match="actions must have all offers of the log"):
-        hb.replay(
-            *(LOG, HYBRID, "reward", linucb),
-            protocol="logged",
-            action="offer",
-            actions={"mail": {"price": 1.0}},
-        )
+    with pytest.raises(hb.InvalidInputError, match="action_features must have all actions of the"):
+        reject(LOG, HYBRID, action_features={"mail": {"price": 1.0}})
 
 
-def test_a_transformer_must_be_told_what_belongs_to_an_offer():
+def test_a_transformer_needs_action_features():
     preprocessing = pytest.importorskip("sklearn.preprocessing", reason="no scikit-learn here")
     prices = [[0.0, price] for price in LOG["price"]]
     scaler = preprocessing.StandardScaler().fit(prices)
     features = hb.features.from_sklearn(scaler, ["number", "price"], ["a", "b"])
     log = LOG | {"number": list(range(ROWS))}
-    with pytest.raises(hb.InvalidInputError, match="actions must say what belongs to each offer"):
-        hb.evaluate(log, {"mail": 1.0}, features, action="offer")
+    with pytest.raises(hb.InvalidInputError, match="action_features must have the columns of each"):
+        evaluate(log, {"mail": 1.0}, features, action="offer")
     own = {"mail": {"price": 1.0}, "call": {"price": 4.0}}
-    told = hb.evaluate(log, {"mail": 1.0}, features, action="offer", actions=own)
-    plain = hb.evaluate(log, {"mail": 1.0}, action="offer")
+    told = evaluate(log, {"mail": 1.0}, features, action_features=own)
+    plain = evaluate(log, {"mail": 1.0}, ())
     assert told.value == pytest.approx(plain.value, abs=0.05)
 
 
 def test_the_name_of_an_offer_is_its_own_whatever_the_log_calls_it():
     """A log that has the column of the encoder and another one with what was shown."""
     renamed = LOG | {"shown": LOG["offer"], "offer": ["mail"] * ROWS}
-    by_name = hb.evaluate(LOG, {"mail": 1.0}, PER_OFFER, action="offer")
-    assert hb.evaluate(renamed, {"mail": 1.0}, PER_OFFER, action="shown").value == by_name.value
+    by_name = evaluate(LOG, {"mail": 1.0}, PER_OFFER, action="offer")
+    assert evaluate(renamed, {"mail": 1.0}, PER_OFFER, action="shown").value == by_name.value
 
 
-def test_a_row_that_cannot_be_encoded_is_named_in_a_replay():
+def test_a_row_that_cannot_be_encoded_is_named():
     broken = LOG | {"age": ["old", *LOG["age"][1:]]}
     with pytest.raises(hb.EncodingError, match=r"column 'age' .* got 'old' in row 0"):
-        hb.replay(broken, PER_OFFER, "reward", linucb, protocol="logged", action="offer")
+        reject(broken, PER_OFFER)
 
 
 # ---- evaluate
@@ -148,23 +205,23 @@ def fitting_offer(row):
 
 @pytest.mark.parametrize("encoder", [PER_OFFER, HYBRID], ids=["per-offer", "hybrid"])
 def test_a_policy_is_evaluated_with_an_encoder(encoder):
-    found = hb.evaluate(LOG, fitting_offer, encoder, action="offer")
+    found = evaluate(LOG, fitting_offer, encoder)
     assert found.low < 2.0 < found.high
     assert found.low > np.mean(LOG["reward"])
 
 
 def test_a_policy_part_is_taught_and_judged_with_an_encoder():
-    learned = hb.evaluate(LOG, linucb(PER_OFFER.dim), PER_OFFER, action="offer")
+    learned = evaluate(LOG, linucb(PER_OFFER.dim), PER_OFFER)
     assert learned.value > np.mean(LOG["reward"]) + 0.5
     with pytest.raises(hb.InvalidInputError, match=f"dim {PER_OFFER.dim}, that of the encoder"):
-        hb.evaluate(LOG, linucb(3), PER_OFFER, action="offer")
+        evaluate(LOG, linucb(3), PER_OFFER)
 
 
 def test_what_is_not_on_offer_is_not_chosen():
     shown = LOG | {"on": ["mail|call" if n % 2 else LOG["offer"][n] for n in range(ROWS)]}
-    shown["pscore"] = [0.5 if n % 2 else 1.0 for n in range(ROWS)]
-    found = hb.evaluate(shown, linucb(PER_OFFER.dim), PER_OFFER, action="offer", offers="on")
-    assert found.weights.overlap >= 0.5
+    shown["propensity"] = [0.5 if n % 2 else 1.0 for n in range(ROWS)]
+    found = evaluate(shown, linucb(PER_OFFER.dim), PER_OFFER, available="on")
+    assert found.diagnostics.overlap >= 0.5
 
 
 # ---- the command line
@@ -184,11 +241,19 @@ def run(*words, code=0):
     return found
 
 
-FIT = ("--action", "offer", "--reward", "reward", "--exclude", "price,pscore", "--out", "e.json")
+FIT = (
+    "--action",
+    "offer",
+    "--reward",
+    "reward",
+    "--exclude",
+    "price,propensity",
+    "--out",
+    "e.json",
+)
 
 
-def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file, monkeypatch):
-    monkeypatch.setattr("heavybandits.cli.data._policies", lambda dim, *_: linucb(dim))
+def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file):
     said = run("encode", "fit", log_file, *FIT)
     assert '2 columns, 12 features, interactions "per_action" (call, mail)' in said.stdout
     assert run("encode", "show", "e.json").stdout == said.stdout
@@ -197,17 +262,27 @@ def test_an_encoder_is_fitted_shown_and_used_on_the_command_line(log_file, monke
     found = json.loads(run("diagnose", log_file, *told).stdout)
     assert found["dim"] == PER_OFFER.dim - 1
     logged = ("--action", "offer", *told)
-    rows = json.loads(
-        run("replay", log_file, "--protocol", "logged", "--orders", 1, *logged).stdout
-    )
-    assert {row["rounds"] for row in rows} == {ROWS}
-    value = json.loads(run("evaluate", log_file, "--shares", "mail=1", *logged).stdout)["value"]
-    told_python = hb.evaluate(log_file, {"mail": 1.0}, hb.Encoder.load("e.json"), action="offer")
-    assert value == told_python.value
+    words = ("--policy", "linucb", "--estimator", "rejection", "--aggregate", "mean")
+    learned = json.loads(run("evaluate", log_file, *words, *logged).stdout)
+    assert learned["rows"] == ROWS
+    assert learned["value"] == reject(log_file, hb.Encoder.load("e.json")).value
+    always = ("--probabilities", "mail=1", *logged)
+    value = json.loads(run("evaluate", log_file, *always).stdout)["value"]
+    assert value == evaluate(log_file, {"mail": 1.0}, hb.Encoder.load("e.json")).value
 
 
 def test_rows_without_an_action_are_offers_themselves(log_file):
-    run("encode", "fit", log_file, "--reward", "reward", "--exclude", "pscore", "--out", "e.json")
+    run(
+        "encode",
+        "fit",
+        log_file,
+        "--reward",
+        "reward",
+        "--exclude",
+        "propensity",
+        "--out",
+        "e.json",
+    )
     encoder = hb.Encoder.load("e.json")
     assert (encoder.interactions, encoder.context_columns) == ("all", ())
     assert [column.name for column in encoder.action_columns] == ["region", "age", "offer", "price"]
@@ -224,7 +299,10 @@ def test_rows_without_an_action_are_offers_themselves(log_file):
         ),
         (("encode", "show", "log.csv.gz"), "cannot be read as an encoder"),
         (("diagnose", "log.csv.gz", "--encoder", "x.json", "--features", "age"), "one of --feat"),
-        (("evaluate", "log.csv.gz", "--shares", "a=1", "--encoder", "x.json"), "cannot be read"),
+        (
+            ("evaluate", "log.csv.gz", "--probabilities", "a=1", "--encoder", "x.json"),
+            "cannot be read",
+        ),
     ],
 )
 def test_what_cannot_be_encoded_is_a_sentence(log_file, words, message):

@@ -1,6 +1,7 @@
-"""Replay: a naive twin of each pass, both worlds, protocols, logs, refusals, commands."""
+"""Replay: a naive twin of each pass, both worlds, protocols, errors, commands."""
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,9 @@ import heavybandits as hb
 from heavybandits.core.compile import compiled
 from heavybandits.features.tables import scale_features
 from heavybandits.filters import AdaptiveClip
-from heavybandits.offline.replay.log import make_log
 from heavybandits.offline.replay.protocols import (
-    DayRounds,
     GroupRounds,
+    NamedRounds,
     RowRounds,
     fit_oracle,
     holdout_gains,
@@ -28,7 +28,7 @@ from heavybandits.offline.replay.replay import (
     replay,
     replay_rounds,
 )
-from heavybandits.offline.replay.result import ReplayResult
+from heavybandits.offline.replay.result import ReplayResult, summarise
 
 POLICY = {"plain": lambda dim: hb.linucb(dim=dim, radius=1.0)}
 
@@ -45,11 +45,11 @@ def make_frame(rows: int = 400, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def play_by_agent(policy, rounds, offer, scale):
+def play_by_agent(policy, rounds, dealt, scale):
     """The same pass with the agent, one call at a time."""
     agent = hb.Agent(policy)
     paid = []
-    for shown, payers in zip(offer.offers, offer.payers, strict=True):
+    for shown, payers in zip(dealt.arms, dealt.payers, strict=True):
         arms = np.array(
             [rounds.features[row] if row >= 0 else np.zeros(policy.dim) for row in shown]
         )
@@ -68,9 +68,9 @@ def make_rows(frame: dict[str, Any], size: int = 5) -> RowRounds:
 def test_a_pass_is_what_an_agent_would_have_played() -> None:
     rounds = make_rows(make_frame(150))
     policy = make_policies(POLICY, 3)["plain"]
-    offer = rounds.deal(0)
-    paid, counted, seconds = pass_once(policy, rounds, offer, 2.0)
-    assert np.array_equal(paid, play_by_agent(policy, rounds, offer, 2.0))
+    dealt = rounds.deal(0)
+    paid, counted, seconds = pass_once(policy, rounds, dealt, 2.0)
+    assert np.array_equal(paid, play_by_agent(policy, rounds, dealt, 2.0))
     assert counted.updates == 30
     assert seconds >= 0.0
 
@@ -79,30 +79,30 @@ def test_days_of_different_length_are_masked() -> None:
     frame = make_frame(40)
     days = np.array([0] * 3 + [1] * 5 + [2] * 2 + [3] * 30)
     features = scale_features(np.column_stack([frame["a"], frame["b"]]))
-    rounds = DayRounds(features, frame["y"], days, seed=0)
-    offer = rounds.deal(0)
-    assert offer.offers.shape == (4, 30)
-    assert (offer.offers[2] >= 0).sum() == 2
+    rounds = NamedRounds(features, frame["y"], days, seed=0)
+    dealt = rounds.deal(0)
+    assert dealt.arms.shape == (4, 30)
+    assert (dealt.arms[2] >= 0).sum() == 2
     policy = make_policies(POLICY, 3)["plain"]
-    paid, _, _ = pass_once(policy, rounds, offer, 1.0)
-    assert np.array_equal(paid, play_by_agent(policy, rounds, offer, 1.0))
+    paid, _, _ = pass_once(policy, rounds, dealt, 1.0)
+    assert np.array_equal(paid, play_by_agent(policy, rounds, dealt, 1.0))
 
 
 def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
-    from heavybandits.arms import PerRound
-    from heavybandits.core.arm_buffer import make_view
+    from heavybandits.arms import Rows
+    from heavybandits.core.arm_buffer import make_arm_buffer
     from heavybandits.offline.replay.kernels import rounds_kernel
 
     rounds = make_rows(make_frame(200))
-    offer = rounds.deal(1)
+    dealt = rounds.deal(1)
     policy = make_policies({"p": hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip())}, 3)["p"]
     runs = []
     for make in (lambda *a: compiled(rounds_kernel, *a), lambda *a: rounds_kernel("")):
         state, chosen = policy.init(), np.zeros(40, np.int64)
-        view, arms = make_view(3, 5), PerRound(5, 3, 0.0)
-        told = (policy, state, arms, view, rounds.features, offer.offers, rounds.rewards)
-        rest = (offer.payers, np.zeros(1), chosen)
-        make(*told, *rest)(*told, *rest)
+        buffer, arms = make_arm_buffer(3, 5), Rows(5, 3)
+        given = (policy, state, arms, buffer, rounds.features, dealt.arms, rounds.rewards)
+        rest = (dealt.payers, np.zeros(1), chosen)
+        make(*given, *rest)(*given, *rest)
         runs.append((digest(state), chosen.tolist()))
     assert runs[0] == runs[1]
 
@@ -112,19 +112,19 @@ def test_compiled_and_uncompiled_passes_give_the_same_bits(digest) -> None:
 
 def test_rows_are_dealt_without_replacement_and_differently_each_order() -> None:
     rounds = make_rows(make_frame(103), size=5)
-    first, second = rounds.deal(0).offers, rounds.deal(1).offers
+    first, second = rounds.deal(0).arms, rounds.deal(1).arms
     assert first.shape == (20, 5)
     assert np.unique(first).size == 100
     assert not np.array_equal(first, second)
-    assert np.array_equal(first, rounds.deal(0).offers)
+    assert np.array_equal(first, rounds.deal(0).arms)
 
 
 def test_order_zero_of_days_is_that_of_the_data() -> None:
     frame = make_frame(32)
     names = np.repeat(["wed", "mon", "fri", "tue"], 8)
-    rounds = DayRounds(np.ones((32, 1)), frame["y"], names, seed=0)
-    assert np.array_equal(rounds.deal(0).offers, np.arange(32).reshape(4, 8))
-    shuffled = rounds.deal(1).offers
+    rounds = NamedRounds(np.ones((32, 1)), frame["y"], names, seed=0)
+    assert np.array_equal(rounds.deal(0).arms, np.arange(32).reshape(4, 8))
+    shuffled = rounds.deal(1).arms
     assert {tuple(row) for row in shuffled} == {tuple(row) for row in np.arange(32).reshape(4, 8)}
 
 
@@ -141,10 +141,10 @@ def test_a_group_pays_its_own_rows_over_and_over() -> None:
 
 def test_random_and_oracle_by_hand() -> None:
     rewards = np.array([1.0, 3.0, 5.0, 2.0, 4.0])
-    rounds = DayRounds(np.eye(5), rewards, [0, 0, 0, 1, 1], seed=0)
-    offer = rounds.deal(0)
-    assert judge_random(offer, rewards) == pytest.approx((3.0 + 3.0) / 2)
-    assert judge_oracle(offer, rewards, rewards) == pytest.approx((5.0 + 4.0) / 2)
+    rounds = NamedRounds(np.eye(5), rewards, [0, 0, 0, 1, 1], seed=0)
+    dealt = rounds.deal(0)
+    assert judge_random(dealt, rewards) == pytest.approx((3.0 + 3.0) / 2)
+    assert judge_oracle(dealt, rewards, rewards) == pytest.approx((5.0 + 4.0) / 2)
 
 
 def test_scaled_features_have_an_intercept_and_at_most_norm_one() -> None:
@@ -175,23 +175,25 @@ def test_holdout_tells_signal_from_noise() -> None:
 def test_epoch_policies_play_groups_and_nothing_else() -> None:
     frame = make_frame()
     policies = {
-        "crmm": lambda dim: hb.crmm(dim=dim, horizon=400, moment=1.0, radius_scale=0.1, plays=5)
+        "crmm": lambda dim: hb.crmm(
+            dim=dim, horizon=400, central_moment=1.0, radius_scale=0.1, plays=5
+        )
     }
-    told: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
-    told |= {"policies": policies, "orders": 2}
-    result = replay(frame, **told, protocol="groups", group="kind", horizon=203)
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y"}
+    given |= {"policies": policies, "passes": 2}
+    result = replay(frame, **given, protocol="groups", group="kind", horizon=203)
     assert result.data["updates"].tolist() == [40, 40]
     assert (result.data["rounds"] == 203).all()
     with pytest.raises(hb.InvalidInputError, match="use protocol 'groups'"):
-        replay(frame, **told)
+        replay(frame, **given)
 
 
 # ---- results
 
 
 def test_learning_pays_and_the_summary_says_by_how_much() -> None:
-    result = replay(make_frame(3000), ["a", "b"], "y", orders=4, arms_per_round=5)
-    summary = {row["policy"]: row for row in result.summary()}
+    result = replay(make_frame(3000), features=["a", "b"], reward="y", passes=4, arms_per_round=5)
+    summary = {row["policy"]: row for row in summarise(result)}
     assert list(summary) == list(default_policies(3))
     assert summary["linucb adaptive"]["fraction"] > 0.7
     assert summary["auto"]["difference"] == 0.0
@@ -199,149 +201,99 @@ def test_learning_pays_and_the_summary_says_by_how_much() -> None:
     assert summary["linucb adaptive"]["truncated"] > 0
     difference = result.values("linucb adaptive") - result.values("auto")
     assert summary["linucb adaptive"]["difference"] == pytest.approx(difference.mean())
-    assert result.summary("linucb clip")[0]["difference"] == pytest.approx(
+    assert summarise(result, "linucb clip")[0]["difference"] == pytest.approx(
         (result.values("auto") - result.values("linucb clip")).mean()
     )
     with pytest.raises(KeyError, match="no policy 'x'"):
         result.values("x")
     assert len(result.to_pandas()) == 16
-    assert result.plot().get_xlabel().startswith("share of the oracle")
+    (axes,) = result.plot().axes
+    assert axes.get_xlabel().startswith("share of the oracle")
+
+
+def test_the_summary_is_a_frame_or_a_list_without_pandas(monkeypatch) -> None:
+    result = replay(make_frame(), features=["a", "b"], reward="y", policies=POLICY, passes=2)
+    frame = result.summary()
+    assert frame["policy"].tolist() == ["plain"]
+    assert frame["value"].tolist() == [row["value"] for row in summarise(result)]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert result.summary() == summarise(result)
+
+
+def test_a_figure_is_written_or_drawn_in_axes_of_ones_own(tmp_path) -> None:
+    from matplotlib.figure import Figure
+
+    frame = make_frame()
+    result = replay(frame, features=["a", "b"], reward="y", policies=POLICY, passes=2)
+    log = hb.Log({"action": [0, 1] * 50, "reward": frame["y"][:100]}, propensity="uniform")
+    made: dict[str, Any] = {"replay": (result, 1), "diagnosis": (hb.diagnose(frame["y"]), 3)}
+    made["evaluation"] = hb.evaluate(log, policy={1: 1.0}), 2
+    for name, (one, count) in made.items():
+        figure = one.plot(tmp_path / f"{name}.png")
+        assert len(figure.axes) == count
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+        own = Figure().subplots(1, count)
+        assert one.plot(axes=own) is np.ravel(own)[0].figure
+        with pytest.raises(hb.InvalidInputError, match=r"path must end in \.png"):
+            one.plot("figure.bmp")
 
 
 def test_threads_change_nothing_but_the_time() -> None:
     rounds = make_rows(make_frame(500))
     named = make_policies(POLICY, 3)
-    one, two = (replay_rounds(rounds, named, orders=5, jobs=jobs) for jobs in (1, 2))
-    for column in ("policy", "order", "value", "fraction", "truncated"):
+    one, two = (replay_rounds(rounds, named, passes=5, jobs=jobs) for jobs in (1, 2))
+    for column in ("policy", "pass", "value", "fraction", "truncated"):
         assert np.array_equal(one.data[column], two.data[column])
+    frame = make_frame()
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "policies": POLICY}
+    alone, all_cores = (replay(frame, **given, passes=2, jobs=jobs) for jobs in (1, None))
+    assert np.array_equal(alone.data["value"], all_cores.data["value"])
+    with pytest.raises(hb.InvalidInputError, match="jobs must be a whole number"):
+        replay(frame, **given, jobs=0)
 
 
 def test_the_unit_of_the_rewards_does_not_matter() -> None:
     frame = make_frame(500)
     cents = frame | {"y": 128.0 * frame["y"]}
-    one, two = (replay(f, ["a", "b"], "y", POLICY, orders=2) for f in (frame, cents))
+    one, two = (
+        replay(f, features=["a", "b"], reward="y", policies=POLICY, passes=2)
+        for f in (frame, cents)
+    )
     assert two.data["fraction"] == pytest.approx(one.data["fraction"])
 
 
 def test_the_interval_of_a_difference_holds_it_and_one_order_bounds_nothing() -> None:
-    told: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "arms_per_round": 5}
-    *_, adaptive = replay(make_frame(1000), **told, orders=8).summary()
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "arms_per_round": 5}
+    *_, adaptive = summarise(replay(make_frame(1000), **given, passes=8))
     assert adaptive["low"] < adaptive["difference"] < adaptive["high"]
-    *_, adaptive = replay(make_frame(1000), **told, orders=1).summary()
+    *_, adaptive = summarise(replay(make_frame(1000), **given, passes=1))
     assert (adaptive["low"], adaptive["high"]) == (-np.inf, np.inf)
 
 
-# ---- logs
-
-
-def make_feedback(rows: int = 3000, seed: int = 0) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    context = rng.normal(size=(rows, 2))
-    action = rng.integers(4, size=rows)
-    return {
-        "n_rounds": rows,
-        "n_actions": 4,
-        "context": context,
-        "action": action,
-        "reward": (action == 2) + 0.3 * rng.standard_t(3, rows),
-        "pscore": np.full(rows, 0.25),
-        "action_context": np.eye(4),
-    }
-
-
-def test_rejection_replay_finds_the_best_action_and_counts_what_it_accepts() -> None:
-    feedback = make_feedback()
-    result = replay(feedback, policies=POLICY, protocol="logged", orders=3)
-    assert result.data["accepted"].min() > 500
-    assert result.data["acceptance"] == pytest.approx(result.data["accepted"] / 3000)
-    assert result.data["value"].mean() > 0.8
-    assert result.data["random"][0] == pytest.approx(feedback["reward"].mean())
-    assert result.plot().get_xlabel() == "mean reward"
-
-
-def test_a_log_pass_is_what_an_agent_would_have_played() -> None:
-    feedback = make_feedback(300)
-    log = make_log(
-        feedback["context"],
-        feedback["action"].astype(float),
-        feedback["reward"],
-        "uniform",
-        np.eye(4),
-    )
-    policy = make_policies(POLICY, log.dim)["plain"]
-    agent, paid = hb.Agent(policy), []
-    scale = np.abs(feedback["reward"]).mean()
-    for context, taken, reward in zip(log.contexts, log.taken, log.rewards, strict=True):
-        ticket = agent.select(np.array([np.kron(one, context) for one in log.actions]))
-        if ticket.arm == taken:
-            agent.update(ticket, reward / scale)
-            paid.append(reward)
-        else:
-            agent.cancel(ticket)
-    result = replay(feedback, policies=POLICY, protocol="logged", orders=1)
-    assert result.data["accepted"][0] == len(paid)
-    assert result.data["value"][0] == pytest.approx(np.mean(paid))
-
-
-def test_a_log_in_columns_is_the_same_log() -> None:
-    feedback = make_feedback(800)
-    frame = {
-        "u": feedback["context"][:, 0],
-        "v": feedback["context"][:, 1],
-        **{name: feedback[name] for name in ("action", "reward", "pscore")},
-    }
-    told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 2}
-    one, two = replay(feedback, **told), replay(frame, ["u", "v"], **told)
-    assert np.array_equal(one.data["value"], two.data["value"])
+# ---- errors
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("given", "words"),
     [
-        ({"pscore": np.full(100, 0.5)}, r"propensity must be 1 / 4.*got 0.5 in row 0"),
-        ({"pscore": np.full(100, 0.5)}, "Use evaluate"),
-        ({"action": np.full(100, 7)}, r"action must lie in 0\.\.3, got 7"),
-        ({"action": np.full(100, 0.5)}, "action must hold whole numbers"),
-        ({"reward": np.zeros(3)}, "must have 100 rows"),
-        ({"reward": np.full(100, np.nan)}, "reward must be finite"),
-    ],
-)
-def test_bad_logs_are_refused(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(hb.InvalidInputError, match=words):
-        replay(make_feedback(100) | change, policies=POLICY, protocol="logged")
-
-
-def test_a_log_without_propensities_is_uniform_only_if_told_so() -> None:
-    feedback = make_feedback(200)
-    told: dict[str, Any] = {"policies": POLICY, "protocol": "logged", "orders": 1}
-    known = replay(feedback, **told)
-    del feedback["pscore"]
-    with pytest.raises(hb.InvalidInputError, match="propensity='uniform'"):
-        replay(feedback, **told)
-    assert replay(feedback, propensity="uniform", **told).data["value"] == known.data["value"]
-
-
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        ({"protocol": "weeks"}, "protocol must be one of rows, days, groups, logged"),
+        ({"protocol": "weeks"}, "protocol must be one of rows, rounds, groups"),
         ({"features": []}, "features must be a list of columns"),
         ({"features": "a"}, "features must be a list of columns"),
         ({"features": 1.0}, "features must be a list of columns"),
         ({"features": ["z"]}, "must be one of the columns a, b, y"),
-        ({"protocol": "days"}, "group must name a column"),
-        ({"protocol": "days", "group": "z"}, "group must be one of the columns"),
+        ({"protocol": "rounds"}, "group must name a column"),
+        ({"protocol": "rounds", "group": "z"}, "group must be one of the columns"),
         ({"arms_per_round": 1}, "arms_per_round must be a whole number >= 2"),
         ({"arms_per_round": 300}, "arms_per_round must leave two rounds"),
-        ({"orders": 0}, "orders must be a whole number"),
+        ({"passes": 0}, "passes must be a whole number"),
         ({"reward_scale": 0.0}, "reward_scale must be positive"),
         ({"policies": hb.linucb(dim=9)}, "has dim 9, the features with their intercept 3"),
         ({"policies": 3}, "must be a policy"),
     ],
 )
-def test_refusals_name_the_argument(told: dict[str, Any], words: str) -> None:
+def test_errors_name_the_argument(given: dict[str, Any], words: str) -> None:
     with pytest.raises(hb.InvalidInputError, match=words):
-        replay(make_frame(), **({"features": ["a", "b"], "reward": "y"} | told))
+        replay(make_frame(), **({"features": ["a", "b"], "reward": "y"} | given))
 
 
 # ---- commands
@@ -366,22 +318,22 @@ def orders_csv(tmp_path):
 
 
 def test_the_commands_print_tables_json_and_pictures(commands, orders_csv, tmp_path) -> None:
-    told = [orders_csv, "--reward", "y", "--features", "a,b"]
-    words = commands("diagnose", *told, "--plot", tmp_path / "page.png")
+    given = [orders_csv, "--reward", "y", "--features", "a,b"]
+    words = commands("diagnose", *given, "--plot", tmp_path / "page.png")
     assert words.exit_code == 0, words.output
     assert "Verdict" in words.stdout
     assert (tmp_path / "page.png").stat().st_size > 10_000
-    assert json.loads(commands("diagnose", *told, "--json").stdout)["rows"] == 600
-    table = commands("replay", *told, "--orders", 2, "--arms", 5)
+    assert json.loads(commands("diagnose", *given, "--json").stdout)["rows"] == 600
+    table = commands("replay", *given, "--passes", 2, "--arms", 5)
     assert table.exit_code == 0, table.output
     assert table.stdout.split()[:2] == ["policy", "value"]
-    rows = json.loads(commands("replay", *told, "--orders", 2, "--arms", 5, "--json").stdout)
+    rows = json.loads(commands("replay", *given, "--passes", 2, "--arms", 5, "--json").stdout)
     assert len(rows) == 4
 
 
-def test_the_commands_refuse_with_exit_code_2(commands, orders_csv, tmp_path) -> None:
+def test_the_commands_fail_with_exit_code_2(commands, orders_csv, tmp_path) -> None:
     for words, message in [
-        (["diagnose", orders_csv], "--reward must name a column"),
+        (["diagnose", orders_csv], "must be one of the columns a, b, y, day, kind; got 'reward'"),
         (["diagnose", orders_csv, "--reward", "z"], "got 'z'"),
         (["diagnose", tmp_path / "no.csv", "--reward", "y"], "exists"),
         (["replay", orders_csv, "--reward", "y"], "features must be a list"),
@@ -397,39 +349,39 @@ def test_the_commands_refuse_with_exit_code_2(commands, orders_csv, tmp_path) ->
 
 def test_a_result_of_rows() -> None:
     rows = [
-        {"policy": p, "order": 0, "value": v, "random": 0.0} for p, v in (("a", 1.0), ("b", 3.0))
+        {"policy": p, "pass": 0, "value": v, "random": 0.0} for p, v in (("a", 1.0), ("b", 3.0))
     ]
     made = ReplayResult.from_rows(rows)
-    assert [row["difference"] for row in made.summary()] == [0.0, 2.0]
+    assert [row["difference"] for row in summarise(made)] == [0.0, 2.0]
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"group": "day"}, "group is for protocol 'days' or 'groups', not 'rows'"),
+        ({"group": "day"}, "group is for protocol 'rounds' or 'groups', not 'rows'"),
         ({"horizon": 20}, "horizon is for protocol 'groups', not 'rows'"),
-        ({"protocol": "days", "group": "day", "arms_per_round": 3}, "for protocol 'rows', not"),
+        ({"protocol": "rounds", "group": "day", "arms_per_round": 3}, "for protocol 'rows', not"),
     ],
 )
-def test_what_a_protocol_would_not_look_at_is_refused(given: Any, words: str):
+def test_what_a_protocol_would_not_look_at_raises_an_error(given: Any, words: str):
     frame = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": [0, 0, 1, 1] * 10}
     with pytest.raises(hb.InvalidInputError, match=words):
-        replay(frame, ["x"], "reward", **given)
+        replay(frame, features=["x"], **given)
 
 
-def test_a_missing_group_is_refused_or_left_out():
+def test_a_missing_group_raises_an_error_or_left_out():
     groups = ["a", "b", "c", float("nan")] * 10
     frame = {"x": np.arange(40.0), "reward": np.ones(40), "group": groups}
-    told: dict[str, Any] = {"protocol": "groups", "group": "group", "orders": 1}
+    given: dict[str, Any] = {"protocol": "groups", "group": "group", "passes": 1}
     with pytest.raises(
         hb.InvalidInputError, match="column 'group' must have no missing values, got 10"
     ):
-        replay(frame, ["x"], "reward", **told)
-    assert len(replay(frame, ["x"], "reward", **told, drop_missing=True)) == 4
+        replay(frame, features=["x"], **given)
+    assert len(replay(hb.Log(frame, features=["x"], drop_missing=True), **given)) == 4
 
 
-def test_a_policy_without_room_for_the_rounds_is_refused():
+def test_a_policy_without_room_for_the_rounds_raises_an_error():
     frame = {"x": np.arange(100.0), "reward": np.ones(100)}
-    short = hb.tofu(dim=2, horizon=5, moment=1.0)
+    short = hb.tofu(dim=2, horizon=5, raw_moment=1.0)
     with pytest.raises(hb.InvalidInputError, match="room for 5 decisions, but 10 are asked for"):
-        replay(frame, ["x"], "reward", short, orders=1)
+        replay(frame, features=["x"], policies=short, passes=1)

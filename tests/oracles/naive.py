@@ -175,7 +175,7 @@ def crtm_tuned(c: float, d: int, T: int, kappa: float, eps: float, dl: float) ->
     return lambda t, design: c * d * logs * T ** ((1 - eps) / (1 + eps))
 
 
-def crtm_level(d: int, T: int, u: float, kappa: float, eps: float, dl: float) -> float:
+def crtm_threshold(d: int, T: int, u: float, kappa: float, eps: float, dl: float) -> float:
     lam = max(1.0, kappa / 2)
     return (
         2

@@ -475,7 +475,7 @@ class SelfSetting:
     def follow(self, log: float) -> None:
         raise NotImplementedError
 
-    def clean(self, reward: float, norm: float, predicted: float) -> float:
+    def apply(self, reward: float, norm: float, predicted: float) -> float:
         error = reward - predicted
         if error == 0.0:
             return reward
@@ -489,11 +489,11 @@ class SelfSetting:
 
 
 class LeverageClip(SelfSetting):
-    """limit = level s n^power sqrt((1 + w^2)/w^2), w^2 = curvature norm^2, s a running median."""
+    """limit = threshold s n^power sqrt((1 + w^2)/w^2), w^2 = curvature norm^2, s running median."""
 
-    def __init__(self, level: float = 0.5, curvature: float = 1.0, power: float = 0.0) -> None:
+    def __init__(self, threshold: float = 0.5, curvature: float = 1.0, power: float = 0.0) -> None:
         super().__init__()
-        self.level, self.curvature, self.power = level, curvature, power
+        self.threshold, self.curvature, self.power = threshold, curvature, power
 
     def limit(self, norm: float) -> float:
         n = len(self.sizes)
@@ -501,7 +501,7 @@ class LeverageClip(SelfSetting):
         square = self.curvature * norm**2
         if square == 0.0:
             return math.inf
-        return self.level * scale * n**self.power * math.sqrt((1 + square) / square)
+        return self.threshold * scale * n**self.power * math.sqrt((1 + square) / square)
 
     def start(self) -> float:
         """The median, of an even number the geometric mean of two."""

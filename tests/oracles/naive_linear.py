@@ -154,7 +154,7 @@ def tofu(d: int, T: int, b: float, eps: float, delta: float) -> Callable[[int, A
     return beta
 
 
-def tofu_level(d: int, T: int, b: float, eps: float, delta: float) -> Callable[[int], float]:
+def tofu_threshold(d: int, T: int, b: float, eps: float, delta: float) -> Callable[[int], float]:
     L = math.log(2 * d * T / delta)
     return lambda t: (b / L) ** (1 / (1 + eps)) * t ** ((1 - eps) / (2 * (1 + eps)))
 

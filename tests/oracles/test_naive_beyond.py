@@ -227,22 +227,22 @@ def test_the_batch_minimum_is_one(psi, link):
 
 
 def test_leverage_clip_is_loose_for_arms_it_knows():
-    clip = twins.LeverageClip(level=0.5)
+    clip = twins.LeverageClip(threshold=0.5)
     rng = np.random.default_rng(2)
     for error in rng.normal(size=400):
-        clip.clean(float(error), 1.0, 0.0)
+        clip.apply(float(error), 1.0, 0.0)
     scale = clip.limit(1.0) / (0.5 * math.sqrt(2.0))
     assert scale == pytest.approx(0.6745, rel=0.15)  # the median of |N(0, 1)|
     assert clip.limit(0.1) == pytest.approx(0.5 * scale * math.sqrt(101.0))
-    assert clip.clean(1e9, 1.0, 2.0) == pytest.approx(2.0 + clip.limit(1.0), rel=0.1)
-    assert clip.clean(7.0, 0.0, 2.0) == 7.0
+    assert clip.apply(1e9, 1.0, 2.0) == pytest.approx(2.0 + clip.limit(1.0), rel=0.1)
+    assert clip.apply(7.0, 0.0, 2.0) == 7.0
 
 
 def test_tail_clip_follows_the_root():
     clip, z, n = twins.TailClip(3.0), 3.0, 20_000
     errors = np.random.default_rng(3).standard_t(2.5, size=n)
     for error in errors:
-        clip.clean(float(error), 1.0, 0.0)
+        clip.apply(float(error), 1.0, 0.0)
     exact = twins.tail_root(errors, z * math.log(n) / n)
     assert clip.limit(1.0) == pytest.approx(exact, rel=0.25)
     assert clip.cuts < 0.01 * n

@@ -1,4 +1,4 @@
-"""Filters that set their own level: a naive twin, both worlds, every finite reward, the agent."""
+"""Filters that set their own threshold: a naive twin, both worlds, all finite rewards, agents."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import learn_kernel
 from heavybandits.core.part import cast
 from heavybandits.filters import AdaptiveClip, MeanScaledClip
-from heavybandits.parts.filters.adaptive import current_level
+from heavybandits.parts.filters.adaptive import current_threshold
 
 FILTERS = [
     AdaptiveClip(),
@@ -28,20 +28,20 @@ class Twin:
     """The text of the docstring, with lists and no cleverness."""
 
     def __init__(self, part) -> None:
-        self.part, self.level, self.cut = part, 0.0, 0
+        self.part, self.threshold, self.cut = part, 0.0, 0
         self.sizes: list[float] = []
 
-    def clean(self, reward: float, norm: float, predicted: float) -> float:
+    def apply(self, reward: float, norm: float, predicted: float) -> float:
         centre = predicted if self.part.residual else 0.0
         weight = norm if self.part.weighted else 1.0
         size = weight * abs(reward - centre)
         if size == 0.0 or reward == 0.0:
             return reward
-        level = self.judge(size)
-        if size <= level:
+        threshold = self.judge(size)
+        if size <= threshold:
             return reward
         self.cut += 1
-        limit = 0.0 if self.part.truncate else level / weight
+        limit = 0.0 if self.part.truncate else threshold / weight
         return centre + math.copysign(limit, reward - centre)
 
     def judge(self, size: float) -> float:
@@ -50,13 +50,13 @@ class Twin:
         if count <= 32:
             beyond = max(count // 4, 1)
             ordered = sorted(self.sizes)
-            self.level = math.log(ordered[count - 1 - beyond] if count > beyond else ordered[0])
-            return math.exp(self.level) if count > 1 else 0.0
+            self.threshold = math.log(ordered[count - 1 - beyond] if count > beyond else ordered[0])
+            return math.exp(self.threshold) if count > 1 else 0.0
         share = max(1.0 - self.part.quantile, min(5.0 / count, 0.25))
-        level = self.level
-        step = 1.0 / share if math.log(size) > level else 0.0
-        self.level += (step - 1.0) / count
-        return math.exp(level)
+        threshold = self.threshold
+        step = 1.0 / share if math.log(size) > threshold else 0.0
+        self.threshold += (step - 1.0) / count
+        return math.exp(threshold)
 
 
 @pytest.mark.parametrize("part", FILTERS)
@@ -65,8 +65,8 @@ def test_the_naive_twin_agrees(part) -> None:
     memory, twin = part.init(), Twin(part)
     for reward in rng.standard_t(1.5, 500):
         norm, predicted = float(rng.uniform(0.1, 1.0)), float(rng.normal())
-        ours = part.clean(memory, np.array([reward]), norm, predicted)
-        assert ours == pytest.approx(twin.clean(reward, norm, predicted), rel=1e-12)
+        ours = part.apply(memory, np.array([reward]), norm, predicted)
+        assert ours == pytest.approx(twin.apply(reward, norm, predicted), rel=1e-12)
     assert memory.counts[1] == twin.cut > 0
 
 
@@ -100,54 +100,54 @@ def test_every_finite_reward_leaves_a_finite_memory_and_a_value_in_between(rewar
     memory = which.init()
     for reward in rewards:
         kept = min(max(reward, -1e100), 1e100)  # what a policy lets through
-        value = which.clean(memory, np.array([kept]), 0.5, 0.25)
+        value = which.apply(memory, np.array([kept]), 0.5, 0.25)
         assert math.isfinite(value)
         centre = 0.25 if which.residual else 0.0
         low, high = sorted((kept, centre))
         slack = 1e-9 * max(abs(low), abs(high))
         assert low - slack <= value <= high + slack
-        assert math.isfinite(current_level(memory))
+        assert math.isfinite(current_threshold(memory))
     assert memory.counts[0] == len(rewards)
 
 
 def test_a_monster_first_is_not_believed_and_soon_forgotten() -> None:
     part = AdaptiveClip()
     memory = part.init()
-    assert part.clean(memory, np.array([1e100]), 1.0, 0.3) == 0.3
+    assert part.apply(memory, np.array([1e100]), 1.0, 0.3) == 0.3
     rng = np.random.default_rng(2)
     for reward in rng.normal(size=200):
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
-    assert current_level(memory) < 5.0
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
+    assert current_threshold(memory) < 5.0
 
 
 def test_short_data_is_learned_from_after_the_first_reward() -> None:
     part, alike = AdaptiveClip(), AdaptiveClip().init()
-    assert [part.clean(alike, np.ones(1), 1.0, 0.0) for _ in range(4)] == [0.0, 1.0, 1.0, 1.0]
+    assert [part.apply(alike, np.ones(1), 1.0, 0.0) for _ in range(4)] == [0.0, 1.0, 1.0, 1.0]
     for place in range(1, 7):
         memory, rewards = part.init(), np.ones(8)
         rewards[place] = 1e100
-        cleaned = [part.clean(memory, rewards[i : i + 1], 1.0, 0.0) for i in range(8)]
-        assert cleaned == pytest.approx([0.0] + [1.0] * 7)
+        filtered = [part.apply(memory, rewards[i : i + 1], 1.0, 0.0) for i in range(8)]
+        assert filtered == pytest.approx([0.0] + [1.0] * 7)
 
 
-def test_no_reward_moves_the_level_by_more_than_a_fifth() -> None:
+def test_no_reward_moves_the_threshold_by_more_than_a_fifth() -> None:
     part = AdaptiveClip(quantile=0.999)
     memory = part.init()
     rng = np.random.default_rng(3)
     for reward in rng.normal(size=60):
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
-    before = current_level(memory)
-    part.clean(memory, np.array([1e100]), 1.0, 0.0)
-    assert before < current_level(memory) <= before * math.exp(0.2)
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
+    before = current_threshold(memory)
+    part.apply(memory, np.array([1e100]), 1.0, 0.0)
+    assert before < current_threshold(memory) <= before * math.exp(0.2)
 
 
 def test_zeros_teach_no_scale_and_are_never_cut() -> None:
     part = AdaptiveClip(residual=False)
     memory = part.init()
     for _ in range(100):
-        assert part.clean(memory, np.zeros(1), 1.0, 0.0) == 0.0
+        assert part.apply(memory, np.zeros(1), 1.0, 0.0) == 0.0
     assert memory.counts.tolist() == [100, 0, 0]
-    assert current_level(memory) == 0.0
+    assert current_threshold(memory) == 0.0
 
 
 @pytest.mark.parametrize("residual", [True, False])
@@ -156,34 +156,34 @@ def test_rare_sales_are_judged_by_sales_alone(residual: bool) -> None:
     memory, kept = part.init(), 0
     for _ in range(20_000):
         sale = float(rng.uniform(5.0, 15.0)) if rng.random() < 0.004 else 0.0
-        kept += sale > 0.0 and part.clean(memory, np.array([sale]), 1.0, 0.04) == sale
+        kept += sale > 0.0 and part.apply(memory, np.array([sale]), 1.0, 0.04) == sale
     assert kept > 0.7 * memory.counts[2]
-    assert current_level(memory) > 10.0
+    assert current_threshold(memory) > 10.0
 
 
 def test_a_clip_at_the_mean_finds_the_mean_whatever_comes_first() -> None:
     part, rng = MeanScaledClip(3.0), np.random.default_rng(8)
     memory = part.init()
     sizes = np.r_[1e100, 1e100, rng.exponential(2.0, 5000) * (rng.random(5000) < 0.5)]
-    cleaned = [
-        part.clean(memory, np.array([y]), 0.1, 7.0) for y in sizes * (-1.0) ** np.arange(5002)
+    filtered = [
+        part.apply(memory, np.array([y]), 0.1, 7.0) for y in sizes * (-1.0) ** np.arange(5002)
     ]
     assert memory.mean[0] == pytest.approx(1.0, rel=0.1)
-    assert max(map(abs, cleaned[1000:])) == pytest.approx(3.0, rel=0.2)
-    assert cleaned[0] == 0.0
+    assert max(map(abs, filtered[1000:])) == pytest.approx(3.0, rel=0.2)
+    assert filtered[0] == 0.0
 
 
 @pytest.mark.parametrize("quantile", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("law", ["t", "pareto", "normal"])
-def test_the_level_finds_the_quantile(quantile: float, law: str) -> None:
+def test_the_threshold_finds_the_quantile(quantile: float, law: str) -> None:
     rng = np.random.default_rng(4)
     draws = {"t": rng.standard_t(1.5, 40_000), "pareto": rng.pareto(1.5, 40_000)}
     sample = draws.get(law, rng.normal(size=40_000))
     part = AdaptiveClip(quantile=quantile)
     memory = part.init()
     for reward in sample[:20_000]:
-        part.clean(memory, np.array([reward]), 1.0, 0.0)
-    beyond = np.mean(np.abs(sample[20_000:]) > current_level(memory))
+        part.apply(memory, np.array([reward]), 1.0, 0.0)
+    beyond = np.mean(np.abs(sample[20_000:]) > current_threshold(memory))
     assert beyond == pytest.approx(1.0 - quantile, rel=0.35)
 
 
@@ -193,8 +193,8 @@ def test_the_unit_of_the_rewards_does_not_matter() -> None:
     part = AdaptiveClip(residual=False)
     cents, dollars = part.init(), part.init()
     for reward in sample:
-        small = part.clean(cents, np.array([reward]), 1.0, 0.0)
-        large = part.clean(dollars, np.array([1024.0 * reward]), 1.0, 0.0)
+        small = part.apply(cents, np.array([reward]), 1.0, 0.0)
+        large = part.apply(dollars, np.array([1024.0 * reward]), 1.0, 0.0)
         assert large == pytest.approx(1024.0 * small, rel=1e-9)
 
 
@@ -204,16 +204,16 @@ def test_several_plays_are_cleaned_one_by_one() -> None:
     rng = np.random.default_rng(6)
     for _ in range(40):
         plays = rng.standard_t(2, 3)
-        each = [part.clean(apart, np.array([y]), 1.0, 0.0) for y in plays]
-        assert part.clean(together, plays, 1.0, 0.0) == pytest.approx(np.mean(each))
+        each = [part.apply(apart, np.array([y]), 1.0, 0.0) for y in plays]
+        assert part.apply(together, plays, 1.0, 0.0) == pytest.approx(np.mean(each))
     assert together.counts.tolist() == apart.counts.tolist()
 
 
 # ---- in policies and agents
 
 
-def test_crtm_takes_a_filter_instead_of_a_level() -> None:
-    told: dict[str, Any] = {"dim": 2, "horizon": 100, "moment": 1.0, "radius_scale": 0.1}
+def test_crtm_takes_a_filter_instead_of_a_threshold() -> None:
+    told: dict[str, Any] = {"dim": 2, "horizon": 100, "raw_moment": 1.0, "radius_scale": 0.1}
     assert hb.crtm(**told, truncation=AdaptiveClip(0.99)).filter == AdaptiveClip(0.99)
     assert isinstance(hb.crtm(**told, truncation=2.0).filter, hb.filters.Truncate)
     assert isinstance(hb.crtm(**told, truncation=math.inf).filter, hb.filters.NoFilter)
@@ -236,7 +236,7 @@ def test_an_agent_shows_the_share_live_and_survives_a_monster(tmp_path, digest) 
     assert 0.03 < agent.truncated_share < 0.3
     assert np.linalg.norm(agent.theta) < 5.0
     agent.save(tmp_path / "agent.zip")
-    again = hb.load(tmp_path / "agent.zip")
+    again = hb.Agent.load(tmp_path / "agent.zip")
     for one in (agent, again):
         one.update(one.select(np.eye(3)), 2.5)
     assert digest(agent.state.learned) == digest(again.state.learned)

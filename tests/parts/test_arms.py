@@ -47,11 +47,11 @@ def index(x, region, width):
 
 
 def choose(arms, region, width):
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, KEY, 0)
-    arm = arms.maximise(view, region, width)
-    return arm, view.chosen.copy()
+        arms.refresh(buffer, KEY, 0)
+    arm = arms.maximise(buffer, region, width)
+    return arm, buffer.chosen.copy()
 
 
 # ---- finite sets
@@ -95,10 +95,10 @@ def test_ties_go_to_the_lowest_arm():
 @pytest.mark.parametrize("low", [0.0, -1.0, 0.5])
 def test_random_arms_are_unit_vectors_drawn_from_a_box(kind, low):
     arms = kind(21, 3, low)
-    view = arms.view()
+    buffer = arms.make_buffer()
     with np.errstate(over="ignore"):
-        arms.refresh(view, KEY, 0)
-    drawn = view.features[:, :21]
+        arms.refresh(buffer, KEY, 0)
+    drawn = buffer.features[:, :21]
     np.testing.assert_allclose(np.linalg.norm(drawn, axis=0), 1.0, rtol=1e-12)
     assert len(np.unique(drawn[0])) == 21
     assert (drawn.min() < 0) == (low < 0)
@@ -109,11 +109,11 @@ def test_fresh_sets_change_with_the_play_and_fixed_ones_do_not():
     with np.errstate(over="ignore"):
         for kind in (hb.arms.PerRound, hb.arms.PerDecision, hb.arms.Fixed):
             arms = kind(5, 3)
-            view = arms.view()
+            buffer = arms.make_buffer()
             drawn[kind] = []
             for play in (0, 1, 7):
-                arms.refresh(view, KEY, play)
-                drawn[kind].append(view.features.copy())
+                arms.refresh(buffer, KEY, play)
+                drawn[kind].append(buffer.features.copy())
     assert np.array_equal(drawn[hb.arms.PerRound], drawn[hb.arms.PerDecision])
     assert not np.array_equal(drawn[hb.arms.PerRound][0], drawn[hb.arms.PerRound][1])
     assert np.array_equal(drawn[hb.arms.Fixed][0], drawn[hb.arms.Fixed][2])
@@ -125,12 +125,12 @@ def test_a_kept_view_follows_the_region(projection):
     """O(Kd) bookkeeping equals starting from scratch, through projections and repairs of V^-1."""
     rng = np.random.default_rng(5)
     arms = hb.arms.FromArray(rng.normal(size=(6, 3)) / 3)
-    policy = hb.crtm(dim=3, horizon=1500, moment=1.0, radius_scale=0.1, projection=projection)
-    state, kept = policy.init(), arms.view()
+    policy = hb.crtm(dim=3, horizon=1500, raw_moment=1.0, radius_scale=0.1, projection=projection)
+    state, kept = policy.init(), arms.make_buffer()
     arms.refresh(kept, KEY, 0)
     for _ in range(1500):
         arm = policy.choose(state, arms, kept)
-        fresh = arms.view()
+        fresh = arms.make_buffer()
         arms.refresh(fresh, KEY, 0)
         policy.choose(state, arms, fresh)
         np.testing.assert_allclose(kept.squares[:6], fresh.squares[:6], rtol=1e-8)
@@ -253,7 +253,9 @@ def test_the_box_against_all_corners():
 def test_the_best_of_a_box_under_a_known_theta(seed, dim):
     rng = np.random.default_rng(seed)
     box, theta = make_box(rng, dim), rng.normal(size=dim)
-    assert box.top(box.view(), theta) == pytest.approx((corners(box) @ theta).max(), rel=1e-12)
+    assert box.top(box.make_buffer(), theta) == pytest.approx(
+        (corners(box) @ theta).max(), rel=1e-12
+    )
     region = make_region(dim, 1.0)
     region.centre[:] = theta
     assert choose(box, region, 0.0)[1] @ theta == pytest.approx(box.top(None, theta), rel=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.parts.filters.drift import ALARMS, HELD, DriftMemory
+from heavybandits.parts.filters.drift import _ALARMS, _WAITING, DriftMemory
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -20,7 +20,7 @@ def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], D
     part = hb.filters.DriftMonitor() if part is None else part
     memory = part.init()
     rewards = np.asarray(errors) + predicted
-    return [part.clean(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
+    return [part.apply(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -67,7 +67,7 @@ def test_another_unit_from_the_start_rings_at_the_same_reward():
     predicted = rng.normal(size=600)
     _, memory = watch(errors, predicted)
     _, scaled = watch(errors * 2.0**-20, predicted * 2.0**-20)
-    assert memory.counts[ALARMS:].sum() > 0
+    assert memory.counts[_ALARMS:].sum() > 0
     np.testing.assert_array_equal(memory.counts, scaled.counts)
 
 
@@ -82,9 +82,9 @@ def test_zeros_tell_nothing_of_the_unit():
 def test_a_memory_that_waits_for_no_such_reward_is_not_sound():
     part = hb.filters.DriftMonitor()
     _, memory = watch(np.ones(20), np.zeros(20))
-    assert part.sound(memory)
-    memory.counts[HELD] = memory.waiting.shape[1]
-    assert not part.sound(memory)
+    assert part.is_valid(memory)
+    memory.counts[_WAITING] = memory.waiting.shape[1]
+    assert not part.is_valid(memory)
 
 
 def play(agent: hb.Agent, count: int, scale: float = 1.0, seed: int = 6) -> None:
@@ -102,7 +102,7 @@ def test_an_agent_tells_and_its_file_remembers(tmp_path):
     play(agent, 100, scale=100.0, seed=7)
     assert agent.drift.unit >= 1
     agent.save(tmp_path / "state")
-    assert hb.load(tmp_path / "state").drift == agent.drift
+    assert hb.Agent.load(tmp_path / "state").drift == agent.drift
     mixed = hb.Agent(hb.policies.EpsilonGreedy(hb.auto(dim=3)))
     assert mixed.drift.rewards_since is None
 
@@ -155,7 +155,7 @@ def test_a_late_reward_does_not_turn_the_clock_back():
 
 def test_a_ledger_replays_the_times_exactly(tmp_path, digest):
     clock, rng = Clock(), np.random.default_rng(8)
-    policy = hb.policies.EpsilonGreedy(hb.auto(dim=3, half_life_seconds=50.0), share=0.2)
+    policy = hb.policies.EpsilonGreedy(hb.auto(dim=3, half_life_seconds=50.0), epsilon=0.2)
     whole = hb.Agent(policy, clock=clock)
     agent = hb.Agent(policy, ledger=tmp_path / "ledger", clock=clock, snapshot_every=7)
     for t in range(60):
@@ -175,7 +175,7 @@ def test_what_keeps_its_history_cannot_fade():
     with pytest.raises(
         hb.InvalidInputError, match="one confidence region, one theta and no history"
     ):
-        hb.Agent(hb.policies.TimeDiscounted(hb.tofu(dim=2, horizon=10, moment=1.0), 60.0))
+        hb.Agent(hb.policies.TimeDiscounted(hb.tofu(dim=2, horizon=10, raw_moment=1.0), 60.0))
 
 
 def test_a_fading_policy_keeps_every_promise():
@@ -186,7 +186,7 @@ def test_what_was_learned_from_the_past_does_not_fade_at_once(tmp_path):
     """Rows are learned at the time they are given, not at the beginning of all time."""
     rows, rewards = np.tile(np.eye(2), (50, 1)), np.tile([1.0, -1.0], 50)
     agent = hb.Agent(hb.policies.TimeDiscounted(ridge(), half_life=60.0), clock=lambda: 1.7e9)
-    agent.learn(rows, rewards)
+    agent.warm_start(rows, rewards)
     before = agent.predict(np.eye(2))
     agent.update(agent.select(np.eye(2)), float(before[0]))
     assert agent.predict(np.eye(2)) == pytest.approx(before, abs=0.05)

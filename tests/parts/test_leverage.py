@@ -30,8 +30,8 @@ def test_the_naive_twin_agrees(name):
     for t, reward in enumerate(rng.standard_t(1.5, 3000)):
         norm, predicted = float(rng.uniform(0.0, 1.0)), float(rng.normal())
         norm, reward = (0.0 if t % 50 == 7 else norm), (predicted if t % 90 == 3 else reward)
-        ours = part.clean(memory, np.array([reward]), norm, predicted)
-        assert ours == pytest.approx(twin.clean(reward, norm, predicted), rel=1e-9, abs=1e-9)
+        ours = part.apply(memory, np.array([reward]), norm, predicted)
+        assert ours == pytest.approx(twin.apply(reward, norm, predicted), rel=1e-9, abs=1e-9)
     assert memory.counts[1] == twin.cuts > 0
 
 
@@ -61,16 +61,16 @@ any_rewards = st.lists(
 def test_every_finite_reward_gives_a_finite_one(rewards, part):
     memory = part.init()
     for reward in rewards:
-        assert math.isfinite(part.clean(memory, np.array([reward]), 0.5, 0.25))
+        assert math.isfinite(part.apply(memory, np.array([reward]), 0.5, 0.25))
 
 
 @pytest.mark.parametrize("part", FILTERS)
 def test_one_monster_moves_the_scale_by_a_bounded_factor(part):
     calm, wild = part.init(), part.init()
     for t, reward in enumerate(np.random.default_rng(2).normal(size=500)):
-        part.clean(calm, np.array([reward]), 0.5, 0.0)
-        part.clean(wild, np.array([1e90 if t == 100 else reward]), 0.5, 0.0)
-    assert wild.level[0] == pytest.approx(calm.level[0], abs=0.2)
+        part.apply(calm, np.array([reward]), 0.5, 0.0)
+        part.apply(wild, np.array([1e90 if t == 100 else reward]), 0.5, 0.0)
+    assert wild.log_size[0] == pytest.approx(calm.log_size[0], abs=0.2)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_one_monster_moves_the_scale_by_a_bounded_factor(part):
     [(LeverageClip(), True), (TailClip(), True), (hb.filters.AdaptiveClip(0.95), False)],
 )
 def test_the_bias_of_skewed_noise_vanishes_where_it_should(part, vanishes):
-    """The mean of cleaned centred log-normal noise, early and late; ||x|| falls like sqrt(d/n)."""
-    rng, memory, cleaned = np.random.default_rng(3), part.init(), []
+    """The mean of filtered centred log-normal noise, early and late; ||x|| falls like sqrt(d/n)."""
+    rng, memory, filtered = np.random.default_rng(3), part.init(), []
     for t, y in enumerate(rng.lognormal(0.0, 1.0, 60_000) - math.exp(0.5)):
-        cleaned.append(part.clean(memory, np.array([y]), min(1.0, math.sqrt(5 / (t + 1))), 0.0))
-    late = abs(np.mean(cleaned[-30_000:]))
+        filtered.append(part.apply(memory, np.array([y]), min(1.0, math.sqrt(5 / (t + 1))), 0.0))
+    late = abs(np.mean(filtered[-30_000:]))
     assert (late < 0.06) == vanishes
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LeverageClip(level=0.0), "LeverageClip.level must be positive"),
+        (lambda: LeverageClip(threshold=0.0), "LeverageClip.threshold must be positive"),
         (lambda: LeverageClip(curvature=-1.0), "LeverageClip.curvature must be positive"),
         (lambda: TailClip(strength=0.0), "TailClip.strength must lie in"),
         (lambda: TailClip(plays=0), "TailClip.plays must be a whole number"),

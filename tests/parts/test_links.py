@@ -66,7 +66,7 @@ def test_a_link_that_does_not_increase_is_refused_with_the_place():
     with pytest.raises(
         hb.InvalidInputError, match=r"positive slope on \[-1.0, 1.0\].*Folded.slope\(-1"
     ):
-        hb.crtm(dim=2, horizon=10, moment=1.0, link=Folded())
+        hb.crtm(dim=2, horizon=10, raw_moment=1.0, link=Folded())
 
 
 def test_a_link_whose_slope_underflows_is_refused():
@@ -77,4 +77,4 @@ def test_a_link_whose_slope_underflows_is_refused():
 @pytest.mark.parametrize("link", [None, "logistic", 3, object(), hb.filters.NoFilter()])
 def test_what_is_no_link_is_refused(link):
     with pytest.raises(hb.InvalidInputError, match="link must be a link"):
-        hb.crtm(dim=2, horizon=10, moment=1.0, link=link)
+        hb.crtm(dim=2, horizon=10, raw_moment=1.0, link=link)

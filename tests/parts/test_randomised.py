@@ -7,7 +7,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.arms import PerRound
-from heavybandits.core.arm_buffer import load_rows, make_view
+from heavybandits.core.arm_buffer import load_rows, make_arm_buffer, mark_stale
 from heavybandits.parts.policies.thompson import fill_hypercube, normal_quantile
 from heavybandits.policies import EpsilonGreedy, SquareCB, Thompson
 
@@ -31,16 +31,16 @@ def taught(policy, decisions: int = 30):
 
 def draw_arms(policy, state, draws: int, masked: int | None = None):
     """The arms of many choices in one state, and the propensity of each."""
-    view = make_view(2, 4)
-    load_rows(view, ROWS)
+    buffer = make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
     if masked is not None:
-        view.penalty[masked] = np.inf
+        buffer.penalty[masked] = np.inf
     arms, said = np.zeros(draws, int), np.zeros(draws)
     for n in range(draws):
-        view.synced[0] = -1
-        arms[n] = policy.choose(state, PerRound(4, 2), view)
+        mark_stale(buffer)
+        arms[n] = policy.choose(state, PerRound(4, 2), buffer)
         said[n] = policy.propensity(state)
-        assert np.array_equal(view.chosen, ROWS[arms[n]])
+        assert np.array_equal(buffer.chosen, ROWS[arms[n]])
     return arms, said
 
 
@@ -64,7 +64,7 @@ def test_the_propensity_said_is_how_often_an_arm_is_drawn(policy, masked) -> Non
 
 
 def test_a_mixture_gives_every_arm_its_share_and_the_rest_to_the_policy() -> None:
-    policy = EpsilonGreedy(INSIDE, share=0.2)
+    policy = EpsilonGreedy(INSIDE, epsilon=0.2)
     arms, said = draw_arms(policy, taught(policy), 2000)
     best = int(np.bincount(arms).argmax())
     assert said[arms == best][0] == pytest.approx(0.05 + 0.8)
@@ -89,7 +89,7 @@ def test_gaps_are_inverted_and_more_knowledge_draws_the_best_more_often() -> Non
 
 
 def test_draws_come_from_the_seed_and_nothing_else() -> None:
-    policy = EpsilonGreedy(INSIDE, share=0.5, seed=1)
+    policy = EpsilonGreedy(INSIDE, epsilon=0.5, seed=1)
     one, two = (draw_arms(policy, taught(policy), 50)[0] for _ in range(2))
     assert np.array_equal(one, two)
     other = draw_arms(policy._replace(seed=2), taught(policy), 50)[0]
@@ -97,23 +97,23 @@ def test_draws_come_from_the_seed_and_nothing_else() -> None:
 
 
 def test_a_log_of_a_mixture_is_evaluated_by_its_propensities() -> None:
-    rng, policy = np.random.default_rng(4), EpsilonGreedy(INSIDE, share=0.6, seed=9)
-    state, view = taught(policy, 8), make_view(2, 4)
-    load_rows(view, ROWS)
-    log: dict[str, list[float]] = {"action": [], "reward": [], "pscore": []}
+    rng, policy = np.random.default_rng(4), EpsilonGreedy(INSIDE, epsilon=0.6, seed=9)
+    state, buffer = taught(policy, 8), make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
+    log: dict[str, list[float]] = {"action": [], "reward": [], "propensity": []}
     for _ in range(1500):
-        view.synced[0] = -1
-        arm = policy.choose(state, PerRound(4, 2), view)
+        mark_stale(buffer)
+        arm = policy.choose(state, PerRound(4, 2), buffer)
         log["action"].append(arm)
         log["reward"].append(arm + rng.standard_t(2))
-        log["pscore"].append(policy.propensity(state))
-    found = hb.evaluate(log, {0: 0.5, 3: 0.5})
+        log["propensity"].append(policy.propensity(state))
+    found = hb.evaluate(log, policy={0: 0.5, 3: 0.5})
     assert found.low < 1.5 < found.high
-    assert found.weights.mean == pytest.approx(1.0, abs=0.15)
+    assert found.diagnostics.mean_weight == pytest.approx(1.0, abs=0.15)
 
 
 def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) -> None:
-    policy = EpsilonGreedy(INSIDE, share=0.5, seed=2)
+    policy = EpsilonGreedy(INSIDE, epsilon=0.5, seed=2)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
         tickets = [agent.select(ROWS) for _ in range(40)]
         agent.update_many([(ticket, float(ticket.arm)) for ticket in tickets[:-1]])
@@ -126,8 +126,8 @@ def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) ->
         assert feedback["reward"].tolist() == feedback["action"].tolist()
         agent.save(tmp_path / "agent.state")
         on = [agent.select(ROWS).propensity for _ in range(5)]
-    loaded = hb.load(tmp_path / "agent.state")
-    (waiting,) = {decision.propensity for decision in loaded.state.book.decisions()}
+    loaded = hb.Agent.load(tmp_path / "agent.state")
+    (waiting,) = {decision.propensity for decision in loaded.state.tickets.decisions()}
     assert waiting == said[-1]
     assert [loaded.select(ROWS).propensity for _ in range(5)] == on
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as again:
@@ -136,7 +136,9 @@ def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) ->
 
 def test_every_play_of_a_drawn_decision_has_its_propensity(tmp_path) -> None:
     inside = hb.linucb(dim=2, radius=0.5, filter=hb.filters.TrimmedMean(plays=3, trim=0.3))
-    with hb.Agent(EpsilonGreedy(inside, share=0.5, seed=2), ledger=tmp_path / "agent.db") as agent:
+    with hb.Agent(
+        EpsilonGreedy(inside, epsilon=0.5, seed=2), ledger=tmp_path / "agent.db"
+    ) as agent:
         said = [agent.select(ROWS).propensity for _ in range(45)]
         assert [row["propensity"] for row in agent.history()] == said
         assert said[0::3] == said[1::3] == said[2::3]
@@ -156,14 +158,14 @@ def test_a_policy_that_does_not_draw_is_certain(tmp_path) -> None:
 
 def thompson_choices(policy, state, draws: int):
     """The arms of many decisions, what was said of each, and all the probabilities of each."""
-    view = make_view(2, 4)
-    load_rows(view, ROWS)
+    buffer = make_arm_buffer(2, 4)
+    load_rows(buffer, ROWS)
     arms, said, all_chances = np.zeros(draws, int), np.zeros(draws), np.zeros((draws, 4))
     for n in range(draws):
-        arms[n] = policy.choose(state, PerRound(4, 2), view)
+        arms[n] = policy.choose(state, PerRound(4, 2), buffer)
         said[n] = policy.propensity(state)
         wins = np.bincount(state.scratch.best, minlength=4) / policy.draws
-        all_chances[n] = policy.share / 4 + (1.0 - policy.share) * wins
+        all_chances[n] = policy.epsilon / 4 + (1.0 - policy.epsilon) * wins
     return arms, said, all_chances
 
 
@@ -178,7 +180,7 @@ def posterior_chances(policy, state, draws: int = 200_000):
 
 
 def test_thompson_plays_an_arm_as_often_as_it_is_best_under_the_posterior() -> None:
-    policy = Thompson(INSIDE, scale=6.0, share=0.0, draws=16, seed=5)
+    policy = Thompson(INSIDE, scale=6.0, epsilon=0.0, draws=16, seed=5)
     state, draws = taught(policy), 2000
     wanted = posterior_chances(policy, state)
     arms, said, chances = thompson_choices(policy, state, draws)
@@ -189,7 +191,7 @@ def test_thompson_plays_an_arm_as_often_as_it_is_best_under_the_posterior() -> N
 
 
 def test_the_error_of_the_counts_is_at_most_the_one_that_is_stated() -> None:
-    policy = Thompson(INSIDE, scale=6.0, share=0.0, draws=16, seed=5)
+    policy = Thompson(INSIDE, scale=6.0, epsilon=0.0, draws=16, seed=5)
     state = taught(policy)
     wanted = posterior_chances(policy, state)
     _, _, chances = thompson_choices(policy, state, 600)
@@ -199,7 +201,7 @@ def test_the_error_of_the_counts_is_at_most_the_one_that_is_stated() -> None:
 
 
 def test_inverse_weights_of_thompson_are_unbiased_however_few_the_draws() -> None:
-    policy = Thompson(INSIDE, scale=6.0, share=0.1, draws=4, seed=1)
+    policy = Thompson(INSIDE, scale=6.0, epsilon=0.1, draws=4, seed=1)
     arms, said, chances = thompson_choices(policy, taught(policy), 4000)
     weights = (arms[:, None] == np.arange(4)) / said[:, None]
     for arm in range(4):  # of each arm, the weights have mean 1 whatever the counts were
@@ -229,14 +231,14 @@ def test_thompson_refuses_a_policy_without_a_region_and_never_plays_a_masked_arm
         hb.Agent(Thompson(hb.policies.Uniform(2)))
     with pytest.raises(hb.InvalidInputError, match="draws must be at most 65536"):
         hb.Agent(Thompson(INSIDE, draws=70_000))
-    policy = Thompson(INSIDE, scale=3.0, share=0.3, draws=8)
+    policy = Thompson(INSIDE, scale=3.0, epsilon=0.3, draws=8)
     arms, said = draw_arms(policy, taught(policy), 300, masked=1)
     assert set(arms.tolist()) == {0, 2, 3}
     assert said.min() >= 0.1 - 1e-12
 
 
 def test_thompson_goes_on_where_v_has_lost_its_digits() -> None:
-    policy = Thompson(INSIDE, scale=1.0, share=0.0, draws=64)
+    policy = Thompson(INSIDE, scale=1.0, epsilon=0.0, draws=64)
     state = policy.init()
     region = state.inner.estimate.region
     region.design[...] = [[1e20, 1e20], [1e20, 1e20]]
@@ -270,8 +272,13 @@ def test_every_repetition_draws_anew_and_the_seed_decides_what(make):
 
 def test_every_pass_of_a_replay_draws_anew():
     rows = {"x": [1.0, 2.0] * 20, "reward": [0.0, 1.0] * 20, "day": np.repeat(np.arange(20), 2)}
-    options: dict[str, Any] = {"protocol": "days", "group": "day", "orders": 6, "reward_scale": 1.0}
-    found = hb.replay(rows, ["x"], "reward", hb.policies.Uniform(2), **options)
+    options: dict[str, Any] = {
+        "protocol": "rounds",
+        "group": "day",
+        "passes": 6,
+        "reward_scale": 1.0,
+    }
+    found = hb.replay(rows, features=["x"], policies=hb.policies.Uniform(2), **options)
     assert len({row["value"] for row in found}) > 1
 
 
@@ -285,7 +292,8 @@ def test_uniform_play_knows_its_chances(tmp_path: Any) -> None:
             agent.update(ticket, float(ticket.arm) + rng.normal())
         log = agent.feedback()
     assert np.array_equal(log["pscore"], np.full(601, 1.0 / 3.0))
-    found = hb.evaluate(log, {2: 1.0})
+    found = hb.evaluate(log, policy={2: 1.0})
     assert found.low < 2.0 < found.high
-    played = hb.replay(log, policies={"a": hb.linucb(dim=3, radius=1.0)}, protocol="logged")
-    assert played.policies == ["a"]
+    learner = hb.linucb(dim=3, radius=1.0)
+    learned = hb.evaluate(log, policy=learner, estimator="rejection")
+    assert learned.diagnostics.rows == 601

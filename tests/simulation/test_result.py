@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits._utils.drawing import Panel, Series, View, draw_view
-from heavybandits._utils.palette import colour_places, style_of
+from heavybandits._utils.drawing import Panel, Series, View, colour_places, draw_view, style_of
+from heavybandits._utils.records import to_frame, to_records
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
 
@@ -30,7 +30,7 @@ def result(problems: tuple[str, ...] = ("light", "heavy"), repetitions: int = 12
 
 
 def test_policies_are_compared_repetition_by_repetition():
-    rows = result().compare()
+    rows = to_records(result().compare())
     assert [(row["problem"], row["policy"]) for row in rows] == [
         ("light", "b"),
         ("light", "c"),
@@ -43,11 +43,11 @@ def test_policies_are_compared_repetition_by_repetition():
     assert (first["outcome"], first["better"]) == ("more regret", 0.0)
     assert second["low"] < 0.0 < second["high"]
     assert second["outcome"] == "undecided"
-    assert result().compare("b")[0]["outcome"] == "less regret"
+    assert to_records(result().compare("b"))[0]["outcome"] == "less regret"
 
 
 def test_one_repetition_decides_nothing():
-    assert {row["outcome"] for row in result(repetitions=1).compare()} == {"undecided"}
+    assert {row["outcome"] for row in to_records(result(repetitions=1).compare())} == {"undecided"}
 
 
 def test_a_problem_must_be_named_where_there_are_several():
@@ -181,7 +181,7 @@ def test_intervals_of_few_repetitions_are_not_too_short(size: int):
     for _ in range(200):
         rows = [(p, r, 9, rng.normal()) for p in "ab" for r in range(size)]
         made = hb.Result(dict(zip(COLUMNS[1:], zip(*rows, strict=True), strict=True)))
-        decided += made.compare()[0]["outcome"] != "undecided"
+        decided += to_records(made.compare())[0]["outcome"] != "undecided"
     assert decided <= 22  # 10 expected, and 22 or more in one of 2 000 tries
 
 
@@ -234,3 +234,12 @@ def test_dollars_in_the_name_of_a_problem_are_no_formula(tmp_path):
     result = hb.sweep(policy, where, horizon=20, repetitions=2)
     figure = result.plot(tmp_path / "regret.png")
     assert [axes.get_title() for axes in figure.axes[:2]] == [r"cost \$\foo\$", r"\$1 of \$2"]
+
+
+def test_without_pandas_the_tables_are_lists_of_dictionaries(monkeypatch: pytest.MonkeyPatch):
+    pandas = pytest.importorskip("pandas")
+    frame = result().summary()
+    assert isinstance(frame, pandas.DataFrame)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert result().summary() == to_records(frame)
+    assert to_frame([{"a": 1}]) == [{"a": 1}]

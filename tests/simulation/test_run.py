@@ -10,6 +10,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits._utils.progress import Progress
+from heavybandits._utils.records import to_records
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
 from heavybandits.policies import Uniform
@@ -18,8 +19,8 @@ from heavybandits.simulation.run import make_checkpoints, run_once
 
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
-CRTM = hb.crtm(dim=DIM, horizon=400, moment=3.5, radius_scale=1e-3)
-CRMM = hb.crmm(dim=DIM, horizon=400, moment=3.0, plays=7)
+CRTM = hb.crtm(dim=DIM, horizon=400, raw_moment=3.5, radius_scale=1e-3)
+CRMM = hb.crmm(dim=DIM, horizon=400, central_moment=3.0, plays=7)
 BOTH = {"CRTM": CRTM, "CRMM": CRMM}
 FIXED: Any = hb.Problem(hb.arms.Fixed(6, DIM), hb.links.Logistic(), hb.noises.StudentT(3.0))
 NOTHING: Any = None
@@ -52,10 +53,10 @@ class Witness(NamedTuple):
     def init(self):
         return Diary(np.zeros((60, DIM, 6)), np.zeros((60, self.plays)), np.zeros(2, np.int64))
 
-    def choose(self, state, arms, view):
+    def choose(self, state, arms, buffer):
         decision = state.counts[0]
-        state.offered[decision] = view.features[:, :6]
-        view.chosen[:] = view.features[:, decision % 6]
+        state.offered[decision] = buffer.features[:, :6]
+        buffer.chosen[:] = buffer.features[:, decision % 6]
         state.counts[0] += 1
         return decision % 6
 
@@ -70,10 +71,10 @@ class Witness(NamedTuple):
 def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
     """What is seen, uncompiled; the noise is 1, 2, 3, ... so that every play can be told apart."""
     policy, trace = Witness(DIM, plays), make_trace(np.arange(1, horizon + 1))
-    state, view, episode = policy.init(), arms.view(), make_episode(plays)
+    state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(plays)
     noise = np.arange(1.0, horizon + 1)
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
-    setting = (policy, state, arms, hb.links.Identity(), theta, view, key)
+    setting = (policy, state, arms, hb.links.Identity(), theta, buffer, key)
     arguments: Any = (*setting, noise, episode, trace, observer)
     with np.errstate(over="ignore"):
         play(*arguments)
@@ -311,7 +312,7 @@ def test_rows_are_tidy():
 def test_summaries_and_shares():
     result = run(policies={"cut": CRTM._replace(filter=hb.filters.Truncate(1.0))})
     final = result.final("cut")
-    (summary,) = result.summary()
+    (summary,) = to_records(result.summary())
     assert summary["mean"] == pytest.approx(final.mean())
     assert summary["standard_error"] == pytest.approx(final.std(ddof=1) / np.sqrt(3))
     assert summary["lower_quartile"] <= summary["median"] <= summary["upper_quartile"]

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from all_policies import DRAWING, POLICIES
-from heavybandits.arms import Box, Fixed, FromArray, PerDecision, PerRound, UnitBall, UnitSphere
+from heavybandits.arms import (
+    Box,
+    Fixed,
+    FromArray,
+    PerDecision,
+    PerRound,
+    Rows,
+    UnitBall,
+    UnitSphere,
+)
 from heavybandits.estimators import (
     BallProjection,
     BatchHuber,
@@ -96,6 +105,7 @@ PARTS: dict[str, list[Any]] = {
         PerDecision(5, DIM),
         Fixed(5, DIM),
         FromArray(np.eye(DIM)),
+        Rows(5, DIM),
         UnitBall(DIM),
         UnitSphere(DIM),
         Box(-np.ones(DIM), np.ones(DIM)),
@@ -136,7 +146,7 @@ PARTS: dict[str, list[Any]] = {
         BatchHuber(DIM, 100, Identity(), 3.0, 3.0, 1.0, 1.0, 1.0, 0.1),
         BatchHuber(DIM, 100, Logistic(), 3.0, 0.6, 1.0, 1.0, 1.0, smooth=True),
     ],
-    "base routine": [
+    "per-arm estimator": [
         TruncatedRegression(DIM, 100, 2, 1.5, POWERED, 2),
         MedianRegression(DIM, PLAYS, POWERED, 2),
     ],

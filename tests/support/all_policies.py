@@ -27,8 +27,8 @@ TOLD: dict[str, dict[str, Any]] = {
 }
 
 POLICIES: dict[str, Any] = {
-    name: row.build(**SIZES, **TOLD.get(name, {}))
-    for name, row in ((row.make.__name__.lower(), row) for row in hb.ALGORITHMS.values())
+    name: row.make(**SIZES, **TOLD.get(name, {}))
+    for name, row in ((row.function.__name__.lower(), row) for row in hb.ALGORITHMS.values())
 }
 POLICIES |= {
     "linucb_clip": hb.linucb(dim=3, filter=Clip(2.0)),
@@ -37,8 +37,8 @@ POLICIES |= {
     "crtm_adaptive": hb.linucb(
         dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
     ),
-    "crhl_theory": hb.crhl(dim=3, spread=1.0, epsilon=0.5, corruption=1.0),
-    "crtm_local": hb.crtm(dim=3, horizon=60, moment=1.0, radius_scale=0.01, curvature="local"),
+    "crhl_theory": hb.crhl(dim=3, noise_scale=1.0, epsilon=0.5, corruption=1.0),
+    "crtm_local": hb.crtm(dim=3, horizon=60, raw_moment=1.0, radius_scale=0.01, curvature="local"),
     "linucb_leverage": hb.linucb(dim=3, radius=1.0, filter=LeverageClip()),
     "linucb_tail": hb.linucb(dim=3, radius=1.0, filter=TailClip()),
 }
@@ -46,7 +46,7 @@ POLICIES |= {
 # Those that draw their arms; there is no file of them in the fixtures of format 1.
 DRAWING: dict[str, Any] = {
     "mixed": hb.policies.EpsilonGreedy(
-        hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), share=0.2, seed=7
+        hb.linucb(dim=3, radius=1.0, filter=AdaptiveClip()), epsilon=0.2, seed=7
     ),
     "gap": hb.policies.SquareCB(hb.linucb(dim=3, radius=1.0), radius_scale=5.0),
     "thompson": hb.policies.Thompson(

@@ -20,14 +20,14 @@ class Cut(NamedTuple):
     def init(self) -> Any:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.level)
 
 
 class Misspelt(Cut):
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], self.levle)  # type: ignore[attr-defined] # here
 
 
@@ -36,7 +36,7 @@ class Distant(Cut):
 
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         memory.counts[0] += 1
         if memory.counts[0] > 5:
             return rewards[99]  # here
@@ -46,7 +46,7 @@ class Distant(Cut):
 class Assigning(Cut):
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         self.level = rewards[0]  # type: ignore[misc] # here
         return rewards[0]
 
@@ -54,7 +54,7 @@ class Assigning(Cut):
 class Silent(Cut):
     __slots__ = ()
 
-    def clean(  # here
+    def apply(  # here
         self, memory: Any, rewards: Floats, norm: float, predicted: float
     ) -> float:
         return None  # type: ignore[return-value]
@@ -74,7 +74,7 @@ class Dividing(Cut):
 
     __slots__ = ()
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         return min(rewards[0], 1.0 / (self.level - self.level))
 
 

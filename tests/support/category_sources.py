@@ -255,8 +255,8 @@ def is_rebuilt(batch: Batch, path: Path) -> bool:
     with past:
         for agent in (past, lived):
             for n, value in enumerate(batch):
-                ticket = agent.select(context={"v": value}, offers={"a": {"p": float(n)}})
+                ticket = agent.select(context={"v": value}, actions={"a": {"p": float(n)}})
                 agent.update(ticket, float(n))
-    rebuilt = hb.rebuild(path, hb.linucb(dim=new.dim, radius=1.0), encoder=new)
+    rebuilt = hb.Agent.rebuild(path, hb.linucb(dim=new.dim, radius=1.0), encoder=new)
     same: bool = rebuilt.theta.tobytes() == lived.theta.tobytes()
     return same

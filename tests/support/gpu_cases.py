@@ -54,7 +54,7 @@ def cases() -> dict[str, tuple[Any, Problem]]:
         if not supported(policy):
             continue
         mine = next(arms)
-        if policy.plays > 1 and mine.changes == "fresh":
+        if policy.plays > 1 and mine.redraw == "round":
             mine = next(arms)
         made[name] = policy, check_problem(Problem(mine, next(links), next(noises)))
     return made | shapes()
@@ -65,15 +65,15 @@ def shapes() -> dict[str, tuple[Any, Problem]]:
     its matrices; and CRMM and CRCM with many plays per decision."""
     made: dict[str, tuple[Any, Problem]] = {}
     for dim, arms in ((1, 1), (10, 20), (7, 40), (24, 10), (50, 20), (100, 200)):
-        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, radius_scale=1e-3)
+        policy = hb.crtm(dim=dim, horizon=200, raw_moment=3.5, radius_scale=1e-3)
         problem = Problem(hb.arms.PerRound(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_{dim}_{arms}"] = policy, check_problem(problem)
     for dim, arms in ((10, 20), (70, 20), (100, 200)):
-        policy = hb.crtm(dim=dim, horizon=200, moment=3.5, radius_scale=1e-3)
+        policy = hb.crtm(dim=dim, horizon=200, raw_moment=3.5, radius_scale=1e-3)
         problem = Problem(hb.arms.Fixed(arms, dim), LINKS[0], NOISES[0])
         made[f"crtm_fixed_{dim}_{arms}"] = policy, check_problem(problem)
     problem = check_problem(Problem(hb.arms.Fixed(20, DIM, -1.0), LINKS[0], NOISES[0]))
     for make in (hb.crmm, hb.crcm):
-        policy = make(dim=DIM, horizon=600, moment=3.5, radius_scale=1e-3, plays=30)
+        policy = make(dim=DIM, horizon=600, central_moment=3.5, radius_scale=1e-3, plays=30)
         made[f"{make.__name__}_many"] = policy, problem
     return made

@@ -16,7 +16,7 @@ from heavybandits.agents.state import kept
 
 POLICIES = (
     hb.linucb(dim=2, radius=1.0),
-    hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=0.5), share=0.4, seed=3),
+    hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=0.5), epsilon=0.4, seed=3),
 )
 SETS = np.random.default_rng(0).normal(size=(16, 3, 2)) / 4.0
 ACTIONS = (
@@ -91,7 +91,7 @@ class Player:
             model.issue(ticket)
 
     def list(self, place: int, policy: Any, agent: hb.Agent, model: Model) -> None:
-        for ticket in agent.select(self.arms(), top=2):
+        for ticket in agent.select(self.arms(), k=2):
             model.issue(ticket)
 
     def update(self, place: int, policy: Any, agent: hb.Agent, model: Model) -> None:
@@ -109,7 +109,7 @@ class Player:
 
     def learn(self, place: int, policy: Any, agent: hb.Agent, model: Model) -> None:
         rows, rewards = SETS[:2, 0], [self.dice.gauss(0.0, 1.0) for _ in range(2)]
-        agent.learn(rows, rewards)
+        agent.warm_start(rows, rewards)
         model.told += [(x, y, True) for x, y in zip(rows, rewards, strict=True)]
 
     def revise(self, place: int, policy: Any, agent: hb.Agent, model: Model) -> None:
@@ -134,7 +134,7 @@ class Player:
             except hb.ForeignTicketError:
                 assert digest(agent) == before, "a refused ticket has changed something"
             else:
-                raise AssertionError(f"{agent.identity} took a ticket of {ticket.agent}")
+                raise AssertionError(f"{agent.id} took a ticket of {ticket.agent}")
 
     def clone(self, place: int, policy: Any, agent: hb.Agent, model: Model) -> None:
         if len(self.agents) >= 5:
@@ -157,7 +157,9 @@ class Player:
             before, path = digest(agent), agent.ledger.path
             agent.close()
             self.files += 1
-            made = hb.rebuild(path, output=self.folder / f"{self.files}.db", clock=lambda: 0.0)
+            made = hb.Agent.rebuild(
+                path, output=self.folder / f"{self.files}.db", clock=lambda: 0.0
+            )
             assert digest(made) == before, "the rebuilt agent is another"
             self.agents[place] = policy, made, model
 
@@ -181,4 +183,4 @@ def digest(agent: hb.Agent) -> tuple[Any, ...]:
     """What an agent has learned and waits for, in every bit."""
     arrays = kept(agent.state.learned)
     learned = tuple((name, array.tobytes()) for name, array in arrays.items())
-    return (*learned, tuple(agent.pending), agent.state.book.issued)
+    return (*learned, tuple(agent.pending), agent.state.tickets.issued)

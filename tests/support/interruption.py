@@ -45,6 +45,6 @@ CALLS: dict[str, Callable[[hb.Agent, Any], Any]] = {
     "select": lambda agent, batch: agent.select(ARMS),
     "select_many": lambda agent, batch: agent.select_many([ARMS, ARMS]),
     "cancel": lambda agent, batch: agent.cancel(batch[0][0]),
-    "abandon": lambda agent, batch: agent.abandon(),
+    "cancel_all": lambda agent, batch: agent.cancel_all(),
     "reset": lambda agent, batch: agent.reset(),
 }

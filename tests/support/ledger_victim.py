@@ -20,7 +20,7 @@ LOG_HEADER, LOG_FRAME = 32, 24 + 4096  # bytes, of a write-ahead log and of each
 def make_policy(plays: int) -> Any:
     if plays == 1:
         return hb.linucb(dim=3, radius=1.0)
-    return hb.crmm(dim=3, horizon=1000, moment=1.0, radius_scale=0.1, plays=plays)
+    return hb.crmm(dim=3, horizon=1000, central_moment=1.0, radius_scale=0.1, plays=plays)
 
 
 def arms_of(ticket: int, plays: int) -> Any:
@@ -52,7 +52,7 @@ def say(*words: object) -> None:
 def work(path: str, plays: int) -> None:
     """Decide, and reward in twos and threes and out of order, until killed."""
     agent = open_agent(path, plays)
-    issued = agent.state.book.issued
+    issued = agent.state.tickets.issued
     for number in range(max(issued - 9, 0), issued):
         if number not in agent.pending:  # did it arrive? A caller in doubt sends it again
             agent.update(number, reward_of(number))

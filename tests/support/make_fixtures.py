@@ -57,7 +57,7 @@ def go_on(agent: hb.Agent) -> dict[str, Any]:
     agent.update(waiting[0], -3.0)
     first = agent.predict(arms_of(7)).tolist()
     agent.cancel(waiting[-1])
-    agent.abandon()
+    agent.cancel_all()
     return {
         "waiting": waiting,
         "before": first,

@@ -19,8 +19,8 @@ import heavybandits as hb
 from heavybandits._utils.files import HEADER, _pieces, digest
 from heavybandits.agents.state import AgentState
 from heavybandits.agents.state_file import pack, unpack
-from heavybandits.arms import PerRound
-from heavybandits.core.arm_buffer import make_view
+from heavybandits.arms import Rows
+from heavybandits.core.arm_buffer import make_arm_buffer
 from heavybandits.core.part import known_parts
 from heavybandits.parts.registry import library_parts
 from paths import FIXTURES
@@ -266,12 +266,12 @@ MALICE: tuple[Mangle, ...] = (rewrite, exchange, distort, enlarge, bomb, smuggle
 def exercise(found: AgentState) -> None:
     """Use the state uncompiled, where a wrong index is an IndexError and not a wild write."""
     policy, state = found.policy, found.learned
-    offer, view = PerRound(4, policy.dim, 0.0), make_view(policy.dim, 4)
-    view.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
+    offer, buffer = Rows(4, policy.dim), make_arm_buffer(policy.dim, 4)
+    buffer.features[:, :4] = np.random.default_rng(0).normal(size=(policy.dim, 4))
     with np.errstate(all="ignore"):
-        policy.choose(state, offer, view)
-        policy.learn(state, view.chosen.copy(), np.ones(policy.plays))
-        policy.estimate_arm(state, view.chosen)
+        policy.choose(state, offer, buffer)
+        policy.learn(state, buffer.chosen.copy(), np.ones(policy.plays))
+        policy.estimate_arm(state, buffer.chosen)
 
 
 @functools.cache

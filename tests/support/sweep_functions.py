@@ -106,7 +106,7 @@ def main(folder: str, count: str, seconds: str, backend: str) -> None:
     """A sweep in a process of its own, which says so when it gets going."""
     print("ready", flush=True)
     cells = sweep(int(count), float(seconds))
-    run_cells(cells, folder, jobs=2, backend=backend, progress=lambda *_: print(".", flush=True))
+    run_cells(cells, folder, jobs=2, backend=backend, on_progress=lambda *_: print(".", flush=True))
 
 
 if __name__ == "__main__":

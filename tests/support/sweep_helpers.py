@@ -38,13 +38,13 @@ def needs(backend: str, module: str) -> Any:
 
 
 def run(cells: list[Cell], folder: Path, **options: Any) -> Any:
-    chosen: dict[str, Any] = {"backend": "sequential", "quiet": True}
+    chosen: dict[str, Any] = {"backend": "sequential", "progress": False}
     return run_cells(cells, folder, **chosen | options)
 
 
 def simulations() -> list[Cell]:
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, radius_scale=1e-2)
+    policy = hb.crtm(dim=3, horizon=500, raw_moment=3.5, radius_scale=1e-2)
     return [
         Cell(
             "heavybandits.sweeps.simulation_cell:simulate_cell",

@@ -15,7 +15,7 @@ PYTHONS = {"pip", "setuptools"}
 
 def play() -> float:
     """A small run; the regret at its end."""
-    policy = hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=1e-3)
+    policy = hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=1e-3)
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
     result = hb.simulate({"CRTM": policy}, problem, horizon=200, repetitions=2, seed=0, jobs=1)
     return float(result.data["regret"][-1])
@@ -28,7 +28,7 @@ def decide() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bandit.state"
         agent.save(path)
-        again = hb.load(path)
+        again = hb.Agent.load(path)
     again.update(ticket.id, 1.0)
     assert again.updates == 1
 

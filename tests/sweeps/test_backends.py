@@ -11,9 +11,7 @@ import pytest
 from heavybandits.sweeps import backends
 from processes import family, listening
 from sweep_functions import sweep
-from sweep_helpers import cell, files, kill, mark, needs, run, simulations, squares, start
-
-__all__ = ["mark"]  # the fixture: it ends what a killed run has left
+from sweep_helpers import cell, files, kill, needs, run, simulations, squares, start
 
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 

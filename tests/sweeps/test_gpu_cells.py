@@ -15,8 +15,9 @@ from heavybandits.core.loop import make_trace
 from heavybandits.experiments import figure1
 from heavybandits.experiments import map as who_wins
 from heavybandits.experiments.map import cells as playing
-from heavybandits.experiments.run import Metered, Run, Runner, Stored, device_notes, settings_of
+from heavybandits.experiments.run import device_notes, settings_of
 from heavybandits.gpu.layout import numbers_of
+from heavybandits.sweeps import Runner
 from heavybandits.sweeps import gpu_cells as devices
 from heavybandits.sweeps import simulation_cell as simulation
 
@@ -31,7 +32,7 @@ PROBLEMS = {
 
 
 def crtm(constant):
-    return hb.crtm(dim=3, horizon=60, moment=3.5, radius_scale=constant)
+    return hb.crtm(dim=3, horizon=60, raw_moment=3.5, radius_scale=constant)
 
 
 def play_run(policy, problem, horizon, plays, seed, repetition):
@@ -69,6 +70,12 @@ def launches(monkeypatch):
     return sizes
 
 
+def runner(folder, device, **options):
+    return Runner(
+        folder, backend="sequential", device=device, progress=False, fallback=True, **options
+    )
+
+
 def same(first, second):
     return all((first.data[n] == second.data[n]).all() for n in first.columns if "seconds" not in n)
 
@@ -91,8 +98,8 @@ def test_cells_of_a_device_are_kept_and_are_not_those_of_the_cpu(launches, tmp_p
 def test_tuning_on_a_device_plays_all_that_its_grid_may_hold_at_once(launches):
     given: dict[str, Any] = {
         "tuning_repetitions": 2,
-        "constants": [0.1, 1.0],
-        "within": (1e-3, 10.0),
+        "grid": [0.1, 1.0],
+        "bounds": (1e-3, 10.0),
     }
     there = hb.tune({"CRTM": crtm}, PROBLEMS, **SIZE, **given, device="cuda")
     assert launches == [2 * 5, 2]  # two problems at five constants; then both at the best
@@ -113,16 +120,16 @@ def test_a_policy_that_no_device_can_play_is_refused_before_anything_runs(launch
 
 
 def test_a_function_has_no_device():
-    with pytest.raises(hb.InvalidInputError, match="device is for policies"):
-        hb.sweep(dict, [{"number": 1}], device="cuda")
+    with pytest.raises(TypeError, match="device"):
+        hb.map_cells(dict, [{"number": 1}], device="cuda")  # type: ignore[call-arg]
 
 
 def test_an_experiment_plays_there_what_it_can_and_says_what_it_cannot(launches, tmp_path):
     given = settings_of("figure1", "smallest")
-    there, here = (Runner(tmp_path, backend="sequential", device=d, quiet=True) for d in DEVICES)
-    rows = figure1.collect(given, Metered(there, Run("figure1", "", given)))
+    there, here = (runner(tmp_path, d) for d in DEVICES)
+    rows = figure1.collect(given, there)
     assert rows == figure1.collect(given, here)
-    assert rows == figure1.collect(given, Stored(tmp_path, device="cuda"))
+    assert rows == figure1.collect(given, runner(tmp_path, "cuda", stored=True))
     assert len(device_notes(there)) == 1
     assert device_notes(here) == []
     timed = figure1.make_group(given, "report", given["readings"][0], "t3", "CRTM", 1.0)[1]
@@ -132,7 +139,7 @@ def test_an_experiment_plays_there_what_it_can_and_says_what_it_cannot(launches,
 
 def test_the_map_is_played_there(launches, tmp_path):
     given = settings_of("map", "smallest", points=3)
-    there, here = (Runner(tmp_path, backend="sequential", device=d, quiet=True) for d in DEVICES)
+    there, here = (runner(tmp_path, d) for d in DEVICES)
     assert who_wins.collect(given, there) == who_wins.collect(given, here)
     assert len(launches) == 1
     assert len({(row["index"], row["level"]) for row in who_wins.collect(given, there)}) == 9

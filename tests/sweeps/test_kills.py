@@ -94,7 +94,7 @@ def test_no_worker_outlives_a_killed_run(backend: str, tmp_path: Path, mark: str
 
 def test_where_the_kernel_does_not_tell_a_worker_looks_after_its_parent(mark: str) -> None:
     child = (
-        "import os; from heavybandits.sweeps.worker import watch\n"
+        "import os; from heavybandits.sweeps.backends import watch\n"
         "parent = os.getppid()\n"  # before the word goes out: afterwards it may be dead
         "print('watching', flush=True)\n"
         "watch(parent, 0.05)"

@@ -305,10 +305,10 @@ def test_progress_is_told_and_quiet_is_quiet(
 ) -> None:
     seen: list[tuple[int, int]] = []
     run(squares(2), tmp_path)
-    run(squares(4), tmp_path, progress=lambda done, total: seen.append((done, total)))
+    run(squares(4), tmp_path, on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(3, 4), (4, 4)]
     assert capsys.readouterr().err == ""
-    run(squares(5), tmp_path, quiet=False)
+    run(squares(5), tmp_path, progress=True)
     assert capsys.readouterr().err == "5/5 cells, 4 reused\n"
 
 
@@ -345,7 +345,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", terminal)
     run(squares(1), tmp_path)
     bad = cell("raises", 5.0)
-    run([*squares(3), bad], tmp_path, quiet=False)
+    run([*squares(3), bad], tmp_path, progress=True)
     shown = terminal.getvalue()
     assert shown.endswith(f"\r[{'#' * 30}] 4/4 cells, 1 reused\x1b[K\n")
     assert "\x1b[Kraises of 5.0 failed 3 times" in shown
@@ -449,7 +449,7 @@ def test_a_simulated_cell_is_what_simulate_gives(tmp_path: Path) -> None:
     cells = simulations()
     outcome = run(cells, tmp_path)
     problem = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    policy = hb.crtm(dim=3, horizon=500, moment=3.5, radius_scale=1e-2)
+    policy = hb.crtm(dim=3, horizon=500, raw_moment=3.5, radius_scale=1e-2)
     whole = hb.simulate(
         policy, problem, horizon=500, repetitions=4, seed=7, checkpoints=[100, 500], progress=False
     )
@@ -509,7 +509,7 @@ def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from heavybandits.sweeps import run as module
-    from heavybandits.sweeps.worker import DONE, Report
+    from heavybandits.sweeps.backends import DONE, Report
 
     monkeypatch.setattr(module, "compute", lambda cell, folder: Report(DONE))
     outcome = run(squares(1), tmp_path)

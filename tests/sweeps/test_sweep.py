@@ -1,5 +1,6 @@
 """`hb.sweep`: the numbers of `simulate`, kept under keys that hold the sources of all parts."""
 
+import functools
 import importlib
 import os
 import subprocess
@@ -12,13 +13,13 @@ import pytest
 
 import heavybandits as hb
 import sweep_functions
-from heavybandits.sweeps import Cell, run_cells
+from heavybandits.sweeps import Cell, Runner, run_cells
 from heavybandits.sweeps.run import _started
 from sweep_functions import OwnNoise, square
 
 ARMS, LINK = hb.arms.Fixed(5, 3), hb.links.Logistic()
 PROBLEMS = {name: hb.Problem(ARMS, LINK, hb.noises.StudentT(d)) for name, d in (("a", 3), ("b", 9))}
-POLICY = hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=1e-2)
+POLICY = hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=1e-2)
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 7, "seed": 3, "checkpoints": 4}
 
 
@@ -38,13 +39,13 @@ def test_a_sweep_gives_the_rows_of_simulate(tmp_path: Path):
     assert np.array_equal(one.final("policy"), swept.final("narrow", "a"))
 
 
-def test_any_function_can_be_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_any_function_can_be_mapped_over_a_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     settings = [{"number": float(n), "size": 2} for n in (3, 4)]
-    found = hb.sweep(square, settings, folder=tmp_path)
+    found = hb.map_cells(square, settings, folder=tmp_path)
     assert found.columns == ("number", "size", "count", "name", "squares", "cpu_seconds")
     assert found.data["number"].tolist() == [3.0, 3.0, 4.0, 4.0]
     assert np.array_equal(found.data["squares"][:2], square(3.0, 2)["squares"])
-    hb.sweep(square, settings, folder=tmp_path, progress=True)
+    hb.map_cells(square, settings, folder=tmp_path, progress=True)
     assert "2 cells, all of them reused" in capsys.readouterr().err
 
 
@@ -52,7 +53,7 @@ def test_failed_cells_are_named_and_the_others_kept(tmp_path: Path):
     settings = [{"number": 1.0}, {"number": 2.0}]
     words = r"2 of 2 cells failed; the others are kept.*\n.*raises.*: ArithmeticError: no square"
     with pytest.raises(hb.SweepError, match=words):
-        hb.sweep(sweep_functions.raises, settings, folder=tmp_path, retries=1)
+        hb.map_cells(sweep_functions.raises, settings, folder=tmp_path, retries=1)
 
 
 # ---- names
@@ -77,7 +78,7 @@ def shadowed() -> type:
             "a result must differ in name from the",
         ),
         (square, [{"number": 1.0}, {"number": 2.0, "size": 2}], "every call must have the same"),
-        (square, [], "settings must hold at least one call"),
+        (square, [], "grid must hold the settings of at least one call"),
         ({}, PROBLEMS, "policies must hold at least one"),
         (lambda number: {}, [{"number": 1.0}], "function must stand at the top of a module"),
         (POLICY, hb.Problem(ARMS, LINK, shadowed()(3.0)), "the one its module calls 'OwnNoise'"),
@@ -86,22 +87,31 @@ def shadowed() -> type:
 def test_names_that_clash_or_lead_nowhere_are_refused(
     what: Any, where: Any, words: str, tmp_path: Path
 ):
-    size = {} if callable(what) else SIZE
+    run: Any = hb.map_cells if callable(what) else functools.partial(hb.sweep, **SIZE)
     with pytest.raises(hb.InvalidInputError, match=words):
-        hb.sweep(what, where, folder=tmp_path, **size)
+        run(what, where, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"horizon": 10}, "horizon is for policies: put it into the settings"),
-        ({"repetitions": 3}, "repetitions is for policies"),
         ({"backend": "slurm"}, "backend must be one of"),
+        ({"jobs": 0}, "jobs must be a whole number >= 1"),
+        ({"backend": "threads", "address": "tcp://here"}, "address is for dask and ray"),
     ],
 )
-def test_what_a_function_does_not_take_is_refused(given: dict[str, Any], words: str):
+def test_a_backend_that_is_not_there_is_rejected(given: dict[str, Any], words: str):
     with pytest.raises(hb.InvalidInputError, match=words):
-        hb.sweep(square, [{"number": 1.0}], **given)
+        hb.map_cells(square, [{"number": 1.0}], **given)
+    with pytest.raises(hb.InvalidInputError, match=words):
+        hb.sweep(POLICY, PROBLEMS, **SIZE, **given)
+
+
+def test_sweep_and_map_cells_do_not_take_the_place_of_each_other():
+    with pytest.raises(hb.InvalidInputError, match="problem must be a Problem"):
+        hb.sweep(square, [{"number": 1.0}], horizon=10)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="horizon"):
+        hb.map_cells(square, [{"number": 1.0}], horizon=10)  # type: ignore[call-arg]
 
 
 def test_a_part_typed_at_a_prompt_is_refused(monkeypatch: pytest.MonkeyPatch):
@@ -115,10 +125,10 @@ def test_a_part_typed_at_a_prompt_is_refused(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_stands_in_the_script_itself_is_refused_to_other_processes():
     cell = Cell("math:sqrt", {"x": 2.0, "parts": ["__main__:Mine"]})
-    from heavybandits.sweeps.sweep import Workplace
-
-    with pytest.raises(hb.InvalidInputError, match=r"Mine stands in the script itself.*'threads'"):
-        Workplace(None, backend="loky")([cell])
+    with pytest.raises(
+        hb.InvalidInputError, match=r"Mine is defined in the script itself.*'threads'"
+    ):
+        Runner(None, backend="loky")([cell])
 
 
 # ---- stale keys, in processes of their own
@@ -135,7 +145,7 @@ class Mine(NamedTuple):
     def init(self):
         return make_memory(self.plays)
 
-    def clean(self, memory, rewards, norm, predicted):
+    def apply(self, memory, rewards, norm, predicted):
         return FACTOR * rewards[0]
 """
 SCRIPT = """
@@ -191,13 +201,13 @@ def test_a_process_that_runs_older_sources_than_the_key_says_stops(
     __import__("edited_later")
     cell = Cell("edited_later:one", {})
     with pytest.raises(hb.SweepError, match=r"edited_later.py was written after this process"):
-        run_cells([cell], tmp_path / "out", backend="sequential", quiet=True)
+        run_cells([cell], tmp_path / "out", backend="sequential", progress=False)
     object.__setattr__(cell, "sources", "of another machine")
     with pytest.raises(hb.SweepError, match="this worker has other sources than the process that"):
-        run_cells([cell], tmp_path / "out", backend="sequential", quiet=True)
+        run_cells([cell], tmp_path / "out", backend="sequential", progress=False)
 
 
-@pytest.mark.parametrize(("kept", "words"), [(True, "to go on from here"), (False, "Nothing is")])
+@pytest.mark.parametrize(("kept", "words"), [(True, "to resume from here"), (False, "Nothing is")])
 def test_an_interrupt_promises_what_is_kept(kept: bool, words: str, capsys: Any) -> None:
     with pytest.raises(KeyboardInterrupt), _started("threads", 1, None, kept):
         raise KeyboardInterrupt
@@ -216,7 +226,7 @@ def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatc
         "    plays: int = 1\n\n"
         "    def init(self) -> Any:\n"
         "        return make_memory(1)\n\n"
-        "    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
+        "    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
         "        return min(max(rewards[0], -1.0), 1.0)\n"
     )
     source = tmp_path / "an_edited_part.py"

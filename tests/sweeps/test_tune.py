@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.sweeps.search import choose, grid, widest
+from heavybandits._utils.records import to_records
+from heavybandits.sweeps.search import choose, log_grid, widest
 
 PROBLEM = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 4, "seed": 5}
 
 
 def crtm(constant: float) -> Any:
-    return hb.crtm(dim=3, horizon=200, moment=3.5, radius_scale=constant)
+    return hb.crtm(dim=3, horizon=200, raw_moment=3.5, radius_scale=constant)
 
 
 def deaf(constant: float) -> Any:
@@ -24,7 +25,7 @@ def deaf(constant: float) -> Any:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    grid: dict[str, Any] = {"constants": [0.01, 0.1], "within": (0.001, 1.0)}
+    grid: dict[str, Any] = {"grid": [0.01, 0.1], "bounds": (0.001, 1.0)}
     policies = {"CRTM": crtm, "deaf": deaf, "as it is": crtm(1.0)}
     folder = tmp_path_factory.mktemp("tuned")
     return hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
@@ -54,7 +55,7 @@ def test_everybody_tries_the_same_constants_until_the_range_is_used_up(found: An
 def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: Path):
     pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
     assert found.choices["one", "deaf"].at == "flat"
-    rows = {row["policy"]: row for row in found.summary()}
+    rows = {row["policy"]: row for row in to_records(found.summary())}
     assert (rows["deaf"]["at"], rows["as it is"]["at"]) == ("flat", "not tuned")
     assert rows["deaf"]["mean"] == found.result.final("deaf", "one").mean()
     assert "& flat &" in found.to_latex()
@@ -62,13 +63,14 @@ def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: 
     (axes,) = found.plot(tmp_path / "constants.pdf").axes
     assert "deaf (flat)" in axes.get_title().replace("\n", " ")
     assert (tmp_path / "constants.pdf").read_bytes().startswith(b"%PDF")
+    assert found.plot(axes=axes) is axes.figure
 
 
 def test_a_policy_may_be_made_for_its_problem():
     def made(constant: float, problem: hb.Problem) -> Any:
-        return hb.crtm(dim=problem.arms.dim, horizon=200, moment=3.5, radius_scale=constant)
+        return hb.crtm(dim=problem.arms.dim, horizon=200, raw_moment=3.5, radius_scale=constant)
 
-    grid: dict[str, Any] = {"constants": 2, "within": (1e-4, 1.0)}
+    grid: dict[str, Any] = {"grid": 2, "bounds": (1e-4, 1.0)}
     found = hb.tune(made, PROBLEM, **SIZE, **grid)
     assert set(found.curves["problem", "policy"]) == {1e-4, 1.0}
     assert found.result.problems == []
@@ -77,12 +79,12 @@ def test_a_policy_may_be_made_for_its_problem():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"constants": [1.0]}, "constants must be at least two"),
-        ({"constants": 1}, "constants must be a whole number >= 2"),
-        ({"constants": [1.0, -1.0]}, "constants must be positive"),
+        ({"grid": [1.0]}, "grid must have at least two"),
+        ({"grid": 1}, "grid must be a whole number >= 2"),
+        ({"grid": [1.0, -1.0]}, "grid must be positive"),
         (
-            {"constants": [1.0, 2.0], "within": (0.1, 1.5)},
-            "constants must lie within",
+            {"grid": [1.0, 2.0], "bounds": (0.1, 1.5)},
+            "grid must lie within",
         ),
         ({"policies": {"a": crtm(1.0)}}, "at least one function of a constant"),
         ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a constant, got 3.0"),
@@ -103,8 +105,8 @@ def test_what_cannot_be_tuned_is_refused(changes: dict[str, Any], words: str):
     [
         ({"repetitions": 0}, "^repetitions must be a whole number >= 1"),
         ({"tuning_repetitions": 0}, "^tuning_repetitions must be a whole number >= 1"),
-        ({"within": 5}, "within must be a pair"),
-        ({"within": (1.0, 0.1)}, "low < high"),
+        ({"bounds": 5}, "bounds must be a pair"),
+        ({"bounds": (1.0, 0.1)}, "low < high"),
     ],
 )
 def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: str):
@@ -120,7 +122,7 @@ def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
         return crtm(constant * problem.arms.dim)
 
     makers: dict[str, Any] = {"keyword": keyword, "more": lambda constant, **more: crtm(constant)}
-    made = hb.tune(makers, PROBLEM, **SIZE, constants=[0.01, 0.1], within=(0.01, 0.1))
+    made = hb.tune(makers, PROBLEM, **SIZE, grid=[0.01, 0.1], bounds=(0.01, 0.1))
     assert set(made.tuned()) == {"keyword", "more"}
 
 
@@ -132,7 +134,7 @@ def test_policies_without_a_constant_are_named(found: Any):
 
 
 def test_a_number_of_constants_keeps_to_the_range():
-    found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, constants=3, within=(0.001, 0.5))
+    found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, grid=3, bounds=(0.001, 0.5))
     tried = sorted(found.curves["problem", "deaf"])
     assert tried[0] == 0.001
     assert tried[-1] == 0.5
@@ -141,7 +143,7 @@ def test_a_number_of_constants_keeps_to_the_range():
 def test_a_grid_that_grows_reaches_the_end_of_its_range_in_round_numbers():
     """Rounded for people step by step, 9.999 followed 3.162, and 1e-6 was never tried."""
     within = (1e-6, 1e4)
-    assert {1e-6, 1e-5, 10.0, 100.0, 1e4} <= set(widest(grid(9), 10**0.5, within))
+    assert {1e-6, 1e-5, 10.0, 100.0, 1e4} <= set(widest(log_grid(9), 10**0.5, within))
 
 
 def test_losses_that_are_no_numbers_choose_nothing():

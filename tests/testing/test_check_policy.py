@@ -7,7 +7,7 @@ import pytest
 import heavybandits as hb
 from all_policies import DRAWING, POLICIES
 from heavybandits._utils.errors import PolicyError
-from heavybandits.parts.filters.truncation import Memory, make_memory
+from heavybandits.parts.filters.memory import Memory, make_memory
 from heavybandits.testing.check_policy import check_policy, list_checks
 
 
@@ -30,7 +30,7 @@ class Magnify(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
         return rewards[0] * 1e250
 
 
@@ -58,6 +58,6 @@ def test_known_failures_are_listed_and_must_be_true() -> None:
 
 def test_what_is_no_policy_fails_in_words() -> None:
     with pytest.raises(
-        PolicyError, match="verbs: it lacks init, choose, learn, estimate_arm, tally"
+        PolicyError, match="methods: it lacks init, choose, learn, estimate_arm, tally"
     ):
         check_policy(hb.filters.Clip(1.0)._asdict())  # type: ignore[arg-type]

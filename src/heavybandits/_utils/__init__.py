@@ -1,1 +1,1 @@
-"""What everything stands on: checks, files, progress. It knows nothing of bandits."""
+"""Errors, validation, files, progress, statistics, tables and drawing. Nothing about bandits."""

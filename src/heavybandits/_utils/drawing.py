@@ -1,15 +1,22 @@
-"""Figures as plain data, and matplotlib to draw them: the same bytes for the same data."""
+"""Figures as plain data, and matplotlib to draw them: the same bytes for the same data.
+
+matplotlib is imported only when a figure is drawn. All figures and the report's page share one
+palette.
+"""
 
 import io
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInputError, optional
 from .files import replace_atomically
-from .palette import colour_places, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -22,6 +29,46 @@ _PER_INCH = 13.0  # characters of the legend
 _TITLE = 60  # characters in a line above a panel
 _ROW = 0.18  # inches of a row of the legend, if there are many
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
+
+# Okabe and Ito's colours, which everyone can tell apart; the second of each pair is for dark pages.
+PALETTE = (
+    ("#0072B2", "#56B4E9"),
+    ("#D55E00", "#FF8C42"),
+    ("#009E73", "#2FD3A2"),
+    ("#CC79A7", "#E7A1C8"),
+    ("#B8860B", "#F0C040"),
+    ("#6A4FB3", "#A58CF0"),
+    ("#555555", "#BBBBBB"),
+    ("#8B5A2B", "#C99A66"),
+)
+COLOURS = tuple(light for light, _ in PALETTE)
+GREY = COLOURS[6]
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # for print in black and white
+LINES = ("-", "--", "-.", ":")
+
+
+def style_of(place: int) -> dict[str, str]:
+    """Colour, marker and line of a place: from the ninth on a colour comes again, and no pair.
+
+    >>> style_of(0)["color"] == style_of(8)["color"], style_of(0) == style_of(8)
+    (True, False)
+    """
+    turn, colour = divmod(place, len(COLOURS))
+    marker, line = MARKERS[(colour + turn) % len(MARKERS)], LINES[turn % len(LINES)]
+    return {"color": COLOURS[colour], "marker": marker, "linestyle": line}
+
+
+def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int]:
+    """A place in the palette for every name: its own if it has one, else the next free one.
+
+    >>> colour_places(["CRMM", "something"], own={"CRMM": 1})
+    {'CRMM': 1, 'something': 0}
+    """
+    taken = {own[name] for name in names if name in own}
+    others = [name for name in dict.fromkeys(names) if name not in own]
+    free = [i for i in range(len(taken) + len(others)) if i not in taken]
+    found = dict(zip(others, free, strict=False))
+    return {name: own[name] if name in own else found[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -59,7 +106,7 @@ class Panel:
 
     @property
     def names(self) -> list[str]:
-        """What stands in the legend."""
+        """The names in the legend."""
         return [series.name for series in self.series]
 
 
@@ -127,6 +174,34 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     return canvas
 
 
+def plot_view(view: View, path: str | Path | None = None, axes: "Axes | None" = None) -> "Figure":
+    """Draw a view in a figure of its own, or its one panel in given axes; return the figure.
+
+    path: the PDF, SVG or PNG file to write, if any.
+    """
+    optional("matplotlib", "lab")
+    target = None if path is None else check_picture(path)
+    figure = draw_view(view, {}) if axes is None else draw_into(axes, view.panels)
+    if target is not None:
+        write_picture(figure, target)
+    return figure
+
+
+def draw_into(axes: "Axes", panels: Sequence[Panel]) -> Any:
+    """Draw one panel and its legend in given axes; return their figure."""
+    if len(panels) > 1:
+        raise InvalidInputError(
+            f"axes are for one problem, got {len(panels)} of them: leave axes out"
+        )
+    draw_panel(axes, panels[0], {})
+    where: dict[str, Any] = {}
+    if axes.figure.get_layout_engine() is not None:  # it makes room; else there is none below
+        columns = min(4, len(panels[0].series))
+        where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": columns}
+    axes.legend(frameon=False, **where)
+    return axes.figure
+
+
 def save(canvas: Any, form: str) -> bytes:
     """The figure in one of the FORMATS."""
     buffer = io.BytesIO()
@@ -152,6 +227,13 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     data = save(canvas, path.suffix.lower().removeprefix("."))
     replace_atomically(path, lambda target: target.write_bytes(data))
     return data
+
+
+def finish(figure: Any, path: str | Path | None) -> Any:
+    """Write the figure to the path, if there is one, and return it."""
+    if path is not None:
+        write_picture(figure, check_picture(path))
+    return figure
 
 
 def legend_rows(names: Collection[str], width: float) -> int:

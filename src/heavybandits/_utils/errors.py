@@ -1,11 +1,9 @@
-"""Every error that the library raises on purpose, and two things that it says with them.
-
-How to get what is not installed, and warnings that name the line of who can do something about it.
-"""
+"""Every error that the library raises on purpose, how to install what is missing, and warnings."""
 
 import importlib
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
@@ -29,7 +27,7 @@ class EncodingError(InvalidInputError):
     ) -> None:
         super().__init__(reason, column, value, place, got)
         self.reason, self.column, self.value, self.place = reason, column, value, place
-        self.got = got  # whether there is a value to tell of
+        self.got = got  # whether there is a value to show
 
     def __str__(self) -> str:
         given = f", got {_show(self.value)}" if self.got else ""
@@ -40,7 +38,7 @@ class EncodingError(InvalidInputError):
         return f"EncodingError({str(self)!r})"
 
     def at(self, place: str) -> "EncodingError":
-        """The same refusal, with where the row is."""
+        """Return the same error with the place of the row."""
         return EncodingError(self.reason, self.column, self.value, place, self.got)
 
 
@@ -60,7 +58,7 @@ class StateError(ValueError):
 
 
 class LedgerError(RuntimeError):
-    """A ledger that cannot be opened, written or believed. Nothing was acknowledged."""
+    """A ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
 
 
 class PolicyError(AssertionError):
@@ -86,7 +84,14 @@ class CellError(ValueError):
 
 
 class SweepError(RuntimeError):
-    """A sweep cannot go on: its folder cannot be written, or its results are not there."""
+    """A sweep cannot finish: its folder cannot be written, or some of its cells failed.
+
+    `failures` has every failed cell, and why; the results of the other cells are stored.
+    """
+
+    def __init__(self, message: str, failures: Sequence[tuple[Any, str]] = ()) -> None:
+        super().__init__(message)
+        self.failures = list(failures)
 
 
 class DataError(ValueError):

@@ -1,10 +1,9 @@
-"""What is kept on a disk: files that are whole or not there, and one container for all kinds.
+"""Files: complete or not there, and one container for all kinds.
 
 A container is an uncompressed zip of a JSON header and raw entries, and has exactly one form: the
 bytes that `write_container` makes of its contents. Whatever differs, be it a flipped bit, a date,
-or something before or after the zip, is refused. The header says what the file is, its format and
-the version that wrote it; an older format is brought up to date by the migrations of its kind, a
-newer one is refused.
+or something before or after the zip, is rejected. The header says what the file is, its format and
+the version that wrote it; a file of another format is rejected.
 """
 
 import hashlib
@@ -110,10 +109,10 @@ def free_bytes(path: str | Path) -> int:
     return shutil.disk_usage(path).free
 
 
-def refusal(path: str | Path, error: OSError) -> str:
-    """A path that could not be written: which, why, and how much room there is.
+def write_failure(path: str | Path, error: OSError) -> str:
+    """Describe a path that could not be written: which, why, and how much room there is.
 
-    >>> refusal("/proc/none", OSError(28, "No space left on device"))
+    >>> write_failure("/proc/none", OSError(28, "No space left on device"))
     'cannot write /proc/none: No space left on device (0 bytes free)'
     """
     return f"cannot write {path}: {error.strerror or error} ({free_bytes(path)} bytes free)"
@@ -122,7 +121,6 @@ def refusal(path: str | Path, error: OSError) -> str:
 # ---- the container
 
 Blobs = Mapping[str, bytes | memoryview]
-Migration = Callable[[dict[str, Any], dict[str, bytes | memoryview]], None]
 
 HEADER = "header.json"
 LARGEST = (1 << 32) - 1  # bytes: beyond, a zip needs fields that ours does not have
@@ -139,11 +137,10 @@ class ContainerError(ValueError):
 
 
 class Format(NamedTuple):
-    """A kind of file: its name, the format written now, and for each older one the step up."""
+    """A kind of file: its name, and the number of its format."""
 
     kind: str
     number: int = 1
-    migrations: Mapping[int, Migration] = {}
 
 
 def canonical(value: Any) -> str:
@@ -205,7 +202,7 @@ def read_container(form: Format, data: bytes) -> tuple[dict[str, Any], dict[str,
         if header["sha256"] != digest(text, contents):
             raise ContainerError("is damaged: its checksum does not match")
         body = _parse(text)
-        _migrate(form, body, contents)
+        _check_format(form, body)
     except ContainerError:
         raise
     except Exception as error:  # a mangled file can fail in any way, and all mean the same
@@ -213,18 +210,15 @@ def read_container(form: Format, data: bytes) -> tuple[dict[str, Any], dict[str,
     return body, contents
 
 
-def _migrate(form: Format, body: dict[str, Any], blobs: dict[str, Any]) -> None:
+def _check_format(form: Format, body: dict[str, Any]) -> None:
     if body["kind"] != form.kind:
         raise ContainerError(f"is a {body['kind']}, not a {form.kind}")
-    while body["format"] != form.number:
-        step = form.migrations.get(body["format"])
-        if step is None:
-            raise ContainerError(too_new(body["format"], form.number, body["heavybandits"]))
-        step(body, blobs)
+    if body["format"] != form.number:
+        raise ContainerError(too_new(body["format"], form.number, body["heavybandits"]))
 
 
 def too_new(found: Any, known: int, version: Any) -> str:
-    """Why a format that is not known is refused.
+    """Return why a file of an unknown format cannot be read.
 
     >>> too_new(3, 1, "0.4.0")
     'has format 3, written by heavybandits 0.4.0; heavybandits 0.1.0 reads up to format 1'
@@ -283,7 +277,7 @@ def _split(data: memoryview) -> dict[str, bytes | memoryview]:
 
 
 def _parse(text: str | bytes) -> Any:
-    def refuse(constant: str) -> None:
+    def reject(constant: str) -> None:
         raise ContainerError(f"holds {constant}, which is no number")
 
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=reject)

@@ -1,4 +1,4 @@
-"""How far the work has come, on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 import sys
 import threading
@@ -8,17 +8,17 @@ WIDTH = 30  # of the bar, in characters
 REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
 
 
-_told = threading.Event()
+_announced = threading.Event()
 
 
-def tell_compiling(told: bool = False) -> None:
-    """Say once, and only on a terminal, what the first wait on a machine is for.
+def announce_compilation(silently: bool = False) -> None:
+    """Print once, and only on a terminal, why the first call on a machine takes longer.
 
-    `told` is for a worker: who started it has been told.
+    `silently` is for a worker: the process that started it has printed the message.
     """
-    if not told and not _told.is_set() and sys.stderr.isatty():
+    if not silently and not _announced.is_set() and sys.stderr.isatty():
         print("compiling for this machine: some seconds, once", file=sys.stderr, flush=True)
-    _told.set()
+    _announced.set()
 
 
 class Progress:
@@ -51,25 +51,25 @@ class Progress:
             self._draw(end="\n")
 
     def advance(self, work: float, text: str = "") -> None:
-        """So much is done; the text, if there is one, says it better than a percentage."""
+        """Add finished work; the text, if there is one, replaces the percentage."""
         with self._lock:
             self.done += work
             self.text = text
         self.tick()
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Draw again if enough time has passed."""
         with self._lock:
             waited = time.monotonic() - self._drawn
             if self._show and waited > (REDRAW if self._bar else LINE):
                 self._draw(end="" if self._bar else "\n")
 
     def say(self, text: str) -> None:
-        """Something went wrong: this is printed even where progress is not shown."""
+        """Print what went wrong, even where progress is not shown."""
         print(f"\r\x1b[K{text}" if self._bar and self._show else text, file=sys.stderr)
 
     def status(self) -> str:
-        """How much is done, and how long the rest takes if it goes as fast."""
+        """Return how much is done, and how long the rest takes at the same speed."""
         passed, rest = time.monotonic() - self._started, self.total - self.done
         seconds = passed * rest / self.done if self.done else 0.0
         left = f", {_duration(seconds)} left" if seconds > 0.0 else ""

@@ -1,4 +1,4 @@
-"""Tidy rows, held by column, and handed over to whatever reads tables."""
+"""Tidy rows, held by column, and frames of a few rows."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +12,27 @@ from .tables import write_parquet
 if TYPE_CHECKING:
     import pandas
     import polars
+
+
+Frame = Any  # a pandas.DataFrame; a list of dictionaries where pandas is not installed
+
+
+def to_frame(records: Sequence[dict[str, Any]]) -> Frame:
+    """Return the records as a pandas DataFrame, or as they are if pandas is not installed.
+
+    >>> to_records(to_frame([{"policy": "a", "mean": 0.5}]))
+    [{'policy': 'a', 'mean': 0.5}]
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return list(records)
+    return pandas.DataFrame(list(records))
+
+
+def to_records(frame: Frame) -> list[dict[str, Any]]:
+    """Return the rows of what `to_frame` made, as dictionaries of plain Python values."""
+    return frame if isinstance(frame, list) else frame.to_dict("records")
 
 
 class Records:
@@ -38,7 +59,7 @@ class Records:
         return list(dict.fromkeys(self.data[column].tolist())) if column in self.data else []
 
     def need(self, use: str, columns: Sequence[str]) -> None:
-        """Refuse a use of the rows that needs columns they do not have."""
+        """Raise an error if the rows do not have the columns that a use needs."""
         missing = [name for name in columns if name not in self.data]
         if missing:
             raise InvalidInputError(

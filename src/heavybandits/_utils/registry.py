@@ -10,7 +10,7 @@ from .validation import one_of
 
 @dataclass(frozen=True)
 class Entry:
-    """What a name stands for: how to make it, the numbers that takes, and what it is in words."""
+    """A named part: the function that makes it, a description, and the numbers it takes."""
 
     make: Callable[..., Any]
     about: str

@@ -1,11 +1,12 @@
-"""Checks at the door: what a user hands in is tested and cast once, kernels never look again.
+"""Input validation: arguments are validated and cast once, and kernels do not check again.
 
-Every refusal is an InvalidInputError whose message names the argument, what is allowed and what was
+Every error is an InvalidInputError whose message names the argument, what is allowed and what was
 given. What a constant of a part may be is said where the field is, `plays: Count`,
-`level: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of the
-library and for yours.
+`threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
+the library and for yours.
 """
 
+import difflib
 import math
 import operator
 import reprlib
@@ -97,7 +98,7 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number: neither a bool nor a length of time is one.
+    """Return True for a real number; a bool or a length of time is none.
 
     >>> is_number(np.float32(1)), is_number(True), is_number(np.timedelta64(1, "s"))
     (True, False, False)
@@ -121,11 +122,11 @@ def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> f
 def positive(name: str, value: Any) -> float:
     """A number above zero whose square, and one over it, are numbers too.
 
-    >>> positive("moment", 3)
+    >>> positive("raw_moment", 3)
     3.0
-    >>> positive("moment", 0)
+    >>> positive("raw_moment", 0)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: moment must be positive, got 0
+    heavybandits.InvalidInputError: raw_moment must be positive, got 0
     """
     bounded_number(name, value, Interval(0.0, ends="(]"))
     return bounded_number(name, value, Interval(SMALLEST, LARGEST))
@@ -203,14 +204,25 @@ def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> in
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of the words that are allowed.
 
-    >>> one_of("reading", "lemma", ("theorem", "corollary"))
+    >>> one_of("variant", "lemma", ("theorem", "corollary"))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: reading must be one of theorem, corollary, got 'lemma'
+    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'lemma'
     """
     words = tuple(allowed)
     if not isinstance(value, str) or value not in words:
         raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
     return value
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of an error message: the closest of the allowed words, or all of them.
+
+    >>> did_you_mean("radus", ("radius", "delta")), did_you_mean("x", ("radius", "delta"))
+    (': did you mean radius?', '; it has radius, delta')
+    """
+    words = tuple(allowed)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(words)}"
 
 
 # ---- arrays
@@ -234,7 +246,7 @@ def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
 
 
 def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
-    """As `finite_array`, but its numbers may be anything."""
+    """Return the array as `finite_array` does, but allow infinity and nan."""
     array = _as_floats(name, value)
     if len(array.shape) != len(shape) or not all(map(_fits, array.shape, shape)):
         raise InvalidInputError(f"{name} must have shape {_size(shape)}, got {_size(array.shape)}")
@@ -244,7 +256,7 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats
 def bounded_array(
     label: str, value: Any, shape: tuple[int | None, ...], largest: float = LARGEST_FEATURE
 ) -> Floats:
-    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for ever.
+    """Numbers that arithmetic can bear: one arm of length 1e8 makes an estimate nan for good.
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):

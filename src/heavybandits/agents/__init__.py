@@ -1,1 +1,1 @@
-"""A policy behind a product: the agent, its tickets, its ledger, its state files, its checks."""
+"""Agents: a policy behind a product, with tickets, late rewards and state files."""

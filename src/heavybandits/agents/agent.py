@@ -1,216 +1,547 @@
-"""The agent: a policy behind a product. `select`, and later, in any order, `update`.
+"""The agent: a policy in production. `select`, and later, in any order, `update`.
 
-Whatever happens to it is written first, then done; what an interrupt leaves half done is done by
-the next call.
+The operations are plain functions of the state in the modules next to this one. Each returns a
+plan; `Agent` locks, reads the clock, writes the plan to the ledger and applies it. The next call
+finishes or undoes what an interrupt left unfinished.
 """
 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
 from .._utils.files import replace_atomically
-from .._utils.validation import finite_number, flag, whole
+from .._utils.validation import finite_array, finite_number, flag, whole
+from ..core.arrays import Floats
 from ..core.part import check_part
-from ..core.protocols import Policy
+from ..core.protocols import ArmSet, Policy
 from ..features import FeatureMap
-from ..ledger.sqlite import hold_at_fork, spare_ledger
+from ..ledger.reader import Feedback, read_feedback, read_history
+from ..ledger.sqlite import SqliteLedger
+from ..ledger.sqlite_file import hold_at_fork, spare_ledger
 from ..ledger.store import Ledger
-from .compiled_policy import Kernels
-from .encoders import check_encoder
-from .events import REWARD, Book, Event, Kind, make_limits
-from .state import AgentState, Step, carry_out, own_generator, plan
-from .state_file import pack, unpack
-from .tickets import Given, Ticket, check_given, check_rewards, new_owner, ticket_number
-from .warm_start import Teaching
+from ..parts.filters.drift import DriftReport
+from . import decide, inspect
+from .agent_policy import AgentPolicy
+from .events import CancelledAll, Reset, Revised, Revision
+from .explain import Explanation, explain
+from .inputs import Actions, Context, Inputs, check_encoder
+from .pending import ActionCount, TicketTable, make_limits
+from .revise import check_settled, plan_revision
+from .rewards import RewardLike, check_given, check_rewards, plan_cancel, plan_rewards
+from .state import (
+    AgentState,
+    BeforeChoice,
+    Plan,
+    RandomSource,
+    Undo,
+    apply,
+    make_plan,
+    own_generator,
+)
+from .state_file import pack, read_state, unpack
+from .tickets import Choices, Ticket, TicketLike, new_owner, ticket_number
+from .warm_start import RowsLike, plan_warm_start, read_lesson
+
+T = TypeVar("T")
+Clock = Callable[[], float]
 
 
-class Agent(Teaching):
+class Agent:
     """A policy with its state: it decides, takes rewards late and in any order, and can be saved.
 
     Parameters
     ----------
-    policy : what an algorithm such as `crtm` returns.
-    rng : how ties between arms are broken. None takes the lowest arm, as `simulate` does; an
-        int, SeedSequence or Generator breaks them at random. A ticket's `propensity` knows the
-        chance that the policy takes, and nothing of this one.
-    ledger : a file in which every decision and reward is kept before a call returns, so that an
-        agent killed at any moment comes back bit for bit when it is opened again. Then the ledger
-        knows the generator, and `rng` only matters for a new one. None keeps nothing.
-    snapshot_every : events between two snapshots of the state in the ledger.
-    max_pending : tickets that wait at most; one more, and the oldest expires.
-    expire_after : seconds a ticket waits for its reward; None waits for ever.
-    missing : the reward that is assumed of a ticket that expires, e.g. 0.0 for a sale that was not
-        made. None assumes nothing: it is as if the ticket were cancelled, so that a decision of
-        several plays asks for that play anew. A reward that comes later is counted and dropped.
-    clock : seconds since any fixed moment; it must go on through restarts.
-    encoder : an `Encoder`, or another `features.FeatureMap`, that makes features of what is offered
-        by name, `select(context=..., offers=...)`. It is kept in the agent's file and ledger; one
-        that cannot be written down, such as a wrapped transformer, is yours to keep and to give
-        again.
-    keep_raw : whether a ledger keeps, beside the features, what was offered by name, as JSON: only
-        then can `rebuild` read it with another encoder.
+    policy : Policy
+        A policy, as an algorithm such as `crtm` returns it.
+    rng : int, SeedSequence, Generator or None, default None
+        Breaks ties between arms at random. None takes the lowest arm, as `simulate` does. The
+        `propensity` of a ticket does not include it.
+    ledger : path, optional
+        A file in which every decision and reward is stored before a call returns. An agent that
+        was killed at any moment continues bit-for-bit identically when its ledger is opened again.
+        An existing ledger has its own generator, and `rng` is ignored.
+    snapshot_every : int, default 1000
+        Events between two snapshots of the state in the ledger.
+    max_pending : int, default 100,000
+        Tickets that may wait at once. One more, and the oldest expires.
+    expire_after : float, optional
+        Seconds that a ticket waits for its reward; None waits forever.
+    expired_reward : float, optional
+        The reward of a ticket that expires, such as 0.0 for a sale that was not made. None learns
+        nothing, as if the ticket were cancelled. A reward that comes later is counted as late.
+    clock : function, default time.time
+        Returns seconds since a fixed moment, which must be the same after a restart.
+    encoder : Encoder or other features.FeatureMap, optional
+        Makes features of named inputs, `select(context=..., actions=...)`. State file and ledger
+        store it, unless it is a wrapped transformer: give that one again when you load the agent.
+    log_inputs : bool, default True
+        Store the named inputs as JSON in the ledger, next to the features. `Agent.rebuild` needs
+        them for another encoder.
 
-    An agent may be called from several threads. A reward that is refused changes nothing, and
-    whatever signal interrupts a call, its rewards are taken whole or not at all.
+    Several threads may use one agent. A call that raises changes nothing, and a call that is
+    interrupted by a signal takes effect completely or not at all.
 
+    Examples
+    --------
     >>> import heavybandits as hb
-    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, moment=1.0, radius_scale=0.01))
+    >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, raw_moment=1.0, radius_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
     >>> agent.updates, agent.counters["pending"]
     (1, 0)
     """
 
+    _state: AgentState
+    _policy: AgentPolicy
+    _ledger: Ledger | None = None
+    _unfinished: Undo | None = None  # finishes or undoes an interrupted call
+
     def __init__(
         self,
         policy: Policy,
-        rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+        rng: RandomSource = None,
         *,
         ledger: str | Path | None = None,
         snapshot_every: int = 1000,
         max_pending: int = 100_000,
         expire_after: float | None = None,
-        missing: float | None = None,
-        clock: Callable[[], float] = time.time,
+        expired_reward: float | None = None,
+        clock: Clock = time.time,
         encoder: FeatureMap | None = None,
-        keep_raw: bool = True,
+        log_inputs: bool = True,
     ) -> None:
-        checked: Any = check_part("policy", policy, Policy)
-        limits, generator = make_limits(max_pending, expire_after, missing), own_generator(rng)
-        every = whole("snapshot_every", snapshot_every)
+        policy = check_part("policy", policy, Policy)
+        limits = make_limits(max_pending, expire_after, expired_reward)
+        generator, every = own_generator(rng), whole("snapshot_every", snapshot_every)
         if encoder is not None:
-            check_encoder(encoder, checked)
-        start = (checked, checked.init(), Book(), generator, limits, new_owner((), 0), encoder)
-        self._keep_raw = flag("keep_raw", keep_raw)
-        self._begin(AgentState(*start), clock)
+            check_encoder(encoder, policy)
+        self._log_inputs = flag("log_inputs", log_inputs)
+        start = policy, policy.init(), TicketTable(), generator, limits, new_owner((), 0), encoder
+        self._start(AgentState(*start), clock)
         if ledger is not None:
             if not isinstance(ledger, str | Path):
                 raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
-            self._ledger = Ledger(ledger, every)
-            self._state = self._ledger.resume(self._state, self._kernels)
+            self._ledger = SqliteLedger(ledger, every)
+            self._state = self._ledger.resume(self._state, self._policy)
+
+    def _start(self, state: AgentState, clock: Clock) -> None:
+        check_clock(clock)
+        self._state, self._clock, self._policy = state, clock, AgentPolicy(state.policy)
+        self._lock = threading.RLock()
+        hold_at_fork(self._lock)
 
     @classmethod
     def from_state(
         cls,
         state: AgentState,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         ledger: Ledger | None = None,
-        keep_raw: bool = True,
+        log_inputs: bool = True,
     ) -> "Agent":
-        """An agent that goes on from a state, which must be nobody else's, in memory or with a
-        ledger that ends there."""
+        """Make an agent that continues from a state, which no other agent may use.
+
+        A ledger must end at this state.
+        """
         agent = cls.__new__(cls)
-        agent._begin(state, clock)
-        agent._ledger, agent._keep_raw = ledger, keep_raw
+        agent._start(state, clock)
+        agent._ledger, agent._log_inputs = ledger, log_inputs
         return agent
 
-    # ---- learning
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        parts: Iterable[type] = (),
+        clock: Clock = time.time,
+        encoder: FeatureMap | None = None,
+    ) -> "Agent":
+        """Load the agent that `save` wrote; it continues bit-for-bit identically.
 
-    def update(
-        self, ticket: Ticket | int | str, reward: float, spread: float | None = None
-    ) -> None:
-        """The reward of a play: any finite number, once.
-
-        With a ledger the reward is on the disk when this returns, and the same reward again is
-        counted and otherwise ignored, so that a caller in doubt may repeat it.
+        It accepts the tickets that were issued before the file was written, and issues new ones
+        under its own `id`: of two agents loaded from one file, neither accepts the new tickets of
+        the other.
 
         Parameters
         ----------
-        spread : nu of this reward, for policies such as `crhl` whose noise may differ from reward
-            to reward: E|noise|^{1+epsilon} <= nu^{1+epsilon}, known before the reward is. None for
-            the policy's own.
+        path : path
+            The state file.
+        parts : iterable of classes, optional
+            Classes of your own parts that the policy uses. They are never taken from the file.
+        clock : function, default time.time
+            The clock of the saved agent: seconds since the same moment.
+        encoder : features.FeatureMap, optional
+            The encoder of the saved agent, if the file does not contain it.
+
+        Raises
+        ------
+        StateError
+            The file is damaged, or is not the state file of an agent.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/bandit.state")
+        ...     hb.Agent.load(f"{folder}/bandit.state").policy == agent.policy
+        True
+        """
+        state = unpack(read_state(Path(path)), parts, encoder=encoder)
+        return cls.from_state(with_new_owner(state), clock)
+
+    @classmethod
+    def rebuild(
+        cls,
+        ledger: str | Path,
+        policy: Policy | None = None,
+        *,
+        encoder: FeatureMap | None = None,
+        corrections: Mapping[TicketLike, float] | None = None,
+        output: str | Path | None = None,
+        parts: Iterable[type] = (),
+        clock: Clock = time.time,
+    ) -> "Agent":
+        """Make an agent that has learned everything in a ledger, with another policy or encoder.
+
+        It learns the decisions in the ledger and their rewards, in the order in which they came,
+        bit-for-bit as an agent of that policy would have. It continues with the next ticket, under
+        its own `id`, and accepts the tickets that wait. No agent may have the ledger open; it does
+        not change.
+
+        Parameters
+        ----------
+        ledger : path
+            The ledger to read.
+        policy : Policy, optional
+            None for the policy in the ledger. Limits and `log_inputs` are those of the ledger.
+        encoder : features.FeatureMap, optional
+            None for the encoder in the ledger. Another one encodes every decision again from its
+            logged inputs, and the policy must have its dimension.
+        corrections : mapping, optional
+            Rewards by ticket that were wrong. If given, even as {}, these and all revisions in the
+            ledger replace the first rewards. None repeats every revision where it came.
+        output : path, optional
+            A new file for the ledger of the new agent; None for an agent without a ledger.
+        parts : iterable of classes, optional
+            Classes of your own parts that the policy in the ledger uses.
+        clock : function, default time.time
+            The clock of the new agent.
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged, or an agent has it open.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...     hb.Agent.rebuild(f"{folder}/agent.db", hb.linucb(dim=2, radius=9.0)).updates
+        1
+        """
+        from ..ledger.rebuild import rebuild_state  # not needed by an agent that only decides
+
+        check_clock(clock)
+        state, store, log_inputs = rebuild_state(
+            ledger, policy, encoder=encoder, corrections=corrections, output=output, parts=parts
+        )
+        return cls.from_state(state, clock, store, log_inputs)
+
+    # ---- deciding
+
+    @overload
+    def select(
+        self,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
+        *,
+        context: Context | None = None,
+        actions: Actions | None = None,
+        k: None = None,
+    ) -> Ticket: ...
+
+    @overload
+    def select(
+        self,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
+        *,
+        context: Context | None = None,
+        actions: Actions | None = None,
+        k: int,
+    ) -> list[Ticket]: ...
+
+    def select(
+        self,
+        arms: ArrayLike | ArmSet | None = None,
+        mask: ArrayLike | None = None,
+        *,
+        context: Context | None = None,
+        actions: Actions | None = None,
+        k: int | None = None,
+    ) -> Ticket | list[Ticket]:
+        """Choose an arm. A decision of several plays returns the same arm until it has them.
+
+        Parameters
+        ----------
+        arms : array (K, d) or arm set
+            The features, one row per arm; or an arm set such as `UnitBall(d)`.
+        mask : array of K booleans, optional
+            False for an arm that is not available now.
+        context : mapping, optional
+            What is known of the moment, by name. Instead of `arms`, for an agent with an encoder.
+        actions : mapping, optional
+            What is known of each action, by the name of the action. They may change between calls.
+        k : int, optional
+            Choose a list of k: the arm that would be chosen, the arm that would be chosen if the
+            first were not available, and so on. Each ticket takes its own reward. None of them has
+            a propensity, because the probability of a list is not that of one of its arms.
+
+        Returns
+        -------
+        Ticket or list of Ticket
+
+        Raises
+        ------
+        InvalidInputError
+            The arms are not finite features of the policy's dimension.
+        LedgerError
+            The decision could not be written. Nothing has changed.
+        """
+        request = decide.read_request(
+            self._state.encoder,
+            self._policy,
+            arms=arms,
+            mask=mask,
+            context=context,
+            actions=actions,
+        )
+        with self._lock:
+            if k is not None:
+                request, size = decide.check_k(self._policy, request, k)
+                choose = partial(decide.choose_k, policy=self._policy, request=request, k=size)
+                inputs = None if request.inputs is None else request.inputs.repeated(size)
+                return self._select_together(size, choose, inputs)
+            inputs = self._logged(request.inputs)
+            self._finish()
+            if decide.excess(self._state, 1) > 0:  # reject the call before a ticket expires for it
+                self._expire_due()
+                decide.check_request(self._state, self._policy, request)
+                _check_inputs(inputs)
+            now, before = self._expire_due(room=1), None
+            state, durable = self._state, self._ledger is not None
+            decision = decide.repeated(state.tickets, request)
+            if decision is None:
+                self._policy.check_room(state, request.arms)
+                before = self._before_choice()
+                decision = decide.choose_one(state, self._policy, request)
+            plan = decide.plan_one(
+                state, decision, now, before=before, durable=durable, inputs=inputs
+            )
+            return self._commit(plan)[0]
+
+    def select_many(
+        self,
+        arms: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        *,
+        contexts: Sequence[Context | None] | None = None,
+        actions: Actions | Sequence[Actions] | None = None,
+    ) -> list[Ticket]:
+        """Make many decisions in one compiled call, with the same tickets as many `select`s.
+
+        Parameters
+        ----------
+        arms : array (n, K, d), or n arrays (K, d) of any K
+            The features of every decision.
+        mask : array (n, K) of booleans, optional
+            False for an arm that is not available; for arms that are one array.
+        contexts : sequence of mappings, optional
+            The context of every decision. Instead of `arms`, for an agent with an encoder.
+        actions : mapping, or sequence of mappings, optional
+            The actions of all decisions, or in a list of each.
         """
         with self._lock:
-            given = check_given(self._kernels.takes_spread, reward, spread)
+            batch, inputs = decide.read_batch(
+                self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
+            )
+            choose = partial(self._policy.choose_many, batch=batch)
+            return self._select_together(batch.size, choose, inputs)
+
+    def _select_together(
+        self, size: int, choose: Callable[[AgentState], Choices], inputs: Inputs | None
+    ) -> list[Ticket]:
+        """Make room for so many decisions if they can be made, make them, and issue tickets."""
+        inputs, durable = self._logged(inputs), self._ledger is not None
+        decide.check_together(self._state, size)
+        self._expire_due()
+        decide.check_room(self._state, self._policy, None, size)
+        if decide.excess(self._state, size) > 0:
+            _check_inputs(inputs)
+        now, state = self._expire_due(room=size), self._state
+        before = self._before_choice()
+        choices = choose(state)
+        plan = decide.plan_many(state, choices, now, before=before, durable=durable, inputs=inputs)
+        return list(self._commit(plan))
+
+    def _logged(self, inputs: Inputs | None) -> Inputs | None:
+        """Return the named inputs if they are to be logged."""
+        return inputs if self._ledger is not None and self._log_inputs else None
+
+    def _before_choice(self) -> BeforeChoice | None:
+        """Note what a choice may change; it is undone unless the choice is committed."""
+        if not self._policy.leaves_traces(self._state):
+            return None
+        before = BeforeChoice(self._state)
+        self._unfinished = before.undo
+        return before
+
+    # ---- learning
+
+    def update(self, ticket: TicketLike, reward: float, noise_scale: float | None = None) -> None:
+        """Record the reward of a ticket and update the policy.
+
+        With a ledger the reward is on the disk when this returns. The same reward again is counted
+        as a duplicate and has no effect, so a caller may repeat it after a failure.
+
+        Parameters
+        ----------
+        ticket : Ticket, str or int
+            The ticket, its `key` or its `id`.
+        reward : float
+            Any finite number.
+        noise_scale : float, optional
+            Noise scale nu of this reward, E|noise|^{1+epsilon} <= nu^{1+epsilon}, which must be
+            known before the reward is. Only for policies such as `crhl`; None for the policy's own.
+
+        Raises
+        ------
+        InvalidInputError
+            The reward is not finite, or the ticket already has a different reward.
+        ForeignTicketError
+            Another agent has issued the ticket.
+        LedgerError
+            The reward could not be written. Nothing has changed.
+        """
+        with self._lock:
+            given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
-            self._take([(number, given)])
+            self._reward([(number, given)])
 
-    def update_many(self, rewards: Iterable[tuple[Any, ...]]) -> None:
-        """Several rewards at once, in this order: pairs (ticket, reward), or triples with a spread.
+    def update_many(self, rewards: Iterable[RewardLike]) -> None:
+        """Record several rewards in this order, all of them or none.
 
-        If one of them is refused, none is taken.
+        Parameters
+        ----------
+        rewards : iterable of (ticket, reward) or (ticket, reward, noise_scale)
+            As for `update`. If one of them is rejected, none is recorded.
         """
         with self._lock:
-            owners = self._state.owners
-            self._take(check_rewards(rewards, owners, self._kernels.takes_spread))
+            takes = self._policy.takes_noise_scale
+            self._reward(check_rewards(rewards, self._state.owners, takes))
 
-    def _number(self, ticket: Ticket | int | str) -> int:
+    def _reward(self, rewards: list[Any]) -> None:
+        now, ledger = self._expire_due(), self._ledger
+        outcome_of = None if ledger is None else ledger.outcome
+        plan = plan_rewards(self._state, rewards, now, outcome_of=outcome_of)
+        if plan is not None:
+            self._commit(plan)
+
+    def cancel(self, ticket: TicketLike) -> None:
+        """Cancel a ticket whose reward will never come. A decision of several plays needs another.
+
+        Parameters
+        ----------
+        ticket : Ticket, str or int
+            The ticket, its `key` or its `id`.
+        """
+        with self._lock:
+            number, now = self._number(ticket), self._expire_due()
+            self._commit(plan_cancel(self._state, number, now))
+
+    def cancel_all(self) -> None:
+        """Cancel every pending ticket. The policy learns nothing."""
+        with self._lock:
+            self._finish()
+            issued, now = self._state.tickets.issued, self._now()
+            self._commit(make_plan(self._state, [CancelledAll(issued, now)]))
+
+    def reset(self) -> None:
+        """Forget everything learned, and every ticket. Ticket numbers are not used again."""
+        with self._lock:
+            self._finish()
+            issued, now = self._state.tickets.issued, self._now()
+            self._commit(make_plan(self._state, [Reset(issued, now)]))
+
+    def expire_due(self) -> None:
+        """Expire the tickets that are older than `expire_after`. Every other call does so too."""
+        with self._lock:
+            self._expire_due()
+
+    def revise(self, ticket: TicketLike, reward: float) -> None:
+        """Replace a reward that was learned, for example after a refund. It needs a ledger.
+
+        For ridge regression without a filter this is exact: the estimate becomes what it would be
+        if `reward` had come first. `auto` and the Newton step with local curvature take one more
+        step from where they are, which is close (see the page on refunds). Both rewards are
+        filtered with the threshold of today. Other estimators raise: use `Agent.rebuild` with
+        `corrections`, which is exact for all. The same revision again is counted as a duplicate.
+
+        Parameters
+        ----------
+        ticket : Ticket, str or int
+            A ticket with a reward, also one that expired with `expired_reward`.
+        reward : float
+            The right reward.
+        """
+        with self._lock:
+            number, given = self._number(ticket), finite_number("reward", reward) + 0.0
+            ledger, now = self._needs_ledger("revise"), self._expire_due()
+            check_settled(self._state, number)
+            revision = Revision(*ledger.learned_from(number))
+            plan = plan_revision(self._state, Revised(number, now, given, revision))
+            if plan is not None:
+                self._commit(plan)
+
+    def warm_start(self, rows: RowsLike, rewards: ArrayLike) -> None:
+        """Learn logged rows and rewards, all of them or none.
+
+        The result is bit-for-bit identical to as many decisions with these features and rewards,
+        one after another.
+
+        Parameters
+        ----------
+        rows : array (n, d), or rows by name
+            The features of what was played; for an agent with an encoder also whatever its
+            `encode_rows` takes, each row of a context and its action.
+        rewards : array (n,), or (n, plays) for a policy of several plays
+            The rewards.
+        """
+        with self._lock:
+            log = self._ledger is not None and self._log_inputs
+            lesson, named = read_lesson(self._state, rows, rewards, log=log)
+            now, state = self._expire_due(), self._state
+            self._policy.check_room(state, None, len(lesson.rows))
+            self._policy.compiled.dry_run(state.learned)
+            self._commit(plan_warm_start(state, lesson, now, named=named))
+
+    # ---- how a plan takes effect: completely or not at all
+
+    def _number(self, ticket: TicketLike) -> int:
         try:
             return ticket_number(ticket, self._state.owners)
         except ForeignTicketError:
-            self._state.book.counts["unknown"] += 1
+            self._state.tickets.counts["unknown"] += 1
             raise
-
-    def _take(self, told: list[tuple[int, Given]]) -> None:
-        now, pending = self._give_up(), self._state.book.pending
-        fresh: dict[int, Given] = {}
-        for number, given in told:
-            if number in pending and number not in fresh:
-                fresh[number] = given
-            else:
-                self._repeated(number, given, fresh.get(number))
-        if fresh:
-            self._commit([Event(REWARD, n, now, y, None, None, nu) for n, (y, nu) in fresh.items()])
-
-    def cancel(self, ticket: Ticket | int | str) -> None:
-        """The reward of this play will never come. A decision of several plays asks for it anew."""
-        with self._lock:
-            number, now, book = self._number(ticket), self._give_up(), self._state.book
-            if number not in book.pending:
-                book.refuse(number)
-            self._commit([Event(Kind.CANCEL, number, now)])
-
-    def abandon(self) -> None:
-        """Give up every decision that waits: its tickets are cancelled, nothing is learned."""
-        self._happen(Kind.ABANDON)
-
-    def reset(self) -> None:
-        """Forget everything that was learned, and every ticket; their numbers do not come again."""
-        self._happen(Kind.RESET)
-
-    def expire(self) -> None:
-        """Give up the tickets that are older than `expire_after`. Every other call does so too."""
-        with self._lock:
-            self._give_up()
-
-    def _repeated(self, number: int, given: Given, earlier: Given | None) -> None:
-        """A reward for a ticket that is not pending, or the second one in a batch."""
-        book, kind = self._state.book, Kind.REWARD if earlier is not None else None
-        if earlier is None:
-            book.check_issued(number)
-            kind, earlier = self._outcome(number)
-        if kind == Kind.EXPIRE:
-            book.counts["late"] += 1
-        elif self._ledger is not None and kind == Kind.REWARD and earlier == given:
-            book.counts["duplicate"] += 1
-        elif earlier is not None:
-            book.counts["duplicate"] += 1
-            raise InvalidInputError(
-                f"ticket {number} must have one reward, got {earlier} and {given}"
-            )
-        else:
-            book.refuse(number)
-
-    def _outcome(self, number: int) -> tuple[Kind | None, Given | None]:
-        """What became of a ticket, as far as it is known."""
-        if number in self._state.book.expired:
-            return Kind.EXPIRE, None
-        return (None, None) if self._ledger is None else self._ledger.outcome(number)
-
-    # ---- how events happen: each whole or not at all
-
-    def _begin(self, state: AgentState, clock: Callable[[], float]) -> None:
-        check_clock(clock)
-        self._state, self._clock, self._kernels = state, clock, Kernels(state.policy, state.learned)
-        self._lock = threading.RLock()
-        hold_at_fork(self._lock)
 
     def _now(self) -> float:
         now = self._clock()
@@ -218,81 +549,247 @@ class Agent(Teaching):
             return now + 0.0
         return finite_number("clock()", now) + 0.0
 
-    def _give_up(self, room: int = 0) -> float:
-        """Let tickets expire, those past their time and those too many; the time it is."""
+    def _expire_due(self, room: int = 0) -> float:
+        """Expire the tickets past their time, and the oldest if `room` is needed; return the time.
+
+        What an interrupt left unfinished is finished first.
+        """
         self._finish()
         now, state = self._now(), self._state
-        due = state.book.due(state.limits, now, room)
+        due = state.tickets.due(state.limits, now, room)
         if due:
-            self._commit(due)
+            self._commit(make_plan(state, due))
         return now
 
-    def _happen(self, kind: Kind) -> None:
-        with self._lock:
-            self._finish()
-            self._commit([Event(kind, self._state.book.issued, self._now())])
-
-    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
-        step = plan(self._state, events)
+    def _commit(self, plan: Plan) -> Sequence[Ticket]:
+        """Write a plan to the ledger and apply it; return its tickets."""
         if self._ledger is None:
-            self._unfinished = partial(self._do, step)
+            self._unfinished = partial(self._apply, plan)
         else:
-            self._unfinished = partial(self._recover, step, self._ledger.length, undo)
+            self._unfinished = partial(self._recover, plan, self._ledger.length)
             try:
-                self._ledger.write(events)
+                self._ledger.write(plan.events)
             except LedgerError:  # nothing is on the disk
-                self._unfinished = undo
+                self._unfinished = plan.undo
                 self._finish()
                 raise
-        self._do(step)
+        self._apply(plan)
         self._unfinished = None
         if self._ledger is not None:
             self._ledger.snapshot_if_due(self._state)
+        return plan.tickets
 
-    def _do(self, step: Step) -> None:
-        self._state = carry_out(self._state, step, self._kernels)
+    def _apply(self, plan: Plan) -> None:
+        self._state = apply(self._state, plan, self._policy)
 
-    def _recover(self, step: Step, length: int, undo: Callable[[], None] | None) -> None:
-        """After an interrupt: was it written? Then it happened."""
+    def _recover(self, plan: Plan, length: int) -> None:
+        """After an interrupt: apply the plan if the ledger has it, else undo its choices."""
         if self._ledger is not None and self._ledger.wrote_since(length):
-            self._do(step)
-        elif undo is not None:
-            undo()
+            self._apply(plan)
+        elif plan.undo is not None:
+            plan.undo()
 
     def _finish(self) -> None:
-        """Finish, or undo, what an interrupt has left half done."""
+        """Finish, or undo, what an interrupt left unfinished."""
         if self._unfinished is not None:
             self._unfinished()
             self._unfinished = None
 
-    @property
-    def state(self) -> AgentState:
-        """All that makes this agent what it is, as a value: to be read, not to be changed."""
+    # ---- reading
+
+    def _read(self, read: Callable[[AgentState], T]) -> T:
         with self._lock:
             self._finish()
-            return self._state
+            return read(self._state)
+
+    @property
+    def state(self) -> AgentState:
+        """Return everything that the agent is, as a value: to be read, not to be changed."""
+        return self._read(lambda state: state)
+
+    @property
+    def policy(self) -> Any:
+        """Return the policy."""
+        return self._state.policy
+
+    @property
+    def encoder(self) -> FeatureMap | None:
+        """Return what makes features of named inputs; None for an agent that takes features."""
+        return self._state.encoder
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Return the ledger; None for an agent without one."""
+        return self._ledger
+
+    @property
+    def id(self) -> str:
+        """Return the name under which this agent issues tickets, 16 random hexadecimal digits."""
+        return self._state.owners[-1].agent
+
+    @property
+    def theta(self) -> Floats:
+        """Return a copy of the centre of the confidence region."""
+        return self._read(inspect.theta)
+
+    @property
+    def design(self) -> Floats:
+        """Return a copy of V."""
+        return self._read(inspect.design)
+
+    @property
+    def inverse(self) -> Floats:
+        """Return a copy of V^-1."""
+        return self._read(inspect.inverse)
+
+    @property
+    def updates(self) -> int:
+        """Return the number of decisions learned."""
+        return self._read(inspect.updates)
+
+    @property
+    def fallbacks(self) -> int:
+        """Return the number of updates in which V^-1 was computed again, because rounding may have
+        spoiled it; normally 0."""
+        return self._read(inspect.fallbacks)
+
+    @property
+    def truncated_share(self) -> float:
+        """Return the share of the rewards so far that the filter has changed."""
+        return self._read(inspect.truncated_share)
+
+    @property
+    def threshold(self) -> float | None:
+        """Return the threshold for the next reward: that of the filter or, if it has none, of the
+        estimator; None if neither clips. The part documents what is compared with it."""
+        return self._read(inspect.threshold)
+
+    @property
+    def restarts(self) -> int:
+        """Return how often an `auto` has restarted: after eight rewards in a row that no noise
+        explains (another unit, level or problem), or after two at the very start that exceed most
+        of the first 32 by far. 0 for every other policy."""
+        return self._read(inspect.restarts)
+
+    @property
+    def drift(self) -> DriftReport:
+        """Return how often a change of level, unit or effect was noticed, and how many rewards ago.
+
+        For an `auto`, and for every policy whose filter is wrapped in `filters.DriftMonitor`.
+        """
+        return self._read(inspect.drift)
+
+    @property
+    def pending(self) -> list[int]:
+        """Return the ids of the tickets that wait for their rewards, the oldest first."""
+        return self._read(lambda state: list(state.tickets.pending))
+
+    @property
+    def action_counts(self) -> dict[str, ActionCount]:
+        """Return how often each named action was chosen, and how many rewards it has received.
+
+        An action that is no longer available stays in the list; `reset` empties it.
+        """
+        return self._read(lambda state: dict(state.tickets.action_counts))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Return the number of tickets pending, applied, late, duplicate, unknown, expired,
+        cancelled and revised, and of the rows of warm starts.
+
+        With a ledger the rejected ones (late, duplicate, unknown) are stored with each snapshot,
+        the others with each event.
+        """
+        return self._read(inspect.counters)
+
+    @overload
+    def predict(self, arms: ArrayLike, return_width: Literal[False] = False) -> Floats: ...
+
+    @overload
+    def predict(self, arms: ArrayLike, return_width: Literal[True]) -> tuple[Floats, Floats]: ...
+
+    def predict(
+        self, arms: ArrayLike, return_width: bool = False
+    ) -> Floats | tuple[Floats, Floats]:
+        """Return the mean rewards expected of the arms, (K,).
+
+        Parameters
+        ----------
+        arms : array (K, d)
+            The features, one row per arm.
+        return_width : bool, default False
+            Also return the confidence widths of x.theta.
+        """
+        rows = finite_array("arms", arms, (None, self.policy.dim))
+        means, widths = self._read(lambda state: self._policy.compiled.predict(state.learned, rows))
+        return (means, widths) if return_width else means
+
+    def explain(
+        self,
+        arms: ArrayLike | Ticket | None = None,
+        *,
+        context: Context | None = None,
+        actions: Actions | None = None,
+    ) -> Explanation:
+        """Explain what each feature adds to the expected reward and to the bonus of an arm.
+
+        Parameters
+        ----------
+        arms : Ticket or array (K, d)
+            What to explain, by what the agent knows now; what it knew when it chose is on the
+            ticket, as `expected` and `width`.
+        context, actions : mapping, optional
+            Instead of `arms`, for an agent with an encoder.
+        """
+        what = {"arms": arms, "context": context, "actions": actions}
+        return self._read(lambda state: explain(state, self._policy, **what))  # type: ignore[arg-type]
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the plays in the ledger, one row each.
+
+        Columns: ticket, time, arm, action, expected, width, propensity, outcome, reward, settled
+        (when), first_reward. `reward` is the one in force, `first_reward` that before revisions.
+        """
+        return self._read(lambda _: read_history(self._needs_ledger("history").database))
+
+    def feedback(self) -> Feedback:
+        """Return the plays in the ledger that have a reward, by Open Bandit Pipeline's names.
+
+        `action` is the row of the arm, `action_name` its name if it has one, `pscore` its
+        propensity, `context` the features of the arm that was played. `evaluate` takes it as it
+        is, by names where there are names, and no model learns from that context.
+        """
+        return self._read(lambda _: read_feedback(self._needs_ledger("feedback").database))
+
+    def _needs_ledger(self, what: str) -> Ledger:
+        if self._ledger is None:
+            raise InvalidInputError(f"{what} needs an agent with a ledger, this one has none")
+        return self._ledger
 
     # ---- keeping
 
-    def clone(self, clock: Callable[[], float] | None = None) -> "Agent":
-        """An independent copy in memory, with this agent's clock or another.
+    def clone(self, clock: Clock | None = None) -> "Agent":
+        """Return an independent copy without a ledger, with this agent's clock or another.
 
-        It is another agent, with an `identity` of its own: it takes the tickets that were issued
-        before, as this one does, and from now on each takes its own alone.
+        It is another agent with its own `id`: it accepts the tickets that were issued before, as
+        this one does, and from now on each accepts its own alone.
         """
         with self._lock:
             state = unpack(pack(self.state), policy=self.policy, encoder=self.encoder)
-            return Agent.from_state(renamed(state), self._clock if clock is None else clock)
+            clock = self._clock if clock is None else clock
+        return Agent.from_state(with_new_owner(state), clock)
 
     def save(self, path: str | Path) -> None:
-        """Write policy, state, pending tickets and generator to one file, at once or not at all."""
-        with self._lock:
-            data = pack(self.state)
+        """Write policy, state, pending tickets and generator to one file, which `load` reads.
+
+        The file is replaced at once: it never contains half of a state.
+        """
+        data = self._read(pack)
         spare_ledger(path)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
 
     def close(self) -> None:
-        """Keep a last snapshot and let the ledger go; without a ledger there is nothing to do."""
+        """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""
         with self._lock:
             if self._ledger is not None:
                 self._ledger.close(self.state)
@@ -304,11 +801,17 @@ class Agent(Teaching):
         self.close()
 
 
-def check_clock(clock: Callable[[], float]) -> None:
+def check_clock(clock: Clock) -> None:
+    """Raise InvalidInputError if this is not a function."""
     if not callable(clock):
-        raise InvalidInputError(f"clock must be a function that tells the time, got {clock!r:.80}")
+        raise InvalidInputError(f"clock must be a function that returns seconds, got {clock!r:.80}")
 
 
-def renamed(state: AgentState) -> AgentState:
-    """The state of another agent that goes on from here."""
-    return state._replace(owners=new_owner(state.owners, state.book.issued))
+def with_new_owner(state: AgentState) -> AgentState:
+    """Return the state of another agent that continues from here."""
+    return state._replace(owners=new_owner(state.owners, state.tickets.issued))
+
+
+def _check_inputs(inputs: Inputs | None) -> None:
+    if inputs is not None:
+        inputs.check()

@@ -1,308 +1,234 @@
-"""The part of an agent that decides: one arm, a list of arms, or a batch of decisions."""
+"""Decisions: what is given is validated, arms are chosen, and the tickets are planned."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import whole
+from ..core.arrays import Floats
 from ..core.protocols import ArmSet
-from .batches import Batch, make_batch
-from .compiled_policy import Allowed, repeat
-from .encoders import encode, offer_names, to_json
-from .events import SELECT, Event
-from .inspect import Readings
-from .state import AgentState, StateDiff
-from .tickets import Choices, Decision, Ticket, gather, make_tickets
-
-Offers = Mapping[str, Mapping[str, Any]]  # what is known of each, by name
-Told = Sequence[tuple[Any, Any]]  # context and offers of every decision
-Tell = Callable[[str], str | None]  # what was offered under a name, as JSON, if it is to be kept
+from ..features import FeatureMap
+from ..parts.compiled_policy import Mask
+from .agent_policy import AgentPolicy
+from .events import Event, Selected, SelectedMany
+from .inputs import Actions, Batch, Context, Inputs, action_names, encode, make_batch
+from .pending import TicketTable
+from .state import AgentState, BeforeChoice, Plan, make_plan
+from .tickets import Choices, Decision, gather, make_ticket, make_tickets
 
 
-def tell_nothing(name: str) -> str | None:
-    return None
+class Request(NamedTuple):
+    """What one decision is made from: validated arms, and their names if they have names."""
+
+    arms: Floats | ArmSet
+    allowed: Mask
+    names: tuple[str, ...] | None = None
+    inputs: Inputs | None = None
 
 
-class Deciding(Readings):
-    """The part of an agent that decides. How that happens, `Agent` itself says."""
-
-    _state: AgentState
-    _keep_raw = True
-    _unfinished: Callable[[], None] | None = None
-
-    def _commit(self, events: list[Event], undo: Callable[[], None] | None = None) -> None:
-        raise NotImplementedError
-
-    def _give_up(self, room: int = 0) -> float:
-        raise NotImplementedError
-
-    def _finish(self) -> None:
-        raise NotImplementedError
-
-    @overload
-    def select(
-        self,
-        arms: ArrayLike | ArmSet | None = None,
-        mask: ArrayLike | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        offers: Offers | None = None,
-        top: None = None,
-    ) -> Ticket: ...
-
-    @overload
-    def select(
-        self,
-        arms: ArrayLike | ArmSet | None = None,
-        mask: ArrayLike | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        offers: Offers | None = None,
-        top: int,
-    ) -> list[Ticket]: ...
-
-    def select(
-        self,
-        arms: ArrayLike | ArmSet | None = None,
-        mask: ArrayLike | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        offers: Offers | None = None,
-        top: int | None = None,
-    ) -> Ticket | list[Ticket]:
-        """Choose an arm. While a decision asks for more plays of its arm, that arm comes back.
-
-        Parameters
-        ----------
-        arms : (K, d) features, one row per arm; or an arm set such as `UnitBall(d)`.
-        mask : K booleans, False for an arm that is not on offer now.
-        context, offers : instead of arms, for an agent with an encoder: what is known of the
-            moment, and what is known of each offer by name. The ticket has the name of the offer.
-            Offers may come and go as they like.
-        top : None for one arm, k for a list of k tickets, the best first: the arm that would be
-            chosen, the one that would be chosen if the first were not on offer, and so on. Each
-            takes a reward of its own. None of them has a propensity: how likely a list was is not
-            the chance of any one of its arms.
-        """
-        names: tuple[str, ...] | None = None
-        tell: Tell = tell_nothing
-        if arms is None and offers is None:
-            raise InvalidInputError(
-                "select needs arms, or for an agent with an encoder offers and their context"
-            )
-        if offers is not None or context is not None:
-            arms, names, tell = self._read_offers(arms, context, offers)
-        told: Told = [] if names is None else [(context, offers)]
-        if top is not None:
-            return self._select_list(arms, mask, names, told, top)
-        with self._lock:
-            offered, allowed = self._kernels.offers.check(arms, mask)
-            self._check_select(offered, allowed, names, told)
-            now = self._give_up(room=1)
-            state = self._state
-            number, decision = state.book.issued, repeat(state.book, offered, allowed, names)
-            left = state.policy.plays if decision is None else decision.left
-            if decision is None:
-                decision = self._decide(offered, allowed, now, names, tell)
-            else:
-                raw = None if decision.offer is None else tell(decision.offer)
-                again = self._again(decision)
-                self._commit([Event(SELECT, number, now, None, decision, again, None, None, raw)])
-            return Ticket(
-                number,
-                decision.arm,
-                decision.features.copy(),
-                decision.estimate,
-                decision.width,
-                left,
-                decision.propensity,
-                decision.offer,
-                state.owners[-1].agent,
-            )
-
-    def _check_select(
-        self, arms: Any, allowed: Allowed, names: Sequence[str] | None, told: Told
-    ) -> None:
-        """Refuse what would be refused before room is made for it: then no ticket need expire."""
-        self._finish()
-        if self._excess(1) <= 0:
-            return
-        self._give_up()  # those past their time, whatever comes
-        if repeat(self._state.book, arms, allowed, names) is None:
-            self._check_room(arms, 1)
-        self._check_told(told)
-
-    def _excess(self, size: int) -> int:
-        """How many tickets more would wait than may, with so many new ones."""
-        return len(self._state.book.pending) + size - self._state.limits.max_pending
-
-    def _check_room(self, arms: Any, size: int) -> None:
-        """Refuse more decisions than the policy keeps; those that new ones push out are not."""
-        state, excess = self._state, max(self._excess(size), 0)
-        unlearned = state.limits.missing is None and state.policy.plays == 1
-        self._kernels.check_room(state, arms, size - excess if unlearned else size)
-
-    def _check_told(self, told: Told) -> None:
-        """Refuse what cannot be kept, whatever is chosen of it."""
-        if self._keeps_offers:
-            offers = {id(offered): offered for _, offered in told}  # often the same for all
-            to_json([[context for context, _ in told], list(offers.values())])
-
-    def _read_offers(
-        self, arms: Any, context: Any, offers: Any
-    ) -> tuple[Any, tuple[str, ...], Tell]:
-        """What is on offer as rows and names, and what is to be kept of it."""
+def read_request(
+    encoder: FeatureMap | None,
+    policy: AgentPolicy,
+    *,
+    arms: ArrayLike | ArmSet | None,
+    mask: ArrayLike | None,
+    context: Context | None,
+    actions: Actions | None,
+) -> Request:
+    """Validate the arguments of `Agent.select`."""
+    names, inputs = None, None
+    if arms is None and actions is None:
+        raise InvalidInputError(
+            "select needs arms, or for an agent with an encoder actions and their context"
+        )
+    if actions is not None or context is not None:
         if arms is not None:
-            raise InvalidInputError("select takes arms, or context and offers, not both")
-        rows, names = encode(self._state.encoder, context, offers)
-        return rows, names, self._teller(context, offers)
+            raise InvalidInputError("select takes arms, or context and actions, not both")
+        arms, names = encode(encoder, context, actions)
+        inputs = Inputs([(context, actions or {})])
+    offered, allowed = policy.compiled.check_arms(arms, mask)
+    return Request(offered, allowed, names, inputs)
 
-    @property
-    def _keeps_offers(self) -> bool:
-        """Whether what was offered by name is kept as it was given."""
-        return self._ledger is not None and self._keep_raw
 
-    def _teller(self, context: Any, offers: Any) -> Tell:
-        """What tells the ledger what was offered under a name."""
-        if not self._keeps_offers:
-            return tell_nothing
-        return lambda name: to_json({"context": context, "name": name, "offer": offers[name]})
+# ---- before tickets expire to make room: what would be rejected later is rejected now
 
-    def _again(self, decision: Decision) -> str | None:
-        """What a further play of a decision that was drawn leaves in the ledger: its propensity."""
-        if decision.propensity == 1.0 or self._ledger is None:
-            return None
-        return StateDiff(self._state).changes(decision.propensity)
 
-    def _decide(
-        self, arms: Any, allowed: Allowed, now: float, names: Sequence[str] | None, tell: Tell
-    ) -> Decision:
-        """A new decision. If it cannot be written down, it was never made."""
-        state, kernels, changes, told = self._state, self._kernels, None, None
-        kernels.check_room(state, arms)
-        before = StateDiff(state) if kernels.leaves_traces(state) else None
-        self._unfinished = undo = None if before is None else before.undo
-        decision = kernels.choose(state, arms, allowed)
-        if names is not None:
-            decision.offer = names[decision.arm]
-            told = tell(decision.offer)
-        if before is not None and self._ledger is not None:
-            changes = before.changes(decision.propensity)
-        number = state.book.issued
-        event = Event(SELECT, number, now, None, decision, changes, None, None, told)
-        self._commit([event], undo)
+def excess(state: AgentState, size: int) -> int:
+    """Return how many tickets too many would wait with `size` new ones."""
+    return len(state.tickets.pending) + size - state.limits.max_pending
+
+
+def check_request(state: AgentState, policy: AgentPolicy, request: Request) -> None:
+    """Raise InvalidInputError if the policy cannot make this decision."""
+    if repeated(state.tickets, request) is None:
+        check_room(state, policy, request.arms)
+
+
+def check_room(
+    state: AgentState, policy: AgentPolicy, arms: Floats | ArmSet | None, size: int = 1
+) -> None:
+    """Raise InvalidInputError for more decisions than the policy has room for.
+
+    Decisions that expire without a reward to make room for new ones do not count.
+    """
+    unlearned = state.limits.expired_reward is None and state.policy.plays == 1
+    pushed_out = max(excess(state, size), 0) if unlearned else 0
+    policy.check_room(state, arms, size - pushed_out)
+
+
+def check_together(state: AgentState, size: int) -> None:
+    """Raise InvalidInputError if so many decisions cannot be made at once."""
+    if state.policy.plays != 1:
+        raise InvalidInputError(
+            f"this policy plays an arm {state.policy.plays} times before it decides again: "
+            "select one decision at a time"
+        )
+    if size > state.limits.max_pending:
+        raise InvalidInputError(
+            f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
+        )
+
+
+# ---- one decision
+
+
+def repeated(tickets: TicketTable, request: Request) -> Decision | None:
+    """Return the decision that still needs plays, if its arm is available."""
+    if not tickets.open:
+        return None
+    decision, (arms, allowed, names, _) = tickets.open[0], request
+    if not isinstance(arms, np.ndarray):
         return decision
+    arm = decision.arm
+    if names is not None:
+        arm = names.index(decision.action) if decision.action in names else -1
+    here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], decision.features)
+    if not here or (allowed is not None and not allowed[arm]):
+        raise InvalidInputError(
+            f"arms must still contain {decision.action or f'arm {arm}'}: this policy plays it "
+            f"{decision.plays_left} more times before it decides again. "
+            "Keep the arms of a decision unchanged, or call cancel_all()"
+        )
+    return decision
 
-    # ---- several at once
 
-    def _select_list(
-        self, arms: Any, mask: Any, names: Sequence[str] | None, told: Told, top: Any
-    ) -> list[Ticket]:
-        with self._lock:
-            offered, allowed = self._kernels.offers.check_rows(arms, mask)
-            size, kernels = whole("top", top), self._kernels
-            if size > allowed.sum():
-                raise InvalidInputError(
-                    f"top must be at most the {allowed.sum()} on offer, got {size}"
-                )
-            now = self._ready_for(size, told)
-            state = self._state  # not before: an interrupted reset is finished first
-            before, decisions = StateDiff(state), []
-            self._unfinished = before.undo
-            for _ in range(size):
-                decision = kernels.choose(state, offered, allowed)
-                decision.propensity = None
-                decision.offer = None if names is None else names[decision.arm]
-                allowed[decision.arm] = False
-                decisions.append(decision)
-            tell = self._teller(*told[0]) if told else tell_nothing
-            return self._issue(gather(decisions), now, before, [tell] * size)
+def choose_one(state: AgentState, policy: AgentPolicy, request: Request) -> Decision:
+    """Let the policy choose one arm."""
+    decision = policy.choose(state, request.arms, request.allowed)
+    if request.names is not None:
+        decision.action = request.names[decision.arm]
+    return decision
 
-    def select_many(
-        self,
-        arms: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-        *,
-        contexts: Sequence[Mapping[str, Any] | None] | None = None,
-        offers: Offers | Sequence[Offers] | None = None,
-    ) -> list[Ticket]:
-        """Many decisions in one compiled call: the same tickets as from as many `select`s in a row.
 
-        Parameters
-        ----------
-        arms : (n, K, d) features; or n arrays (K, d), of any K.
-        mask : (n, K) booleans, for arms that are an array.
-        contexts, offers : instead of arms, for an agent with an encoder: n contexts, and the offers
-            of all of them or, in a list, of each.
-        """
-        with self._lock:
-            batch = self._read_batch(arms, mask, contexts, offers)
-            now = self._ready_for(batch.size, batch.told or [])
-            before = StateDiff(self._state)
-            self._unfinished = before.undo
-            choices = self._kernels.choose_many(self._state, batch)
-            tells = [self._teller(*pair) for pair in batch.told or ()]
-            return self._issue(choices, now, before, tells or [tell_nothing] * batch.size)
+def plan_one(
+    state: AgentState,
+    decision: Decision,
+    now: float,
+    *,
+    before: BeforeChoice | None,
+    durable: bool,
+    inputs: Inputs | None,
+) -> Plan:
+    """Plan the next ticket of a decision; `inputs` are those to log."""
+    number, action = state.tickets.issued, decision.action
+    changes = before.changes() if before is not None and durable else None
+    logged = None if inputs is None or action is None else inputs.log(0, action)
+    ticket = make_ticket(decision, number, state.owners[-1].agent)
+    event = Selected(number, now, decision, changes, logged)
+    return make_plan(state, [event], None if before is None else before.undo, [ticket])
 
-    def _read_batch(self, arms: Any, mask: Any, contexts: Any, offers: Any) -> Batch:
-        if contexts is None and offers is None:
-            return make_batch(arms, mask, self._state.policy.dim)
-        if arms is not None or mask is not None:
-            raise InvalidInputError("select_many takes arms, or contexts and offers, not both")
-        each = offers if isinstance(offers, Sequence) else None
-        if contexts is None and each is not None:
-            contexts = [None] * len(each)
-        if not isinstance(contexts, Sequence) or not contexts:
-            raise InvalidInputError(
-                f"contexts must be a list, one per decision, got {contexts!r:.80}"
-            )
-        shown = [offers] * len(contexts) if each is None else each
-        if len(shown) != len(contexts):
-            raise InvalidInputError(
-                f"offers must be {len(contexts)}, one per context, got {len(shown)}"
-            )
-        encoder, pairs = self._state.encoder, list(zip(contexts, shown, strict=True))
-        known = offer_names(encoder, offers) if each is None else None
-        read = [encode(encoder, *pair, known) for pair in pairs]
-        batch = make_batch([rows for rows, _ in read], None, self._state.policy.dim)
-        return batch._replace(names=[names for _, names in read], told=pairs)
 
-    def _ready_for(self, size: int, told: Told) -> float:
-        """Make room for so many decisions at once, if they can be made; the time it is."""
-        state = self._state
-        if state.policy.plays != 1:
-            raise InvalidInputError(
-                f"this policy plays an arm {state.policy.plays} times before it decides anew: "
-                "select one decision at a time"
-            )
-        if size > state.limits.max_pending:
-            raise InvalidInputError(
-                f"max_pending is {state.limits.max_pending}: {size} decisions cannot wait at once"
-            )
-        self._give_up()  # those past their time, whatever comes
-        self._check_room(None, size)
-        if self._excess(size) > 0:
-            self._check_told(told)
-        return self._give_up(room=size)
+# ---- several decisions together
 
-    def _issue(
-        self,
-        choices: Choices,
-        now: float,
-        before: StateDiff,
-        tells: Sequence[Tell],
-    ) -> list[Ticket]:
-        """Tickets for decisions that were made together, and are written together."""
-        issued = choices._replace(first=self._state.book.issued, time=now)
-        events = [Event(SELECT, issued.first, now, many=issued)]
-        if self._ledger is not None:
-            changes = before.changes_of_many(issued.propensities)
-            raws = [None if o is None else tells[n](o) for n, o in enumerate(issued.offers)]
-            events = [
-                Event(SELECT, number, now, None, issued.decision(number), change, None, None, raw)
-                for number, change, raw in zip(issued.numbers, changes, raws, strict=True)
-            ]
-        self._commit(events, before.undo)
-        return make_tickets(issued, self._state.owners[-1].agent)
+
+def check_k(policy: AgentPolicy, request: Request, k: Any) -> tuple[Request, int]:
+    """Validate the number of actions to choose; return it and the request with a mask to change."""
+    arms, allowed = policy.compiled.check_rows(request.arms, request.allowed)
+    size, available = whole("k", k), int(allowed.sum())
+    if size > available:
+        raise InvalidInputError(f"k must be at most the {available} available, got {size}")
+    return request._replace(arms=arms, allowed=allowed), size
+
+
+def choose_k(state: AgentState, policy: AgentPolicy, request: Request, k: int) -> Choices:
+    """Let the policy choose k arms, each as if those before it were not available."""
+    allowed, decisions = request.allowed, []
+    assert allowed is not None  # check_k makes one
+    for _ in range(k):
+        decision = choose_one(state, policy, request)
+        decision.propensity = None
+        allowed[decision.arm] = False
+        decisions.append(decision)
+    return gather(decisions)
+
+
+def read_batch(
+    state: AgentState,
+    *,
+    arms: ArrayLike | Sequence[ArrayLike] | None,
+    mask: ArrayLike | None,
+    contexts: Sequence[Context | None] | None,
+    actions: Actions | Sequence[Actions] | None,
+) -> tuple[Batch, Inputs | None]:
+    """Validate the arguments of `Agent.select_many`."""
+    if contexts is None and actions is None:
+        return make_batch(arms, mask, state.policy.dim), None
+    if arms is not None or mask is not None:
+        raise InvalidInputError("select_many takes arms, or contexts and actions, not both")
+    pairs, known = _pair_up(contexts, actions), None
+    if isinstance(actions, Mapping):
+        known = action_names(state.encoder, actions)
+    encoded = [encode(state.encoder, *pair, known) for pair in pairs]
+    batch = make_batch([rows for rows, _ in encoded], None, state.policy.dim)
+    return batch._replace(names=[names for _, names in encoded]), Inputs(pairs)
+
+
+def _pair_up(
+    contexts: Sequence[Context | None] | None, actions: Actions | Sequence[Actions] | None
+) -> list[tuple[Context | None, Actions]]:
+    """Return the context and the actions of every decision."""
+    each = actions if isinstance(actions, Sequence) else None
+    if contexts is None and each is not None:
+        contexts = [None] * len(each)
+    if not isinstance(contexts, Sequence) or not contexts:
+        raise InvalidInputError(f"contexts must be a list, one per decision, got {contexts!r:.80}")
+    shown: Any = [actions] * len(contexts) if each is None else each
+    if len(shown) != len(contexts):
+        raise InvalidInputError(
+            f"actions must be {len(contexts)}, one per context, got {len(shown)}"
+        )
+    return list(zip(contexts, shown, strict=True))
+
+
+def plan_many(
+    state: AgentState,
+    choices: Choices,
+    now: float,
+    *,
+    before: BeforeChoice | None,
+    durable: bool,
+    inputs: Inputs | None,
+) -> Plan:
+    """Plan the tickets of decisions that were made together; `inputs` are those to log."""
+    issued = choices._replace(first=state.tickets.issued, time=now)
+    events: Sequence[Event] = [SelectedMany(issued)]
+    if durable:
+        events = _logged_events(issued, before, inputs)
+    tickets = make_tickets(issued, state.owners[-1].agent)
+    return make_plan(state, events, None if before is None else before.undo, tickets)
+
+
+def _logged_events(
+    issued: Choices, before: BeforeChoice | None, inputs: Inputs | None
+) -> list[Selected]:
+    """Return one event per decision for a ledger; the first has the changes of all of them."""
+    changes = None if before is None else before.changes()
+    events = []
+    for place, (number, action) in enumerate(zip(issued.numbers, issued.actions, strict=True)):
+        logged = None if inputs is None or action is None else inputs.log(place, action)
+        decision = issued.decision(number)
+        events.append(Selected(number, issued.time, decision, None if place else changes, logged))
+    return events

@@ -1,32 +1,38 @@
-"""Why an arm scores what it scores: what each feature adds to the estimate and to the doubt."""
+"""Explanations: what each feature adds to the expected reward and to the bonus of an arm."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._utils.errors import InvalidInputError
+from .._utils.validation import finite_array
 from ..core.arrays import Floats
-from ..core.confidence_region import UPDATES
+from ..core.capabilities import innermost
+from ..core.confidence_region import update_count
 from ..core.linalg import bounded
+from .agent_policy import AgentPolicy
+from .inputs import Actions, Context, encode
+from .state import AgentState
+from .tickets import Ticket, ticket_number
 
-SHOWN = 6  # features of an arm that `str` lists: the rest is one line
+SHOWN = 6  # features of an arm that `str` lists; the rest is one line
 
 
 class Explanation(NamedTuple):
-    """The scores of some arms, taken apart. Every array has one row per arm.
+    """The scores of some arms, split by feature. Every array has one row per arm.
 
-        score = sum_i contributions_i + sum_i doubts_i
-        contributions_i = x_i theta_i,    doubts_i = radius x_i (V^-1 x)_i / ||x||_{V^-1}
+        score = sum_i contributions_i + sum_i bonuses_i
+        contributions_i = x_i theta_i,    bonuses_i = radius x_i (V^-1 x)_i / ||x||_{V^-1}
 
     All of them are on the scale of x.theta, where features add up; the link turns sum_i
-    contributions_i into `mean`, the reward expected. The doubts of an arm sum up to its `width`,
-    which is what optimism adds for not knowing it; one of them may be negative, where features
-    that were seen together hedge each other.
+    contributions_i into `mean`, the reward expected. The bonuses of an arm sum up to its `width`,
+    which optimism adds because the arm is uncertain. A bonus is negative where features that were
+    seen together compensate each other.
 
-    Of a policy that draws its arms these are the numbers of the policy inside, before chance:
-    `EpsilonGreedy` plays the largest score except with probability epsilon, `Thompson` draws around
-    the contributions
-    with a part of the width, `SquareCB` looks at the means alone.
+    For a policy that draws its arms these are the numbers of the policy inside: `EpsilonGreedy`
+    plays the largest score except with probability epsilon, `Thompson` draws around the
+    contributions with a part of the width, `SquareCB` uses the means alone.
 
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
@@ -34,64 +40,94 @@ class Explanation(NamedTuple):
     >>> why = agent.explain([[1.0, 0.0], [0.6, 0.8]])
     >>> why.contributions.tolist()
     [[0.5, 0.0], [0.3, 0.0]]
-    >>> bool(np.allclose(why.contributions.sum(1) + why.doubts.sum(1), why.score))
+    >>> bool(np.allclose(why.contributions.sum(1) + why.bonuses.sum(1), why.score))
     True
     """
 
-    names: list[str]
-    offers: list[str]
+    feature_names: list[str]
+    actions: list[str]
     features: Floats
     contributions: Floats
-    doubts: Floats
+    bonuses: Floats
     width: Floats
     score: Floats
     mean: Floats
 
     def __str__(self) -> str:
-        return "\n".join(line for arm in self.score.argsort()[::-1] for line in self._tell(arm))
+        return "\n".join(line for arm in self.score.argsort()[::-1] for line in self._lines(arm))
 
-    def _tell(self, arm: int) -> list[str]:
-        """One arm in words, the features that matter most first."""
-        added = self.contributions[arm] + self.doubts[arm]
+    def _lines(self, arm: int) -> list[str]:
+        """Describe one arm, the features that add most first."""
+        added = self.contributions[arm] + self.bonuses[arm]
         order = np.abs(added).argsort(kind="stable")[::-1]
         lines = [
-            f"{self.offers[arm]}: score {self.score[arm]:.4g} = "
+            f"{self.actions[arm]}: score {self.score[arm]:.4g} = "
             f"{self.score[arm] - self.width[arm]:.4g} expected of x.theta "
-            f"+ {self.width[arm]:.4g} for doubt; mean reward {self.mean[arm]:.4g}"
+            f"+ {self.width[arm]:.4g} bonus; mean reward {self.mean[arm]:.4g}"
         ]
         lines += [
-            f"  {self.names[i]:24} {self.contributions[arm, i]:+11.4g} {self.doubts[arm, i]:+11.4g}"
+            f"  {self.feature_names[i]:24} {self.contributions[arm, i]:+11.4g} "
+            f"{self.bonuses[arm, i]:+11.4g}"
             for i in order[:SHOWN]
         ]
         rest = order[SHOWN:]
         if rest.size:
-            sums = self.contributions[arm, rest].sum(), self.doubts[arm, rest].sum()
+            sums = self.contributions[arm, rest].sum(), self.bonuses[arm, rest].sum()
             lines.append(f"  {f'and {rest.size} more':24} {sums[0]:+11.4g} {sums[1]:+11.4g}")
         return lines
 
 
-def innermost(policy: Any, learned: Any) -> tuple[Any, Any]:
-    """The policy that estimates, inside those that draw around it, and its state."""
-    while hasattr(policy, "policy") and hasattr(learned, "inner"):
-        policy, learned = policy.policy, learned.inner
-    return policy, learned
-
-
-def explain_rows(
-    policy: Any, learned: Any, rows: Floats, means: Floats, names: list[str], offers: list[str]
+def explain(
+    state: AgentState,
+    policy: AgentPolicy,
+    *,
+    arms: ArrayLike | Ticket | None,
+    context: Context | None,
+    actions: Actions | None,
 ) -> Explanation:
-    """The scores of these rows, taken apart."""
-    policy, learned = innermost(policy, learned)
+    """Explain the scores of a ticket, of rows of features, or of named actions."""
+    rows, labels = _read_rows(state, arms, context, actions)
+    inside, learned = innermost(state.policy, state.learned)
     region = getattr(getattr(learned, "estimate", None), "region", None)
-    if region is None or not hasattr(policy, "radius"):
+    if region is None or not hasattr(inside, "radius"):
         raise InvalidInputError(
-            f"explain needs a policy with a confidence region, {type(policy).__name__} has none"
+            f"explain needs a policy with a confidence region, {type(inside).__name__} has none"
         )
-    radius = bounded(policy.radius.radius(learned.estimate, region.counts[UPDATES]))
+    radius = bounded(inside.radius.radius(learned.estimate, update_count(region)))
     images = rows @ region.inverse
     norms = np.sqrt(np.maximum((rows * images).sum(axis=1), 0.0))
-    doubts = radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None]
     contributions = rows * region.centre
     width = radius * norms
-    score = contributions.sum(axis=1) + width
-    return Explanation(names, offers, rows, contributions, doubts, width, score, means)
+    names = [f"x{i}" for i in range(state.policy.dim)]
+    return Explanation(
+        feature_names=names if state.encoder is None else list(state.encoder.names),
+        actions=labels,
+        features=rows,
+        contributions=contributions,
+        bonuses=radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None],
+        width=width,
+        score=contributions.sum(axis=1) + width,
+        mean=policy.compiled.predict(state.learned, rows)[0],
+    )
+
+
+def _read_rows(
+    state: AgentState,
+    arms: ArrayLike | Ticket | None,
+    context: Context | None,
+    actions: Actions | None,
+) -> tuple[Floats, list[str]]:
+    """Return the rows to explain, and what to call them."""
+    if isinstance(arms, Ticket):
+        ticket_number(arms, state.owners)
+        return arms.features[None], [arms.action or f"arm {arms.arm}"]
+    if isinstance(arms, int | str):
+        raise InvalidInputError(
+            "arms must be a ticket or (K, d) features; the id or key of a ticket has none, "
+            f"got {arms!r:.80}"
+        )
+    if arms is None:
+        rows, names = encode(state.encoder, context, actions)
+        return rows, list(names)
+    rows = finite_array("arms", arms, (None, state.policy.dim))
+    return rows, [f"arm {k}" for k in range(len(rows))]

@@ -1,4 +1,4 @@
-"""Rewards that turn out otherwise: what a policy makes of a refund."""
+"""Revisions: another reward in place of one that a policy has learned, such as a refund."""
 
 import copy
 from typing import Any
@@ -7,37 +7,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError
+from ..core.capabilities import innermost
 from ..core.confidence_region import measure
 from ..core.linalg import bounded, clamp, dot
-from ..core.part import walk
-from ..parts.policies.time_discounted import TimeDiscounted
-from .events import Revision
-from .explain import innermost
-from .state import kept
+from ..core.protocols import Policy
+from ..parts.policies.time_discounted import TimeDiscounted, has_clock
+from .events import Revised, Revision
+from .state import AgentState, Plan, kept, make_plan
 
 
-def check_revisable(policy: Any, learned: Any) -> None:
-    """Refuse a policy that cannot put another reward in the place of one it has learned."""
+def check_revisable(policy: Policy, learned: Any) -> None:
+    """Raise InvalidInputError unless this policy can replace a reward that it has learned."""
     inside, _ = innermost(policy, learned)
     estimator = getattr(inside, "estimator", None)
-    fades = any(isinstance(part, TimeDiscounted) for part in walk(policy))
-    if policy.plays != 1 or fades or not hasattr(estimator, "revise"):
+    discounts = has_clock(policy)
+    if policy.plays != 1 or discounts or not hasattr(estimator, "revise"):
         name = type(inside).__name__ if estimator is None else type(estimator).__name__
-        name = TimeDiscounted.__name__ if fades else name
+        name = TimeDiscounted.__name__ if discounts else name
         why = "learns from several plays at once" if policy.plays != 1 else "cannot revise a reward"
         raise InvalidInputError(
             f"revise needs a policy of single plays and an estimator such as Ridge; {name} {why}. "
-            "rebuild(ledger, corrections=...) makes an agent that has known better from the start"
+            "Agent.rebuild(ledger, corrections=...) makes an agent that learns the right rewards "
+            "from the start"
         )
 
 
-def revised_arrays(
-    policy: Any, learned: Any, revision: Revision, reward: float
-) -> dict[str, NDArray[Any]]:
-    """The arrays of the policy after a revision; `learned` itself stays as it is.
+def check_settled(state: AgentState, number: int) -> None:
+    """Raise InvalidInputError unless this ticket was issued and no longer waits."""
+    check_revisable(state.policy, state.learned)
+    state.tickets.check_issued(number)
+    if number in state.tickets.pending:
+        raise InvalidInputError(f"ticket {number} still waits for its reward: update it")
 
-    What the filter makes of either reward is what it would make of it today, and it remembers
-    neither.
+
+def plan_revision(state: AgentState, event: Revised) -> Plan | None:
+    """Plan a revision; None, and a duplicate is counted, if the reward is in force already."""
+    if event.revision.before == event.reward:
+        state.tickets.counts["duplicate"] += 1
+        return None
+    return make_plan(state, [event])
+
+
+def revised_arrays(
+    policy: Policy, learned: Any, revision: Revision, reward: float
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the policy after a revision; `learned` itself does not change.
+
+    Both rewards are filtered as the filter would do it now, and the filter remembers neither.
     """
     after = copy.deepcopy(learned)
     inside, state = innermost(policy, after)
@@ -46,11 +62,11 @@ def revised_arrays(
     norm = measure(region, x)
     region.numbers[:] = numbers
     expected = bounded(inside.estimator.predict(state.estimate, dot(x, region.centre)))
-    cleaned = []
-    for told in (revision.before, reward):
-        rewards = np.array([told])
+    filtered = []
+    for given in (revision.before, reward):
+        rewards = np.array([given])
         clamp(rewards)
         memory = copy.deepcopy(state.memory)
-        cleaned.append(bounded(inside.filter.clean(memory, rewards, norm, expected)))
-    inside.estimator.revise(state.estimate, x, *cleaned)
+        filtered.append(bounded(inside.filter.apply(memory, rewards, norm, expected)))
+    inside.estimator.revise(state.estimate, x, *filtered)
     return kept(after)

@@ -1,11 +1,10 @@
 """The state of an agent as a value: what each event makes of it, its arrays, its generator.
 
-The agent holds it, the ledger brings it to where its events end, the state file writes it down.
-Arrays that come from elsewhere are checked before they are believed.
+The agent holds it, the ledger restores it, the state file stores it. Arrays that come from a file
+are validated before they are used.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,94 +13,129 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import whole
 from ..core.allocation import state_bytes
-from ..core.confidence_region import GROWTH, LOGDET, Region
+from ..core.capabilities import choice_writes_of, is_valid_state
+from ..core.confidence_region import Region, has_valid_volume
 from ..core.part import regions_of
-from .events import COUNTED, SELECT, Book, Event, Kind, Lesson, Limits, Revision, Tally
-from .tickets import Decision, Owner, Owners
+from ..core.protocols import Policy
+from ..features import FeatureMap
+from .events import (
+    Cancelled,
+    CancelledAll,
+    Changes,
+    Event,
+    Expired,
+    Lesson,
+    Position,
+    Reset,
+    Revised,
+    Revision,
+    Rewarded,
+    Selected,
+    SelectedMany,
+    WarmStarted,
+)
+from .pending import ActionCount, Limits, TicketTable
+from .tickets import Decision, Owner, Owners, Ticket
 
 LARGEST_NUMBER = 1 << 62  # of counts: what a 64-bit integer holds with room to spare
-MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond what is in its file
+MOST_SCRATCH = 1 << 30  # bytes that a state may take beyond those in its file
+
+Undo = Callable[[], None]
+RandomSource = int | np.random.SeedSequence | np.random.Generator | None
 
 
 class AgentState(NamedTuple):
-    """All that makes an agent what it is.
+    """Everything that an agent is.
 
-    `learned` is the state of the policy: its arrays are changed in place, and so is the book.
-    `owners` says which agent issued which tickets, the last one being this; `encoder` makes the
-    features of what has names.
+    `learned` is the state of the policy; its arrays are changed in place, and so are the tickets.
+    `owners` says which agent issued which tickets, this one last; `encoder` makes the features of
+    named inputs.
     """
 
-    policy: Any
+    policy: Policy
     learned: Any
-    book: Book
+    tickets: TicketTable
     generator: np.random.Generator | None
     limits: Limits
     owners: Owners
-    encoder: Any = None
+    encoder: FeatureMap | None = None
 
 
 ANYONE: Owners = (Owner("", 0),)
 
 
 def anonymous(state: AgentState) -> AgentState:
-    """The state without the names of its agents: all in which two agents can be equal."""
+    """Return the state without the ids of its agents: two equal agents differ in nothing else."""
     return state._replace(owners=ANYONE)
 
 
-class Step(NamedTuple):
-    """Events that are to happen together, and the counts and tallies after them."""
+class Learner(Protocol):
+    """Updates the state of a policy: once for each argument, however often it is called."""
+
+    def learn(self, learned: Any, decision: Decision) -> None:
+        """Learn from a decision whose rewards are all in."""
+
+    def teach(self, learned: Any, lesson: Lesson, time: float) -> None:
+        """Learn rows without a decision."""
+
+    def revise(self, learned: Any, revision: Revision, reward: float) -> None:
+        """Replace a reward that was learned."""
+
+
+class Plan(NamedTuple):
+    """Events that happen together, the counts after them, and the tickets to hand out.
+
+    `undo` takes back what the choice of these tickets has changed already.
+    """
 
     events: Sequence[Event]
     counts: dict[str, int]
-    tallies: Mapping[str, Tally] | None
+    action_counts: Mapping[str, ActionCount] | None
+    undo: Undo | None
+    tickets: Sequence[Ticket]
 
 
-class Teacher(Protocol):
-    """What lets a policy learn: once, however often it is told."""
-
-    def learn(self, learned: Any, decision: Decision) -> None:
-        """From a decision whose rewards are all in."""
-
-    def teach(self, learned: Any, lesson: Lesson, time: float) -> None:
-        """From rows without a decision."""
-
-    def revise(self, learned: Any, revision: Revision, reward: float) -> None:
-        """That a reward has turned out otherwise."""
-
-
-def plan(state: AgentState, events: Sequence[Event]) -> Step:
-    tallies = None if state.encoder is None else state.book.tallied(events)
-    return Step(events, state.book.counted(events), tallies)
+def make_plan(
+    state: AgentState,
+    events: Sequence[Event],
+    undo: Undo | None = None,
+    tickets: Sequence[Ticket] = (),
+) -> Plan:
+    """Plan these events."""
+    known = state.tickets
+    named = None if state.encoder is None else known.action_counts_after(events)
+    return Plan(events, known.counts_after(events), named, undo, tickets)
 
 
-def carry_out(state: AgentState, step: Step, teacher: Teacher) -> AgentState:
-    """The state after a step. Done twice it is done once: an interrupted one is just repeated."""
-    for event in step.events:
-        state = _apply(state, event, teacher)
-    state.book.counts = step.counts
-    if step.tallies is not None:
-        state.book.tallies.update(step.tallies)
+def apply(state: AgentState, plan: Plan, learner: Learner) -> AgentState:
+    """Return the state after a plan. To apply it twice has no effect, so an interrupted call can
+    be repeated."""
+    for event in plan.events:
+        state = _apply_event(state, event, learner)
+    state.tickets.counts = plan.counts
+    if plan.action_counts is not None:
+        state.tickets.action_counts.update(plan.action_counts)
     return state
 
 
-def _apply(state: AgentState, event: Event, teacher: Teacher) -> AgentState:
-    book, kind = state.book, event.kind
-    if kind is SELECT:
-        if event.many is not None:
-            book.issue_many(event.many)
-        else:
-            book.issue(event)
-    elif kind in COUNTED:
-        book.settle(event, state.learned, teacher.learn)
-    elif isinstance(event.lesson, Lesson):
-        teacher.teach(state.learned, event.lesson, event.time)
-    elif isinstance(event.lesson, Revision):
-        teacher.revise(state.learned, event.lesson, event.reward or 0.0)
-    elif kind is Kind.ABANDON:
-        book.abandon()
-    elif kind is Kind.RESET:
-        book = Book(event.ticket, book.expired)
-        return state._replace(learned=state.policy.init(), book=book)
+def _apply_event(state: AgentState, event: Event, learner: Learner) -> AgentState:
+    tickets, learned = state.tickets, state.learned
+    match event:
+        case Selected():
+            tickets.issue(event.ticket, event.decision, event.time)
+        case Rewarded() | Expired() | Cancelled():
+            tickets.settle(event, learned, learner.learn)
+        case SelectedMany():
+            tickets.issue_many(event.choices)
+        case WarmStarted():
+            learner.teach(learned, event.lesson, event.time)
+        case Revised():
+            learner.revise(learned, event.revision, event.reward)
+        case CancelledAll():
+            tickets.cancel_all()
+        case Reset():
+            fresh = TicketTable(event.ticket, tickets.expired)
+            return state._replace(learned=state.policy.init(), tickets=fresh)
     return state
 
 
@@ -109,7 +143,7 @@ def _apply(state: AgentState, event: Event, teacher: Teacher) -> AgentState:
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """The arrays of a nested state by dotted name."""
+    """Return the arrays of a nested state by dotted name."""
     if isinstance(state, np.ndarray):
         return {prefix: state}
     found: dict[str, NDArray[Any]] = {}
@@ -119,12 +153,12 @@ def flatten(state: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
 
 
 def kept(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays that make the state what it is: all but those called `scratch`, or inside it."""
+    """Return the arrays that must be stored: all but those called `scratch`, or inside it."""
     return {name: a for name, a in flatten(state).items() if "scratch" not in name.split(".")}
 
 
 def check_size(policy: Any, size: int) -> None:
-    """Refuse a policy whose arrays are not those in the file, before any of them is made."""
+    """Raise StateError if the policy needs other arrays than the file has, before making any."""
     if state_bytes(policy, scratch=False) != size:
         raise StateError("the policy in the file is larger or smaller than the arrays in it")
     if state_bytes(policy) - size > MOST_SCRATCH:
@@ -142,18 +176,18 @@ def fill(state: Any, declared: dict[str, Any], blobs: Mapping[str, bytes | memor
 
 
 def shapes_of(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Type and shape of each array, as JSON."""
+    """Return type and shape of each array, as JSON."""
     return {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
 
 
 def check_state(policy: Any, state: Any) -> None:
-    """Whether the arrays hold what a policy can have made of them.
+    """Raise StateError unless a policy can have made these arrays.
 
-    A part that uses a number of its state as an index has a method `sound(state)` that says
-    whether it is one.
+    A part that uses a number of its state as an index has a method `is_valid(state)` that returns
+    True if it is one.
     """
     check_numbers(kept(state))
-    check_sound(policy, state)
+    check_indices(policy, state)
     for region in regions_of(state):
         _check_region(region)
     if hasattr(policy, "radius"):
@@ -164,7 +198,7 @@ def check_state(policy: Any, state: Any) -> None:
 
 
 def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
-    """Whether the numbers are finite and the counts are counts."""
+    """Raise StateError unless the numbers are finite and the counts are counts."""
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise StateError(f"the array {name} holds values that are not finite")
@@ -172,22 +206,19 @@ def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
             raise StateError(f"the array {name} holds counts that cannot be")
 
 
-def check_sound(policy: Any, state: Any) -> None:
-    """Whether what the parts use as indices can be used so, as far as they can say."""
-    pairs = [(policy, state)]
-    pairs += [(getattr(policy, "estimator", None), getattr(state, "estimate", None))]
-    pairs += [(getattr(policy, "filter", None), getattr(state, "memory", None))]
-    if not all(part.sound(memory) for part, memory in pairs if hasattr(part, "sound")):
+def check_indices(policy: Any, state: Any) -> None:
+    """Raise StateError if a part finds an index in its state that is out of range."""
+    if not is_valid_state(policy, state):
         raise StateError("the arrays in the file do not fit together")
 
 
 def _check_region(region: Region) -> None:
-    """Whether V and V^-1 are symmetric, positive definite and, nearly, each other's inverse."""
+    """Raise StateError unless V and V^-1 are symmetric, positive definite and nearly inverse."""
     design, inverse = region.design + region.recent, region.inverse
     scale, other = float(np.abs(design).max()), float(np.abs(inverse).max())
     if not (scale > 0.0 and other > 0.0):
         raise StateError("a matrix in the file is zero")
-    if region.numbers[LOGDET] < 0.0 or region.numbers[GROWTH] < 1.0:
+    if not has_valid_volume(region):
         raise StateError("the design matrix in the file has shrunk, and a policy only widens it")
     design, inverse = design / scale, inverse / other
     symmetric = np.abs(design - design.T).max() <= 1e-9
@@ -197,11 +228,11 @@ def _check_region(region: Region) -> None:
         raise StateError("the design matrix in the file is not one a policy can have made")
 
 
-# ---- its generator, which breaks ties
+# ---- its generator, which breaks ties between arms
 
 
-def own_generator(rng: Any) -> np.random.Generator | None:
-    """A PCG64 generator from an int, a SeedSequence or a Generator (of another kind: its seed)."""
+def own_generator(rng: RandomSource) -> np.random.Generator | None:
+    """Make a PCG64 generator from an int, a SeedSequence or a Generator (which may draw a seed)."""
     if rng is None:
         return None
     try:
@@ -215,13 +246,13 @@ def own_generator(rng: Any) -> np.random.Generator | None:
     return np.random.default_rng(generator.integers(1 << 63))
 
 
-def position_of(generator: np.random.Generator | None) -> Any:
-    """Where a generator stands, as JSON."""
+def position_of(generator: np.random.Generator | None) -> Position | None:
+    """Return the position of a generator, as JSON."""
     return None if generator is None else generator.bit_generator.state
 
 
-def make_generator(state: dict[str, Any] | None) -> np.random.Generator | None:
-    """The PCG64 generator that stands where `state` says."""
+def make_generator(state: Position | None) -> np.random.Generator | None:
+    """Make the PCG64 generator at a position."""
     if state is None:
         return None
     words = [whole(name, state["state"][name], least=0) for name in ("state", "inc")]
@@ -229,26 +260,26 @@ def make_generator(state: dict[str, Any] | None) -> np.random.Generator | None:
     if state["bit_generator"] != "PCG64" or max(words) >> 128 or spare[0] > 1 or spare[1] >> 32:
         raise StateError("the generator is not a PCG64")
     generator = np.random.default_rng(0)
-    generator.bit_generator.state = state
+    generator.bit_generator.state = dict(state)
     return generator
 
 
-# ---- what a choice leaves in it
+# ---- what a choice changes
 
 
 def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
-    """The arrays of a policy in which a choice leaves something that matters later.
+    """Return the arrays of a policy in which a choice leaves something that matters later.
 
-    A policy names them in `choice_writes`; for one that does not, they are all that is kept.
+    A policy names them in `choice_writes`; without it, they are all that are kept.
     """
-    names = getattr(state.policy, "choice_writes", None)
+    names = choice_writes_of(state.policy)
     if names == ():
         return {}
     arrays = kept(state.learned)
     return arrays if names is None else {name: arrays[name] for name in names}
 
 
-class StateDiff:
+class BeforeChoice:
     """What a choice may change, as it was before: to log what it changed, or to undo it."""
 
     def __init__(self, state: AgentState) -> None:
@@ -257,45 +288,38 @@ class StateDiff:
         self._generator = state.generator
         self._position = position_of(state.generator)
 
-    def changes(self, propensity: float | None = 1.0) -> str | None:
-        """What differs from before, as JSON; None if nothing does. With how likely the choice was,
-        if it was drawn."""
-        arrays = {
-            name: array.tobytes().hex()
-            for name, array in self._arrays.items()
-            if array.tobytes() != self._before[name].tobytes()
+    def changes(self) -> Changes | None:
+        """Return what differs from before; None if nothing does."""
+        after = {name: array.tobytes() for name, array in self._arrays.items()}
+        changed = {
+            name: data for name, data in after.items() if data != self._before[name].tobytes()
         }
-        if not arrays and self._generator is None and propensity == 1.0:
+        if not changed and self._generator is None:
             return None
-        told = {} if propensity == 1.0 else {"propensity": propensity}
-        return json.dumps({"arrays": arrays, "generator": position_of(self._generator), **told})
-
-    def changes_of_many(self, propensities: Sequence[float | None]) -> list[str | None]:
-        """The same for choices that are written together: the first one tells what all changed."""
-        after = {"arrays": {}, "generator": position_of(self._generator)}
-        certain = self._generator is None
-        rest = [
-            None if certain and chance == 1.0 else json.dumps(after | {"propensity": chance})
-            for chance in propensities[1:]
-        ]
-        return [self.changes(propensities[0]), *rest]
+        return Changes(changed, position_of(self._generator))
 
     def undo(self) -> None:
+        """Put everything back."""
         for name, array in self._arrays.items():
             array[...] = self._before[name]
         if self._generator is not None and self._position is not None:
             self._generator.bit_generator.state = self._position
 
 
-def install(state: AgentState, text: str) -> AgentState:
-    """The state after the changes that `StateDiff.changes` saw, if a policy can have made them."""
-    changes, arrays = json.loads(text), written_by_choice(state)
-    for name, data in changes["arrays"].items():
-        if name not in arrays or len(data) != 2 * arrays[name].nbytes:
+def install(state: AgentState, changes: Changes | None) -> AgentState:
+    """Return the state after the logged changes of a choice; raise StateError if no choice of this
+    policy can have made them."""
+    if changes is None:
+        return state
+    arrays = written_by_choice(state)
+    for name, data in changes.arrays.items():
+        if name not in arrays or len(data) != arrays[name].nbytes:
             raise StateError(f"a choice of this policy does not change an array {name!r} so")
         array = arrays[name]
-        array[...] = np.frombuffer(bytes.fromhex(data), array.dtype).reshape(array.shape)
+        array[...] = np.frombuffer(data, array.dtype).reshape(array.shape)
         check_numbers({name: array})
-    if changes["arrays"]:
-        check_sound(state.policy, state.learned)
-    return state._replace(generator=make_generator(changes["generator"]))
+    if changes.arrays:
+        check_indices(state.policy, state.learned)
+    if changes.generator is None:
+        return state
+    return state._replace(generator=make_generator(changes.generator))

@@ -1,17 +1,20 @@
 """State files: an agent in one zip of plain arrays and a JSON header. No pickle, nothing that runs.
 
-Everything is checked before it is believed: sizes against the file, names and shapes against what
-the policy itself makes, numbers for being finite, all of it against a SHA-256. Parts are built from
-the classes of the library and those that the caller names; a file cannot add to them.
+Everything is validated before it is used: sizes against the file, names and shapes against those
+that the policy itself makes, numbers for being finite, all of it against a SHA-256. Parts are built
+from the classes of the library and those that the caller names; a file cannot add to them.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._utils.errors import StateError
 from .._utils.files import (
     LARGEST,
+    Blobs,
     ContainerError,
     Format,
     canonical,
@@ -20,11 +23,12 @@ from .._utils.files import (
 )
 from .._utils.validation import bounded_array, finite_number, fraction, whole
 from ..core.part import build, describe, known_parts
-from ..features import Encoder
+from ..core.protocols import Policy
+from ..features import Encoder, FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
-from .encoders import check_encoder
-from .events import MOST_EXPIRED, Book, Limits, Tally, make_limits
+from .inputs import check_encoder
+from .pending import MOST_EXPIRED, ActionCount, Limits, TicketTable, make_limits
 from .state import (
     LARGEST_NUMBER,
     AgentState,
@@ -39,20 +43,22 @@ from .state import (
 from .tickets import Decision, Owner, Owners
 
 FORMAT = Format("state file")
-DATABASE = b"SQLite format 3\0"  # how a ledger begins
+DATABASE = b"SQLite format 3\0"  # first bytes of a ledger
+
+Description = dict[str, Any]  # of a part or an encoder, as JSON
 
 
 # ---- to bytes
 
 
 def pack(state: AgentState) -> bytes:
-    """The state as the bytes of a state file. Equal states have equal bytes."""
+    """Return the state as the bytes of a state file. Equal states have equal bytes."""
     arrays = kept(state.learned)
     blobs = {f"{name}.bin": array.tobytes() for name, array in arrays.items()}
     body = {
         "policy": describe(state.policy),
         "arrays": shapes_of(arrays),
-        "book": _describe_book(state.book),
+        "tickets": _describe_tickets(state.tickets),
         "limits": state.limits._asdict(),
         "generator": position_of(state.generator),
         "owners": [list(owner) for owner in state.owners],
@@ -64,14 +70,14 @@ def pack(state: AgentState) -> bytes:
         raise StateError(f"the state file {error}") from error
 
 
-def _describe_book(book: Book) -> dict[str, Any]:
-    decisions = dict.fromkeys([*book.open, *book.decisions()])
+def _describe_tickets(tickets: TicketTable) -> dict[str, Any]:
+    decisions = dict.fromkeys([*tickets.open, *tickets.decisions()])
     return {
-        "issued": book.issued,
-        "counts": book.counts,
-        "expired": list(book.expired),
-        "decisions": [_describe_decision(d, d in book.open) for d in decisions],
-        "offers": {name: list(tally) for name, tally in book.tallies.items()},
+        "issued": tickets.issued,
+        "counts": tickets.counts,
+        "expired": list(tickets.expired),
+        "decisions": [_describe_decision(d, d in tickets.open) for d in decisions],
+        "action_counts": {name: list(count) for name, count in tickets.action_counts.items()},
     }
 
 
@@ -79,20 +85,20 @@ def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
     return {
         "arm": decision.arm,
         "features": decision.features.tolist(),
-        "estimate": decision.estimate,
+        "expected": decision.expected,
         "width": decision.width,
         "rewards": [[n, reward, decision.times[n]] for n, reward in decision.rewards.items()],
         "open": is_open,
-        **({} if decision.propensity == 1.0 else {"propensity": decision.propensity}),
-        **({} if decision.offer is None else {"offer": decision.offer}),
+        "propensity": decision.propensity,
+        "action": decision.action,
     }
 
 
-# ---- and back
+# ---- from bytes
 
 
 def read_state(path: Path) -> bytes:
-    """The bytes of a file, if it can be a state file."""
+    """Read a file, if it can be a state file."""
     size = path.stat().st_size
     if not path.is_file():  # to read a pipe or a device may never end
         raise StateError(f"{path} is not a file")
@@ -102,9 +108,12 @@ def read_state(path: Path) -> bytes:
 
 
 def unpack(
-    data: bytes, parts: Iterable[type] = (), policy: Any = None, encoder: Any = None
+    data: bytes,
+    parts: Iterable[type] = (),
+    policy: Policy | None = None,
+    encoder: FeatureMap | None = None,
 ) -> AgentState:
-    """The state in the bytes of a state file, or a StateError that says what is wrong.
+    """Return the state in the bytes of a state file, or raise a StateError that says what is wrong.
 
     With a policy, the file must be of that policy, and no part is built; the same for an encoder.
     """
@@ -128,22 +137,22 @@ def unpack(
         raise StateError(f"the state file {error}") from error
     except (MemoryError, OverflowError, RecursionError) as error:
         raise StateError("the state file asks for more memory than it holds data for") from error
-    except Exception as error:  # whatever a hostile file provokes, it is the file's fault
+    except Exception as error:  # any error here is caused by the contents of the file
         raise StateError(f"the state file is not well formed: {error}") from error
 
 
 class Start(NamedTuple):
-    """How an agent began: all but what its policy learned. Policy and encoder are described."""
+    """An agent before its first event, with the descriptions of its policy and its encoder."""
 
-    policy: Any
-    encoder: Any
+    policy: Description
+    encoder: Description | None
     limits: Limits
-    generator: Any
+    generator: np.random.Generator | None
     owners: Owners
 
 
 def read_start(data: bytes) -> Start:
-    """How an agent began, from the first state in its ledger. Nothing is built."""
+    """Read how an agent began from the first state in its ledger. No part is built."""
     try:
         body, _ = read_container(FORMAT, data)
         limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
@@ -153,14 +162,14 @@ def read_start(data: bytes) -> Start:
         raise StateError(f"the first state in the ledger is not well formed: {error}") from error
 
 
-def _restore(policy: Any, body: dict[str, Any], blobs: dict[str, Any]) -> AgentState:
+def _restore(policy: Policy, body: dict[str, Any], blobs: Blobs) -> AgentState:
     limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
-    book = _restore_book(policy, body["book"])
+    tickets = _restore_tickets(policy, body["tickets"])
     learned = policy.init()
     fill(learned, body["arrays"], blobs)
     check_state(policy, learned)
     owners = _restore_owners(body["owners"])
-    return AgentState(policy, learned, book, generator, limits, owners)
+    return AgentState(policy, learned, tickets, generator, limits, owners)
 
 
 def _restore_owners(entries: Any) -> Owners:
@@ -171,33 +180,33 @@ def _restore_owners(entries: Any) -> Owners:
     return owners
 
 
-def _restore_book(policy: Any, body: dict[str, Any]) -> Book:
-    book = Book(_count("issued", body["issued"]))
-    book.counts = {name: _count(name, body["counts"][name]) for name in book.counts}
-    book.expired = {_count("ticket", number): None for number in body["expired"]}
-    if len(book.expired) > MOST_EXPIRED or any(n >= book.issued for n in book.expired):
+def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
+    tickets = TicketTable(_count("issued", body["issued"]))
+    tickets.counts = {name: _count(name, body["counts"][name]) for name in tickets.counts}
+    tickets.expired = {_count("ticket", number): None for number in body["expired"]}
+    if len(tickets.expired) > MOST_EXPIRED or any(n >= tickets.issued for n in tickets.expired):
         raise StateError("the state file holds tickets that cannot have expired")
     for entry in body["decisions"]:
-        decision = _restore_decision(policy, entry, book.issued)
+        decision = _restore_decision(policy, entry, tickets.issued)
         waiting = {n: decision for n, reward in decision.rewards.items() if reward is None}
-        asks = decision.left > 0 if entry["open"] else decision.left == 0 and len(waiting) > 0
-        if not asks or not book.pending.keys().isdisjoint(waiting):
+        left = decision.plays_left
+        valid = left > 0 if entry["open"] else left == 0 and len(waiting) > 0
+        if not valid or not tickets.pending.keys().isdisjoint(waiting):
             raise StateError("the state file holds a decision that cannot be")
-        book.pending |= waiting
+        tickets.pending |= waiting
         if entry["open"]:
-            book.open.append(decision)
-    book.pending = dict(sorted(book.pending.items()))
-    book.tallies = {
-        _name(name): Tally(*(_count(name, number) for number in tally))
-        for name, tally in body["offers"].items()
+            tickets.open.append(decision)
+    tickets.pending = dict(sorted(tickets.pending.items()))
+    tickets.action_counts = {
+        _name(name): ActionCount(*(_count(name, number) for number in count))
+        for name, count in body["action_counts"].items()
     }
-    return book
+    return tickets
 
 
-def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decision:
-    arm, x, estimate, width = (entry[name] for name in ("arm", "features", "estimate", "width"))
-    likely, offer = entry.get("propensity", 1.0), entry.get("offer")
-    decision = make_decision(policy, arm, x, estimate, width, likely, offer)
+def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Decision:
+    fields = ("arm", "features", "expected", "width", "propensity", "action")
+    decision = make_decision(policy, **{name: entry[name] for name in fields})
     for number, reward, asked in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
             raise StateError(f"the state file holds a ticket {number} that cannot be")
@@ -207,25 +216,26 @@ def _restore_decision(policy: Any, entry: dict[str, Any], issued: int) -> Decisi
 
 
 def make_decision(
-    policy: Any,
+    policy: Policy,
+    *,
     arm: Any,
     features: Any,
-    estimate: Any,
+    expected: Any,
     width: Any,
-    propensity: Any = 1.0,
-    offer: Any = None,
+    propensity: Any,
+    action: Any,
 ) -> Decision:
-    """A decision read from somewhere: what compiled code will meet is checked as at the door."""
+    """Make a decision of values from a file, validated as those from a caller are."""
     if propensity != 1.0 and propensity is not None:
         propensity = fraction("propensity", propensity)
     return Decision(
         whole("arm", arm, least=-1),
         bounded_array("features", features, (policy.dim,)),
-        finite_number("estimate", estimate),
+        finite_number("expected", expected),
         finite_number("width", width),
         policy.plays,
         propensity,
-        None if offer is None else _name(offer),
+        None if action is None else _name(action),
     )
 
 
@@ -247,24 +257,23 @@ def _count(name: str, value: Any) -> int:
 FOREIGN = "foreign"
 
 
-def describe_encoder(encoder: Any) -> Any:
-    """An encoder as JSON. Of one that cannot be written down there is only its name and its
-    features: to keep it is the user's."""
+def describe_encoder(encoder: FeatureMap | None) -> Description | None:
+    """Describe an encoder as JSON: one without `to_dict` by its class and features only."""
     if encoder is None:
         return None
-    if hasattr(encoder, "to_dict"):
+    if isinstance(encoder, Encoder):
         return encoder.to_dict()
     kind = type(encoder)
     return {FOREIGN: f"{kind.__module__}.{kind.__qualname__}", "names": list(encoder.names)}
 
 
-def restore_encoder(stored: Any, given: Any) -> Any:
-    """The encoder that is written down, which must be the one that is given, if one is."""
+def restore_encoder(stored: Description | None, given: FeatureMap | None) -> FeatureMap | None:
+    """Return the stored encoder; raise StateError if another one is given."""
     if given is not None:
         if canonical(describe_encoder(given)) != canonical(stored):
             raise StateError(
-                "it was made with another encoder. rebuild makes an agent with a new encoder from "
-                "a ledger's past"
+                "it was made with another encoder. Agent.rebuild makes an agent with a new encoder "
+                "from a ledger"
             )
         return given
     if stored is None:

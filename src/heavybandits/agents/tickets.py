@@ -1,63 +1,63 @@
-"""Decisions that wait for their rewards; the tickets handed out with them, and what comes back."""
+"""Decisions, the tickets that are issued for them, and the agents that issued these tickets."""
 
 import itertools
 import secrets
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._utils.errors import ForeignTicketError, InvalidInputError
-from .._utils.validation import finite_number, positive
 from ..core.arrays import Floats
 
 
 class Decision:
     """An arm that was chosen, and the rewards of its plays as they come in.
 
-    `lessons` is how many decisions had been learned from when the turn of this one came, `spread`
-    that of its reward, if one was given.
+    `lessons` counts the decisions learned before this one, set when its turn comes; `noise_scale`
+    is that of its reward, if one was given.
     """
 
     __slots__ = (
-        *("arm", "estimate", "features", "lessons", "offer", "plays", "propensity"),
-        *("rewards", "spread", "times", "width"),
+        *("action", "arm", "expected", "features", "lessons", "noise_scale", "plays"),
+        *("propensity", "rewards", "times", "width"),
     )
 
     def __init__(
         self,
         arm: int,
         features: Floats,
-        estimate: float,
+        expected: float,
         width: float,
         plays: int,
         propensity: float | None = 1.0,
-        offer: str | None = None,
+        action: str | None = None,
     ) -> None:
         self.arm, self.features, self.plays = arm, features, plays
-        self.propensity, self.offer = propensity, offer
-        self.estimate, self.width = estimate, width
+        self.propensity, self.action = propensity, action
+        self.expected, self.width = expected, width
         self.rewards: dict[int, float | None] = {}
         self.times: dict[int, float] = {}
         self.lessons: int | None = None
-        self.spread: float | None = None
+        self.noise_scale: float | None = None
 
     @property
-    def left(self) -> int:
-        """Plays it still asks for."""
+    def plays_left(self) -> int:
+        """Return the number of plays that this decision still needs."""
         return self.plays - len(self.rewards)
 
     @property
     def complete(self) -> bool:
+        """Return True if every play has its reward."""
         return len(self.rewards) == self.plays and None not in self.rewards.values()
 
 
 class Choices(NamedTuple):
-    """Decisions of a single play each that were made together: one entry of every column each.
+    """Decisions of a single play each that were made together, one entry of every column each.
 
-    `first` is the number of the first ticket, `time` when all were asked for. A decision becomes an
-    object of its own when its reward comes: to make thousands at once costs more than to decide.
+    `first` is the number of the first ticket, `time` that of all of them. A decision becomes an
+    object when its reward comes: creating thousands at once costs more than deciding.
 
     >>> made = Choices([2], np.ones((1, 3)), [0.5], [0.1], [1.0], [None], first=7, time=3.0)
     >>> made.decision(7).arm, made.decision(7).times
@@ -66,36 +66,40 @@ class Choices(NamedTuple):
 
     arms: list[int]
     features: Floats
-    estimates: list[float]
+    expected: list[float]
     widths: list[float]
     propensities: Sequence[float | None]
-    offers: Sequence[str | None]
+    actions: Sequence[str | None]
     first: int = 0
     time: float = 0.0
 
     @property
     def numbers(self) -> range:
-        """Those of the tickets."""
+        """Return the numbers of the tickets."""
         return range(self.first, self.first + len(self.arms))
 
     def decision(self, number: int) -> Decision:
-        """The one of this ticket, which shares nothing with the others."""
+        """Return the decision of one ticket, which shares no memory with the others."""
         n = number - self.first
-        features, numbers = self.features[n].copy(), (self.estimates[n], self.widths[n])
-        made = Decision(self.arms[n], features, *numbers, 1, self.propensities[n], self.offers[n])
+        features, numbers = self.features[n].copy(), (self.expected[n], self.widths[n])
+        made = Decision(self.arms[n], features, *numbers, 1, self.propensities[n], self.actions[n])
         made.rewards[number], made.times[number] = None, self.time
         return made
 
 
 def gather(decisions: Sequence[Decision]) -> Choices:
-    """Decisions that were made one after another, as if they had been made together."""
+    """Combine decisions that were made one after another.
+
+    >>> gather([Decision(2, np.ones(3), 0.5, 0.1, plays=1)]).arms
+    [2]
+    """
     return Choices(
         [one.arm for one in decisions],
         np.array([one.features for one in decisions]),
-        [one.estimate for one in decisions],
+        [one.expected for one in decisions],
         [one.width for one in decisions],
         [one.propensity for one in decisions],
-        [one.offer for one in decisions],
+        [one.action for one in decisions],
     )
 
 
@@ -103,59 +107,97 @@ def gather(decisions: Sequence[Decision]) -> Choices:
 
 
 class Ticket(NamedTuple):
-    """One play that was asked for. Give it, or its `id`, back with the reward.
+    """One play of one arm. Return it, its `key` or its `id` to the agent with the reward.
 
-    `arm` is the row of the arms given (-1 for a set without rows), `features` its features,
-    `estimate` the mean reward expected, `width` how uncertain x.theta is, and `plays` how many
-    plays of this arm the decision still asks for, this one included. `propensity` is how likely
-    the choice was: 1 unless the policy draws its arms, as `EpsilonGreedy` does, and None for one
-    of a list. `offer` is the name of what was chosen, if the offers had names; `agent` is the
-    agent that issued the ticket, which takes it back and nobody else.
+    Attributes
+    ----------
+    id : int
+        The number of the ticket, counted from 0 for each agent.
+    arm : int
+        The row of the arms given; -1 for an arm set without rows.
+    features : ndarray
+        The features of the chosen arm.
+    expected : float
+        The mean reward expected of it.
+    width : float
+        The confidence width of x.theta.
+    plays_left : int
+        The plays of this arm that the decision still needs, this one included.
+    propensity : float or None
+        The probability of the choice: 1 unless the policy draws its arms, as `EpsilonGreedy` does.
+        None for one of `k` actions.
+    action : str or None
+        The name of the chosen action, if the actions had names.
+    agent : str
+        The `id` of the agent that issued the ticket, the only one that accepts it.
     """
 
     id: int
     arm: int
     features: Floats
-    estimate: float
+    expected: float
     width: float
-    plays: int
+    plays_left: int
     propensity: float | None = 1.0
-    offer: str | None = None
+    action: str | None = None
     agent: str = ""
 
     @property
     def key(self) -> str:
-        """Agent and id as one text, to be kept or sent instead of the ticket: unlike the id alone,
-        it is refused by every other agent."""
+        """Return agent and id as one text, to store or send instead of the ticket.
+
+        Unlike the id alone, every other agent rejects it.
+        """
         return f"{self.agent}:{self.id}"
 
 
-_new_ticket = partial(tuple.__new__, Ticket)  # without a call of Python for each, as _make has
+TicketLike = Ticket | int | str  # a ticket, its id or its key
+
+_new_ticket = partial(tuple.__new__, Ticket)  # avoids a Python call per ticket
+
+
+def make_ticket(decision: Decision, number: int, agent: str) -> Ticket:
+    """Make the next ticket of a decision, with its own features."""
+    return _new_ticket(
+        (
+            number,
+            decision.arm,
+            decision.features.copy(),
+            decision.expected,
+            decision.width,
+            decision.plays_left,
+            decision.propensity,
+            decision.action,
+            agent,
+        )
+    )
 
 
 def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
-    """The tickets of decisions that were made together, with features of their own."""
+    """Make the tickets of decisions that were made together, each with its own features."""
     columns = zip(
         choices.numbers,
         choices.arms,
         choices.features.copy(),
-        choices.estimates,
+        choices.expected,
         choices.widths,
         itertools.repeat(1),
         choices.propensities,
-        choices.offers,
+        choices.actions,
         itertools.repeat(agent),
         strict=False,
     )
     return list(map(_new_ticket, columns))
 
 
-# ---- whose they are
+# ---- the agents that issued them
 
 
 class Owner(NamedTuple):
-    """An agent, and the first ticket that it issued. One that was copied or loaded goes on under a
-    name of its own, and still takes the tickets from before."""
+    """An agent and the first ticket that it issued.
+
+    A copied or loaded agent continues under its own id, and still accepts the earlier tickets.
+    """
 
     agent: str
     first: int
@@ -163,22 +205,22 @@ class Owner(NamedTuple):
 
 Owners = tuple[Owner, ...]
 
-MOST_OWNERS = 100  # before this agent whose tickets are still known
+MOST_OWNERS = 100  # earlier agents whose tickets are still accepted
 
 
 def new_owner(owners: Owners, issued: int) -> Owners:
-    """The owners once another agent goes on after so many tickets: its name is drawn here."""
+    """Append an agent with a random id that continues after so many tickets."""
     before = tuple(owner for owner in owners if owner.first < issued)
     return (*before[-MOST_OWNERS:], Owner(secrets.token_hex(8), issued))
 
 
 def owner_of(owners: Owners, number: int) -> str:
-    """The agent that issued a ticket, or will."""
+    """Return the agent that issued a ticket, or will."""
     known = [owner.agent for owner in owners if owner.first <= number]
     return known[-1] if known else "unknown"
 
 
-def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
+def ticket_number(ticket: TicketLike, owners: Owners) -> int:
     """Return the number of a ticket, key or id; raise ForeignTicketError for another agent's.
 
     >>> ticket_number("6b1f:7", (Owner("6b1f", 0),)), ticket_number(7, (Owner("6b1f", 0),))
@@ -205,48 +247,3 @@ def ticket_number(ticket: Ticket | int | str, owners: Owners) -> int:
             f"{owners[-1].agent}: give it to the agent that issued it"
         )
     return int(number)
-
-
-# ---- what comes back
-
-
-class Given(NamedTuple):
-    """A reward as it was given: with its own spread, or None for the policy's."""
-
-    reward: float
-    spread: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.reward}" + ("" if self.spread is None else f" with spread {self.spread}")
-
-
-def check_rewards(rewards: Any, owners: Owners, spreads: bool) -> list[tuple[int, Given]]:
-    """Tickets and what was given for them, with `spreads` also those of a reward.
-
-    >>> check_rewards([(3, 1), (4, 0.5, 2)], (Owner("6b1f", 0),), spreads=True)
-    [(3, Given(reward=1.0, spread=None)), (4, Given(reward=0.5, spread=2.0))]
-    """
-    try:
-        rows = [(ticket, reward, *rest) for ticket, reward, *rest in rewards]
-        shaped = all(len(row) <= 3 for row in rows)
-    except (TypeError, ValueError):
-        shaped = False
-    if not shaped:
-        raise InvalidInputError(
-            f"rewards must be pairs (ticket, reward), or (ticket, reward, spread), got {rewards!r}"
-        )
-    return [(ticket_number(t, owners), check_given(spreads, *given)) for t, *given in rows]
-
-
-def check_given(spreads: bool, reward: Any, spread: Any = None) -> Given:
-    """What is given for a ticket; with `spreads` it may have one of its own.
-
-    >>> check_given(False, 3)
-    Given(reward=3.0, spread=None)
-    """
-    number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
-    if spread is None:
-        return Given(number)
-    if not spreads:
-        raise InvalidInputError("spread must be left out: this policy knows one for all, or none")
-    return Given(number, positive("spread", spread))

@@ -1,12 +1,10 @@
-"""The papers' names: each a citation, its assumptions and one expression over parts."""
+"""Named algorithms: a citation, the assumptions and one expression over parts."""
 
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
-from .glm import crmm, crtm
-from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
+from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl
-from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
 __all__ = [
     "auto",

@@ -1,4 +1,4 @@
-"""The policy that needs no number from you."""
+"""auto, the policy without hyperparameters."""
 
 from .._utils.validation import flag, positive, whole
 from ..core.part import cast, check_part
@@ -16,38 +16,45 @@ def auto(
     link: Link = Identity(),
     half_life: float | None = None,
     half_life_seconds: float | None = None,
-    watch: bool = True,
+    monitor_drift: bool = True,
 ) -> UCB | TimeDiscounted:
-    """The policy that needs no number from you: scale, level, width and penalty come from the data.
+    """Make a policy without tuning: scale, threshold, width and penalty come from the data.
 
-    Huber regression at a level that follows the noise (`ScaleFreeHuber`), with a radius made of
-    what it has learned (`ScaleFreeRadius`). With linear rewards it has no unit: rewards in cents
-    or dollars, features in metres or miles, and the same arms are chosen. Heavy tails of any kind,
-    rare sales, a first reward of 1e100, or two; O(K d^2) per round. `Agent.drift` says when the
-    world has changed (`filters.DriftMonitor`). No theorem covers it: what it does is measured, by
-    `heavybandits reproduce noconstants`.
+    Huber regression at a threshold that follows the noise (`ScaleFreeHuber`), with a radius
+    computed from the data (`ScaleFreeRadius`). With linear rewards the choices do not depend on
+    units: rewards in cents or dollars, features in metres or miles. It works with heavy tails of
+    any kind, rare sales, and one or two first rewards of 1e100; O(K d^2) per round. `Agent.drift`
+    reports changes of the rewards (`filters.DriftMonitor`). No theorem covers it; `heavybandits
+    reproduce noconstants` measures it.
 
     Parameters
     ----------
-    dim : of the arms. Features need no scaling, but let one of them be constant: an intercept.
-    link : of the mean reward, if it is not linear. Then the rewards have the unit of the link.
-    half_life : rewards after which one counts half as much, for effects that move; None forgets
-        nothing. A sudden change of unit needs no forgetting: it is noticed, and it begins anew.
-    half_life_seconds : the same in seconds of the agent's clock (`policies.TimeDiscounted`).
-    watch : False saves the little time that watching takes.
+    dim : int
+        Dimension of the arms. Features need no scaling; let one of them be constant, an intercept.
+    link : Link, default Identity()
+        Link of the mean reward, if it is not linear. Then the rewards have the unit of the link.
+    half_life : float, optional
+        Number of rewards after which a reward counts half, for effects that change. None forgets
+        nothing. A sudden change of unit needs no half-life: it is detected, and learning restarts.
+    half_life_seconds : float, optional
+        The same in seconds of the agent's clock (`policies.TimeDiscounted`).
+    monitor_drift : bool, default True
+        Report drift in `Agent.drift`. False saves a little time per reward.
 
-    >>> auto(dim=3).estimator.level
+    >>> auto(dim=3).estimator.threshold
     0.35
     >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
     'TimeDiscounted'
-    >>> type(auto(dim=3, watch=False).filter).__name__
+    >>> type(auto(dim=3, monitor_drift=False).filter).__name__
     'NoFilter'
     """
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Discounted(estimator, positive("half_life", half_life))
     policy = UCB(
-        estimator, DriftMonitor() if flag("watch", watch) else NoFilter(), ScaleFreeRadius()
+        estimator,
+        DriftMonitor() if flag("monitor_drift", monitor_drift) else NoFilter(),
+        ScaleFreeRadius(),
     )
     if half_life_seconds is None:
         return cast(policy)

@@ -1,6 +1,6 @@
-"""The one registry of algorithms: whatever lists them reads it, so to add one is to add a row.
+"""The one registry of algorithms: to add an algorithm is to add a row.
 
-The command line, the roster of the experiments, the tables of the docs and the tests all do.
+The command line, the experiments, the tables of the docs and the tests read it.
 """
 
 import inspect
@@ -8,27 +8,64 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError
-from ..core.protocols import Policy
+from .._utils.validation import did_you_mean
+from ..core.capabilities import is_finite_only
+from ..core.protocols import KnownNoise, Link, Policy
+from ..parts.links import Logistic
+from ..parts.noises import reward_moment
 from ..parts.policies import Uniform
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
-from .glm import crmm, crtm, tell
-from .glm_rivals import gloc, gloc_mom, ol2m, ol2m_mom
+from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
 from .linear import crt, linucb, menu, mom, tofu
-from .robust import crcm, crhl
-from .robust_rivals import gada_oful, heavy_oful, hvt_ucb
+from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
-RAW, CENTRAL, SPREAD = "raw", "central", "spread"
+RAW, CENTRAL, NOISE_SCALE = "raw_moment", "central_moment", "noise_scale"
 _BOUNDS = {
     RAW: "E|y|^{1+eps} <= u",
     CENTRAL: "E|noise|^{1+eps} <= v",
-    SPREAD: "E|noise|^{1+eps} <= nu^{1+eps}",
+    NOISE_SCALE: "E|noise|^{1+eps} <= nu^{1+eps}",
 }
-_TUNED = ("radius_scale", "radius_scale", "radius")
+_TUNED = ("radius_scale", "radius")
+RANDOM = "random play"  # the reference: it has no parameter to tune
+
+
+class Setting(NamedTuple):
+    """What is known of a problem: sizes, the link, the moments of the noise (u raw, v central)."""
+
+    dim: int
+    horizon: int
+    raw_moment: float
+    central_moment: float
+    epsilon: float = 1.0
+    delta: float = 0.01
+    link: Link = Logistic()
+    arms: int = 20
+
+
+def make_setting(
+    noise: KnownNoise,
+    dim: int,
+    horizon: int,
+    *,
+    epsilon: float = 1.0,
+    link: Link = Logistic(),
+    arms: int = 20,
+) -> Setting:
+    """Return the setting for a noise, with its exact moments for means in [mu(-1), mu(1)].
+
+    >>> from heavybandits.noises import StudentT
+    >>> made = make_setting(StudentT(3.0), dim=10, horizon=10**6)
+    >>> round(made.raw_moment, 4), round(made.central_moment, 4)
+    (3.5344, 3.0)
+    """
+    raw = reward_moment(noise, link.mean(-1.0), link.mean(1.0), epsilon)
+    central = float(noise.central_moment(1.0 + epsilon))
+    return Setting(dim, horizon, raw, central, epsilon, link=link, arms=arms)
 
 
 class Algorithm(NamedTuple):
-    """One algorithm: how it is made, where it is from, what its paper assumes and promises.
+    """One algorithm: its function, its paper, what the paper assumes and promises.
 
     Rates leave out constants and logarithms; K arms of dimension d, T plays, of which t are made.
 
@@ -36,10 +73,10 @@ class Algorithm(NamedTuple):
     ('T d', 'radius_scale')
     """
 
-    make: Callable[..., Policy]
+    function: Callable[..., Policy]
     paper: str
     model: str  # of the mean reward
-    moment: str | None  # the one it is told: RAW, u; CENTRAL, v; SPREAD, nu; or none
+    moment: str | None  # that it needs: RAW, u; CENTRAL, v; NOISE_SCALE, nu; or none
     noise: str  # what else is assumed of it
     regret: str
     time: str  # per decision
@@ -58,35 +95,45 @@ class Algorithm(NamedTuple):
     @property
     def tuning(self) -> str | None:
         """The argument that experiments tune, if there is one."""
-        takes = inspect.signature(self.make).parameters
-        return next((name for name in _TUNED if name in takes), None)
+        return next((name for name in _TUNED if name in self.parameters), None)
 
-    def build(
-        self, constant: float | None = None, argument: str | None = None, **known: Any
-    ) -> Policy:
-        """The policy, told what it takes of what is known; `constant` is for the tuned argument.
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments of the function."""
+        return tuple(inspect.signature(self.function).parameters)
 
-        That is `tuning`, or any other `argument` of the function. Of `raw_moment` and
-        `central_moment` it gets the one that its theorem is about, or the root of the latter.
+    def make(self, **known: Any) -> Policy:
+        """Make the policy from the facts of a problem and arguments of the function.
 
-        >>> ALGORITHMS["CRMM"].build(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
+        The facts are the fields of `Setting`: the function receives those that it takes, and the
+        noise scale as the root of `central_moment`. Every other keyword must be an argument of the
+        function.
+
+        Raises
+        ------
+        InvalidInputError
+            A keyword is neither a fact nor an argument of the function, or a moment is missing.
+
+        >>> ALGORITHMS["CRMM"].make(dim=10, horizon=10**6, central_moment=3.0, arms=20).plays
         317
+        >>> ALGORITHMS["CRMM"].make(dim=10, horizon=10**6, central_moment=3.0, radius_scales=1.0)
+        Traceback (most recent call last):
+        heavybandits.InvalidInputError: crmm has no argument 'radius_scales': did you mean
+        radius_scale?
         """
-        told = dict(known)
-        if self.moment == SPREAD:
-            told["spread"] = known["central_moment"] ** (1.0 / (1.0 + known.get("epsilon", 1.0)))
-        elif self.moment:
-            told["moment"] = known[f"{self.moment}_moment"]
-        takes = inspect.signature(self.make).parameters
-        if argument is not None and argument not in takes:
-            names = ", ".join(takes)
-            raise InvalidInputError(
-                f"argument of {self.make.__name__} must be one of {names}, got {argument!r}"
-            )
-        tuned = argument or self.tuning
-        if tuned and constant is not None:
-            told[tuned] = constant
-        return tell(self.make, told)
+        takes, name = self.parameters, self.function.__name__
+        for word in known:
+            if word not in takes and word not in Setting._fields:
+                raise InvalidInputError(
+                    f"{name} has no argument {word!r}{did_you_mean(word, takes)}"
+                )
+        given = {word: value for word, value in known.items() if word in takes}
+        if self.moment == NOISE_SCALE and NOISE_SCALE not in known and CENTRAL in known:
+            given[NOISE_SCALE] = known[CENTRAL] ** (1.0 / (1.0 + known.get("epsilon", 1.0)))
+        if self.moment and self.moment not in given:
+            needed = CENTRAL if self.moment == NOISE_SCALE else self.moment
+            raise InvalidInputError(f"{name} needs {needed}, got {', '.join(known) or 'nothing'}")
+        return self.function(**given)
 
 
 GLM, LINEAR = "mu(x.theta)", "x.theta"
@@ -112,7 +159,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", "none proved", NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
-    "CRHL": Algorithm(crhl, OURS, GLM, SPREAD, "", HEAVY, NEWTON, SMALL),
+    "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
     "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"),
     "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
     "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
@@ -141,10 +188,14 @@ ALGORITHMS: dict[str, Algorithm] = {
     "SupBMM": Algorithm(
         supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
     ),
-    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, SPREAD, "", HEAVY, NEWTON, SMALL),
-    "Heavy_OFUL": Algorithm(heavy_oful, HUANG, LINEAR, SPREAD, "", HEAVY, "K d^2 + t d^2", "T d"),
-    "GAda_OFUL": Algorithm(gada_oful, YU, GLM, SPREAD, "eps = 1", ROOT, "K d^2 + t d^2", "T d"),
-    "random play": Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
+    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
+    "Heavy_OFUL": Algorithm(
+        heavy_oful, HUANG, LINEAR, NOISE_SCALE, "", HEAVY, "K d^2 + t d^2", "T d"
+    ),
+    "GAda_OFUL": Algorithm(
+        gada_oful, YU, GLM, NOISE_SCALE, "eps = 1", ROOT, "K d^2 + t d^2", "T d"
+    ),
+    RANDOM: Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 
 SIZES: dict[str, Any] = {"dim": 100, "horizon": 10_000, "arms": 20}
@@ -156,7 +207,7 @@ def example(name: str) -> Policy:
     >>> example("CRMM").plays
     244
     """
-    return ALGORITHMS[name].build(**SIZES, raw_moment=3.0, central_moment=3.0)
+    return ALGORITHMS[name].make(**SIZES, raw_moment=3.0, central_moment=3.0)
 
 
 def arm_sets(policy: Policy) -> str:
@@ -165,5 +216,5 @@ def arm_sets(policy: Policy) -> str:
     >>> arm_sets(example("CRTM")), arm_sets(example("SupBMM"))
     ('any', 'finite, still for a decision')
     """
-    size = "finite" if getattr(policy, "finite_only", False) else "any"
+    size = "finite" if is_finite_only(policy) else "any"
     return size if policy.plays == 1 else f"{size}, still for a decision"

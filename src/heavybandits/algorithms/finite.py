@@ -1,4 +1,4 @@
-"""Baselines for finite arm sets: BTC and BMM judge every arm by itself, alone or under a master."""
+"""Finite arm sets: BTC and BMM estimate every arm separately, alone or under a master."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from ..core.part import cast
 from ..parts.estimators import MedianRegression, TruncatedRegression
 from ..parts.policies import PerArmUCB, StagedElimination
 from ..parts.radii import PowerRadius
-from .glm import round_up, tell
+from .common import call_with_known, round_up
 from .theory.truncation import excess
 
 
@@ -30,7 +30,7 @@ def _arm_radius(
 
 
 def _master(base: Any, horizon: int) -> StagedElimination:
-    """The master of ln T stages over a base routine."""
+    """Make the master of ln T stages over a base routine."""
     stages = max(1, math.floor(math.log(horizon)))
     return cast(StagedElimination(base._replace(stages=stages), 1.0 / math.sqrt(horizon)))
 
@@ -40,32 +40,36 @@ def btc(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
 ) -> PerArmUCB:
-    """BTC played greedily on the whole history: the base routine of SupBTC without its master.
+    """Make BTC played greedily on the whole history: the base routine of SupBTC without its master.
 
     Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
     is played. This is what the code that circulates as SupBTC does, and most likely what Xue et al.
-    (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `moment` (raw) and
+    (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `raw_moment` and
     K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) per round, space
-    T(d + K): it refuses to go beyond `horizon`.
+    T(d + K): it raises beyond `horizon` rounds.
 
     Parameters
     ----------
-    radius_scale : None for (S + alpha n^q) ||x||_{A^-1}, alpha = (2/3) L + sqrt(2 L v) + v,
-        L = ln(2 T K ln T / delta), q = (1-eps)/(2(1+eps)), n plays; c for c alpha n^q ||x||_{A^-1}.
+    raw_moment : float
+        Bound v on E|y|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of alpha n^q ||x||_{A^-1}, the width without its bias S. None for the theorem's
+        (S + alpha n^q) ||x||_{A^-1}, alpha = (2/3) L + sqrt(2 L v) + v, L = ln(2 T K ln T / delta),
+        q = (1-eps)/(2(1+eps)), after n plays.
 
-    >>> policy = btc(dim=10, horizon=10**6, arms=20, moment=3.534446647)
+    >>> policy = btc(dim=10, horizon=10**6, arms=20, raw_moment=3.534446647)
     >>> round(policy.base.radius.scale, 4)
     33.2478
     """
-    eps, moment = check_epsilon(epsilon), positive("moment", moment)
+    eps, raw_moment = check_epsilon(epsilon), positive("raw_moment", raw_moment)
     union = _union(horizon, arms, delta)
-    alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * moment) + moment
+    alpha = 2.0 / 3.0 * union + math.sqrt(2.0 * union * raw_moment) + raw_moment
     region = _arm_radius(alpha, eps, norm, radius_scale)
     base = TruncatedRegression(whole("dim", dim), horizon, arms, 1.0 + eps, region)
     return cast(PerArmUCB(base))
@@ -76,32 +80,36 @@ def bmm(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
 ) -> PerArmUCB:
-    """BMM played greedily on the whole history: the base routine of SupBMM without its master.
+    """Make BMM played greedily on the whole history: the base routine of SupBMM without its master.
 
     Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
-    regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `moment`
-    (central) and arms that stand still for r plays. O(K d (d + r)) per decision.
+    regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `central_moment`
+    (central) and arms that do not change during r plays. O(K d (d + r)) per decision.
 
     Parameters
     ----------
-    radius_scale : None for (S + alpha n^q) ||x||_{A^-1}, alpha = (12 v)^{1/(1+eps)}, n decisions;
-        c for c alpha n^q ||x||_{A^-1}.
-    plays : None for r.
+    central_moment : float
+        Bound v on E|noise|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of alpha n^q ||x||_{A^-1}, the width without its bias S. None for the theorem's
+        (S + alpha n^q) ||x||_{A^-1}, alpha = (12 v)^{1/(1+eps)}, after n decisions.
+    plays : int, optional
+        Plays per decision. None for r.
 
-    >>> policy = bmm(dim=10, horizon=10**6, arms=20, moment=3.0)
+    >>> policy = bmm(dim=10, horizon=10**6, arms=20, central_moment=3.0)
     >>> policy.plays, policy.base.radius.scale
     (198, 6.0)
     """
     eps, union = check_epsilon(epsilon), _union(horizon, arms, delta)
     plays = whole("plays", round_up(8.0 * union) if plays is None else plays)
-    alpha = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
+    alpha = math.pow(12.0 * positive("central_moment", central_moment), 1.0 / (1.0 + eps))
     region = _arm_radius(alpha, eps, norm, radius_scale)
     return cast(PerArmUCB(MedianRegression(whole("dim", dim), plays, region)))
 
@@ -111,23 +119,23 @@ def supbtc(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
 ) -> StagedElimination:
-    """SupBTC: truncation per arm under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
+    """Make SupBTC: truncation per arm under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
 
     Base routine, assumptions and `radius_scale` are as in `btc`, the master is `StagedElimination`.
     Of the arms that are too uncertain the widest is played, which the paper leaves open. O(K d n)
     per stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With these widths
     the first stage explores for very long.
 
-    >>> supbtc(dim=10, horizon=10**6, arms=20, moment=3.5).target
+    >>> supbtc(dim=10, horizon=10**6, arms=20, raw_moment=3.5).target
     0.001
     """
-    return _master(tell(btc, locals()).base, horizon)
+    return _master(call_with_known(btc, locals()).base, horizon)
 
 
 def supbmm(
@@ -135,20 +143,20 @@ def supbmm(
     dim: int,
     horizon: int,
     arms: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
 ) -> StagedElimination:
-    """SupBMM: medians of regressions under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
+    """Make SupBMM: medians of regressions under a master (Xue, Wang, Wang, Zhang 2020).
 
     Base routine, assumptions, `radius_scale` and `plays` as in `bmm`, the master as in
     `StagedElimination`; T counts plays in the target 1/sqrt(T). Regret O~(sqrt(d) T^{1/(1+eps)})
     for K arms.
 
-    >>> supbmm(dim=10, horizon=10**6, arms=20, moment=3.0).base.stages
+    >>> supbmm(dim=10, horizon=10**6, arms=20, central_moment=3.0).base.stages
     13
     """
-    return _master(tell(bmm, locals()).base, horizon)
+    return _master(call_with_known(bmm, locals()).base, horizon)

@@ -1,66 +1,27 @@
-"""CRTM and CRMM: generalised linear bandits, mean reward mu(x.theta); what others make alike."""
+"""Generalised linear bandits, mean reward mu(x.theta): CRTM, CRMM, OL2M, GLOC and variants."""
 
-import inspect
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import epsilon as check_epsilon
-from .._utils.validation import flag, fraction, one_of, positive, whole
+from .._utils.validation import flag, fraction, positive, whole
 from ..core.part import cast, check_part, is_part
-from ..core.protocols import Filter, Link, Projection, Radius
-from ..parts.estimators import (
-    BallProjection,
-    EuclideanProjection,
-    LocalNewton,
-    NoProjection,
-    OnlineNewton,
-)
-from ..parts.filters import Median, NoFilter, Truncate
+from ..core.protocols import Filter, Link, Radius
+from ..parts.estimators import LocalNewton, OnlineNewton, OnlineToConfidence
+from ..parts.filters import MeanOfMedians, Median, NoFilter, Truncate
 from ..parts.links import Logistic, check_link
 from ..parts.policies import UCB
-from ..parts.radii import Constant, LogRadius
+from ..parts.radii import Constant, GradientSum, LogisticRadius, LogRadius, OnlineToConfidenceRadius
 from . import theory
+from .common import call_with_known, make_projection, round_up
 from .theory.truncation import excess
-
-T = TypeVar("T")
-
-
-def tell(make: Callable[..., T], known: Mapping[str, Any]) -> T:
-    """Call a constructor with those of the known constants that it takes.
-
-    >>> tell(BallProjection, {"dim": 10, "norm": 1.0})
-    BallProjection(norm=1.0)
-    """
-    takes = inspect.signature(make).parameters
-    return make(**{name: value for name, value in known.items() if name in takes})
-
-
-def make_projection(name: str, norm: float) -> Projection:
-    """The projection part of this name: "exact" in the V-norm, "euclidean", or "none".
-
-    >>> make_projection("exact", 1.0)
-    BallProjection(norm=1.0)
-    """
-    if one_of("projection", name, ("exact", "euclidean", "none")) == "none":
-        return NoProjection()
-    return BallProjection(norm) if name == "exact" else EuclideanProjection(norm)
-
-
-def round_up(number: float) -> int:
-    """The next whole number, a hair above one being that one.
-
-    >>> round_up(1000.0000000000001), round_up(1000.1)
-    (1000, 1001)
-    """
-    return math.ceil(number * (1.0 - 1e-12))
 
 
 def make_newton(
     dim: int, link: Link, norm: float, curvature: str | float, projection: str, **named: float
 ) -> OnlineNewton | LocalNewton:
-    """The Newton step of this curvature: "half", "kappa", "local", a further name or a number."""
+    """Make the Newton step of this curvature: "half", "kappa", "local", a name given, a number."""
     kappa = check_link(link, norm)
     size, part = whole("dim", dim), make_projection(projection, norm)
     penalty = theory.regularisation(kappa)
@@ -81,7 +42,7 @@ def crtm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -92,40 +53,46 @@ def crtm(
     projection: str = "exact",
     corrected: bool = False,
 ) -> UCB:
-    """CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
+    """Make CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
 
-    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the rest feed an online Newton step, and
-    the region {||theta - theta_t||_V^2 <= gamma} holds theta* with probability 1 - delta.
+    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the others feed an online Newton step. The
+    region {||theta - theta_t||_V^2 <= gamma} contains theta* with probability 1 - delta.
 
-    Assumes E|y|^{1+epsilon} <= `moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`. Arms
-    may change at every round. O(K d^2) per round, O(d^2) space, regret
+    Assumes E|y|^{1+epsilon} <= `raw_moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`.
+    Arms may change at every round. O(K d^2) per round, O(d^2) space, regret
     O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
     ----------
-    radius_scale : None for Theorem 1's gamma (safe and enormous); a number c for the one the paper
-        tunes in its experiments, c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1)
-        T^{(1-eps)/(1+eps)}.
-    truncation : None for Algorithm 1's Gamma (the appendix prints another one, with which its own
-        proof does not close); a number is that level, math.inf never truncates; a filter part is
-        used instead, e.g. `AdaptiveClip()`, whose level sets itself.
-    curvature : what a round adds to V along x x^T. "half" is kappa/2, which the theorems are about;
-        "kappa" is kappa, with less regret in most experiments; "local" is mu'(x.theta), without
-        which a link as curved as the exponential one is hopeless; or a number. Only "half" is
-        proven.
-    projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
-    corrected : Theorem 1 with the factor 2 that its triangle inequality misses.
+    raw_moment : float
+        Bound u on E|y|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius that the paper tunes in its experiments,
+        c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1) T^{(1-eps)/(1+eps)}. None for
+        Theorem 1's gamma, which is safe and enormous.
+    truncation : float or Filter, optional
+        Threshold Gamma; math.inf never truncates. A filter part is used instead of truncation, for
+        example `AdaptiveClip()`, whose threshold sets itself. None for Algorithm 1's Gamma (the
+        appendix prints another one, with which its own proof does not close).
+    curvature : str or float, default "half"
+        Weight of x x^T that a round adds to V. "half" is kappa/2, as in the theorems; "kappa" is
+        kappa, with less regret in most experiments; "local" is mu'(x.theta), necessary for links
+        as curved as the exponential one; or a number. Only "half" is proven.
+    projection : str, default "exact"
+        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+    corrected : bool, default False
+        Use Theorem 1 with the factor 2 that its triangle inequality misses.
 
-    >>> policy = crtm(dim=10, horizon=1_000_000, moment=3.534446647)
-    >>> round(policy.filter.level, 4), f"{policy.radius.squared:.4e}"
+    >>> policy = crtm(dim=10, horizon=1_000_000, raw_moment=3.534446647)
+    >>> round(policy.filter.threshold, 4), f"{policy.radius.squared:.4e}"
     (18.269, '2.9342e+07')
     """
     kappa = check_link(link, positive("norm", norm))
-    moment = positive("moment", moment)
+    raw_moment = positive("raw_moment", raw_moment)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
     keep: Filter = NoFilter()
     if truncation is None:
-        keep = Truncate(theory.truncation_level(**common, moment=moment, kappa=kappa))
+        keep = Truncate(theory.truncation_threshold(**common, raw_moment=raw_moment, kappa=kappa))
     elif is_part(truncation):
         keep = check_part("truncation", truncation, Filter)
     elif not (isinstance(truncation, float) and truncation == math.inf):
@@ -133,7 +100,7 @@ def crtm(
     if radius_scale is None:
         squared = theory.truncation_region(
             **common,
-            moment=moment,
+            raw_moment=raw_moment,
             kappa=kappa,
             bound=link.bound(norm),
             norm=norm,
@@ -150,7 +117,7 @@ def crmm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -161,30 +128,35 @@ def crmm(
     projection: str = "exact",
     corrected: bool = False,
 ) -> UCB:
-    """CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
+    """Make CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
 
     Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
     feeds one online Newton step. At T = 10^4 that is r = 244 and 40 updates in all.
 
-    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `moment` (the central moment
-    v), and arms that stand still for r plays. O(d^2 T / log T) in all; regret
+    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `central_moment` (the central
+    moment v), and arms that do not change for r plays. O(d^2 T / log T) in all; regret
     O(d (log T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The
     proof treats adaptive weights as fixed, so take the theorem's radius as a guide.
 
     Parameters
     ----------
-    radius_scale : None for Theorem 3's gamma_t; a number c for that of the paper's experiments,
-        c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, t counting updates.
-    plays : None for Algorithm 2's r.
-    curvature, projection, corrected : as in `crtm`.
+    central_moment : float
+        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius that the paper tunes in its experiments,
+        c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, where t counts updates. None for Theorem 3's
+        gamma_t.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+    curvature, projection, corrected : as in `crtm`
 
-    >>> policy = crmm(dim=10, horizon=1_000_000, moment=3.0)
+    >>> policy = crmm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
     (317, '6.46892e+06')
     """
     kappa = check_link(link, positive("norm", norm))
     horizon, delta = whole("horizon", horizon), fraction("delta", delta)
-    moment = positive("moment", moment)
+    central_moment = positive("central_moment", central_moment)
     plays = theory.median_plays(horizon=horizon, delta=delta) if plays is None else plays
     newton = make_newton(dim, link, norm, curvature, projection)
     power = excess(check_epsilon(epsilon))
@@ -192,7 +164,7 @@ def crmm(
         radius: Radius = theory.median_radius(
             dim=dim,
             horizon=horizon,
-            moment=moment,
+            central_moment=central_moment,
             kappa=kappa,
             bound=link.bound(norm),
             norm=norm,
@@ -206,3 +178,164 @@ def crmm(
             positive("radius_scale", radius_scale) * dim, dim * newton.penalty, power
         )
     return cast(UCB(newton, Median(whole("plays", plays)), radius))
+
+
+def ol2m(
+    *,
+    dim: int,
+    link: Link = Logistic(),
+    delta: float = 0.01,
+    norm: float = 1.0,
+    radius_scale: float | None = None,
+    curvature: str | float = "half",
+    projection: str = "exact",
+) -> UCB:
+    """Make OL2M, a Newton step for logistic bandits (Zhang et al. 2016), with any increasing link.
+
+    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
+    round; regret O~(d sqrt(T)).
+
+    Parameters
+    ----------
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(t/lambda + 1), as Xue et al. tune it. None for
+        Theorem 1 of Zhang et al.
+    curvature : str or float, default "half"
+        Weight of x x^T that a round adds to V. "half" is kappa/2, as Xue et al. describe it;
+        "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the others as in `crtm`.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al.; "euclidean".
+
+    >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
+    0.067235
+    """
+    norm, delta = positive("norm", norm), fraction("delta", delta)
+    beta = 1.0 / (2.0 * (1.0 + math.exp(min(norm, 700.0))))  # beyond it a double overflows
+    newton = make_newton(dim, link, norm, curvature, projection, original=beta / 2.0)
+    if radius_scale is None:
+        radius: Radius = LogisticRadius(beta, norm, newton.penalty, delta)
+    else:
+        radius = LogRadius(positive("radius_scale", radius_scale) * dim, newton.penalty)
+    return cast(UCB(newton, NoFilter(), radius))
+
+
+def gloc(
+    *,
+    dim: int,
+    link: Link = Logistic(),
+    noise_scale: float | None = None,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    penalty: float = 1.0,
+    radius_scale: float | None = None,
+    projection: str = "exact",
+) -> UCB:
+    """Make GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
+
+    Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
+    noise that is sub-Gaussian at R = `noise_scale`. Anytime; O(K d^2) per round; regret O~((L(L +
+    R)/kappa) d sqrt(T)).
+
+    Parameters
+    ----------
+    noise_scale : float, optional
+        Sub-Gaussian scale R of the noise. None for sqrt(L), that of a canonical model.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c sum g^2 ||x||^2_{V^-1}, as Jun et al. and Xue et al.
+        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that sum
+        stops growing and GLOC may settle on a wrong arm: a property of this radius. None for the
+        region of Jun et al.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean".
+
+    >>> gloc(dim=2, radius_scale=0.1).radius
+    GradientSum(scale=0.1)
+    """
+    norm = positive("norm", norm)
+    kappa, penalty = check_link(link, norm), positive("penalty", penalty)
+    part = make_projection(projection, norm)
+    estimator = OnlineToConfidence(whole("dim", dim), link, kappa, penalty, part)
+    scale = math.sqrt(link.lipschitz(norm)) if noise_scale is None else noise_scale
+    scale, delta = positive("noise_scale", scale), fraction("delta", delta)
+    region: Radius = OnlineToConfidenceRadius(kappa, scale, norm, penalty, delta)
+    if radius_scale is not None:
+        region = GradientSum(positive("radius_scale", radius_scale))
+    return cast(UCB(estimator, NoFilter(), region))
+
+
+def ol2m_mom(
+    *,
+    dim: int,
+    horizon: int,
+    link: Link = Logistic(),
+    delta: float = 0.01,
+    norm: float = 1.0,
+    radius_scale: float | None = None,
+    plays: int | None = None,
+    exponent: float = 0.62,
+    group: int | None = None,
+    curvature: str | float = "half",
+    projection: str = "exact",
+) -> UCB:
+    """Make OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+
+    Every arm is played n times; the n rewards are cut into groups, and the mean of the group
+    medians feeds OL2M. Radii count decisions. Assumes noise symmetric about zero, of any tail
+    index, and arms that do not change for n plays. At T = 10^6 the formula asks for n = 10206,
+    which leaves 97 decisions: `plays` is there to be used.
+
+    Parameters
+    ----------
+    plays : int, optional
+        Plays n per decision. None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+    group : int, optional
+        Rewards per group. None for ceil(n^a). Leftover rewards are dropped.
+    radius_scale, curvature, projection : as in `ol2m`
+
+    >>> ol2m_mom(dim=10, horizon=10**6).filter
+    MeanOfMedians(plays=10206, group=306)
+    """
+    single = call_with_known(ol2m, locals())
+    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))
+
+
+def gloc_mom(
+    *,
+    dim: int,
+    horizon: int,
+    link: Link = Logistic(),
+    noise_scale: float | None = None,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    penalty: float = 1.0,
+    radius_scale: float | None = None,
+    plays: int | None = None,
+    exponent: float = 0.62,
+    group: int | None = None,
+    projection: str = "exact",
+) -> UCB:
+    """Make GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+
+    Assumptions, `plays`, `exponent` and `group` as in `ol2m_mom`, the rest as in `gloc`. Regret
+    O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as Xue et al. state it.
+
+    >>> gloc_mom(dim=10, horizon=10**4, plays=64, exponent=0.5).filter
+    MeanOfMedians(plays=64, group=8)
+    """
+    single = call_with_known(gloc, locals())
+    return cast(single._replace(filter=_mean_of_medians(horizon, delta, plays, exponent, group)))
+
+
+def _mean_of_medians(
+    horizon: int, delta: float, plays: int | None, exponent: float, group: int | None
+) -> MeanOfMedians:
+    """n = ceil((16 ln(2T/delta))^{1/a}) plays in groups of ceil(n^a) (Zhong et al. 2021)."""
+    exponent, horizon = fraction("exponent", exponent), whole("horizon", horizon)
+    if plays is None:
+        confidence = math.log(2.0 * horizon / fraction("delta", delta))
+        if math.log(16.0 * confidence) > 40.0 * exponent:
+            raise InvalidInputError(f"exponent must ask for fewer than e^40 plays, got {exponent}")
+        plays = round_up(math.pow(16.0 * confidence, 1.0 / exponent))
+    plays = whole("plays", plays)
+    size = round_up(math.pow(plays, exponent)) if group is None else whole("group", group)
+    return MeanOfMedians(plays, min(size, plays))

@@ -13,11 +13,10 @@ from ..parts.radii import (
     Constant,
     MiniBatchRadius,
     PowerRadius,
-    Scaled,
     SelfNormalised,
     TruncatedRadius,
 )
-from .glm import round_up
+from .common import round_up, scale_radius
 from .theory.truncation import excess
 
 
@@ -31,20 +30,24 @@ def linucb(
     radius: float | None = None,
     filter: Filter = NoFilter(),
 ) -> UCB:
-    """LinUCB: ridge regression with OFUL's radius (Abbasi-Yadkori et al. 2011), with any filter.
+    """Make LinUCB: ridge regression with OFUL's radius (Abbasi-Yadkori et al. 2011) and a filter.
 
     Linear rewards. With `NoFilter` it assumes noise that is sub-Gaussian at `noise_scale`; with
     `Truncate` or `Clip` it is the simplest robust bandit there is.
 
     Parameters
     ----------
-    radius : None for R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S; a number alpha
-        for the constant radius alpha of Li et al. (2010).
-    filter : any filter part, e.g. `Clip(level=2.0)`.
+    noise_scale : float, default 1.0
+        Sub-Gaussian scale R of the noise, in units of the reward.
+    radius : float, optional
+        The constant radius alpha of Li et al. (2010). None for
+        R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S.
+    filter : Filter, default NoFilter()
+        Any filter part, for example `Clip(threshold=2.0)`.
 
     >>> from heavybandits.filters import Truncate
     >>> linucb(dim=3, radius=1.0, filter=Truncate(2.0)).filter
-    Truncate(level=2.0, plays=1)
+    Truncate(threshold=2.0, plays=1)
     """
     ridge = Ridge(whole("dim", dim), positive("penalty", penalty))
     scale, norm = positive("noise_scale", noise_scale), positive("norm", norm)
@@ -55,81 +58,83 @@ def linucb(
     return cast(UCB(ridge, check_part("filter", filter, Filter), region))
 
 
-def _scaled(radius: Radius, radius_scale: float | None) -> Radius:
-    """The radius of the theorem, or c times it."""
-    if radius_scale is None:
-        return radius
-    return Scaled(radius, positive("radius_scale", radius_scale))
-
-
 def crt(
     *,
     dim: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
-    reading: str = "theorem",
+    variant: str = "theorem",
 ) -> UCB:
-    """CRT, Confidence Region with Truncation (Medina and Yang 2016), linear rewards.
+    """Make CRT, Confidence Region with Truncation (Medina and Yang 2016), linear rewards.
 
     The t-th reward counts as zero if |y| > t^{1/(2(1+eps))}, once and for good; ridge regression on
-    the rest. Assumes E|y|^{1+eps} <= `moment` (they bound the noise, but their proof needs the raw
-    moment). Anytime; O(K d^2) per round; regret O~(d T^{(2+eps)/(2(1+eps))}).
+    the rest. Assumes E|y|^{1+eps} <= `raw_moment` (they bound the noise, but their proof needs the
+    raw raw_moment). Anytime; O(K d^2) per round; regret O~(d T^{(2+eps)/(2(1+eps))}).
 
     Parameters
     ----------
-    radius_scale : None for their radius; a number c for c times it (0.1 in circulating code).
-    reading : "theorem" for Theorem 1, which the proof supports; "corollary" for Corollary 2, which
-        drops a power of t from the bias.
+    raw_moment : float
+        Bound u on E|y|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the radius of the theorem (0.1 in circulating code). None means 1.
+    variant : str, default "theorem"
+        "theorem" for Theorem 1, which the proof supports; "corollary" for Corollary 2, which drops
+        a power of t from the bias.
 
-    >>> crt(dim=2, moment=1.0).filter
+    >>> crt(dim=2, raw_moment=1.0).filter
     TruncateByTime(power=0.25, scale=1.0, plays=1)
     """
     eps, norm = check_epsilon(epsilon), positive("norm", norm)
-    corollary = one_of("reading", reading, ("theorem", "corollary")) == "corollary"
+    corollary = one_of("variant", variant, ("theorem", "corollary")) == "corollary"
     power = 1.0 / (1.0 + eps)
     region = TruncatedRadius(
-        positive("moment", moment), power, norm, fraction("delta", delta), corollary
+        positive("raw_moment", raw_moment), power, norm, fraction("delta", delta), corollary
     )
     ridge = Ridge(whole("dim", dim), 1.0)
-    return cast(UCB(ridge, TruncateByTime(power / 2.0), _scaled(region, radius_scale)))
+    return cast(UCB(ridge, TruncateByTime(power / 2.0), scale_radius(region, radius_scale)))
 
 
 def mom(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     radius_scale: float | None = None,
     plays: int | None = None,
-    reading: str = "union",
+    variant: str = "union",
 ) -> UCB:
-    """MoM, mini-batches with Median of Means (Medina and Yang 2016), linear rewards.
+    """Make MoM, mini-batches with Median of Means (Medina and Yang 2016), linear rewards.
 
     m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the means of
-    k = floor(8 ln(2/delta')) blocks feeds a ridge regression. Assumes E|noise|^{1+eps} <= `moment`
-    and arms that stand still for r plays. O(K d^2) per decision; regret
+    k = floor(8 ln(2/delta')) blocks feeds a ridge regression. Assumes E|noise|^{1+eps} <=
+    `central_moment` and arms that do not change during r plays. O(K d^2) per decision; regret
     O~(sqrt(d) T^{(1+2 eps)/(1+3 eps)} + d T^{(1+eps)/(1+3 eps)}).
 
     Parameters
     ----------
-    radius_scale : None for their radius; a number c for c times it (1/40 in circulating code).
-    plays : None for r; a number is that r, and m = ceil(T/r).
-    reading : "union" has delta' = delta/m, as the proof needs; "printed" has delta' = delta, as
-        the algorithm is called.
+    central_moment : float
+        Bound v on E|noise|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the radius of the theorem (1/40 in circulating code). None means 1.
+    plays : int, optional
+        Plays r per decision; then m = ceil(T/r). None for the r above.
+    variant : str, default "union"
+        "union" has delta' = delta/m, as the proof needs; "printed" has delta' = delta, as in the
+        printed call of the algorithm.
 
-    >>> policy = mom(dim=10, horizon=10**6, moment=3.0, reading="printed")
+    >>> policy = mom(dim=10, horizon=10**6, central_moment=3.0, variant="printed")
     >>> policy.filter, policy.radius.epochs
     (MedianOfMeans(plays=1000, blocks=42), 1000.0)
     """
     eps, delta = check_epsilon(epsilon), fraction("delta", delta)
     horizon, norm = whole("horizon", horizon), positive("norm", norm)
-    printed = one_of("reading", reading, ("union", "printed")) == "printed"
+    printed = one_of("variant", variant, ("union", "printed")) == "printed"
     if plays is None:
         epochs = round_up(math.pow(horizon, 2.0 * eps / (1.0 + 3.0 * eps)))
         plays = -(-horizon // epochs)
@@ -137,62 +142,66 @@ def mom(
     epochs = -(-horizon // plays)
     blocks = math.floor(8.0 * math.log(2.0 / delta if printed else 2.0 * epochs / delta))
     rate = 8.0 * math.log(2.0 * epochs / delta) / plays
-    error = math.pow(12.0 * positive("moment", moment), 1.0 / (1.0 + eps))
+    error = math.pow(12.0 * positive("central_moment", central_moment), 1.0 / (1.0 + eps))
     error *= math.pow(rate, eps / (1.0 + eps))
     region = MiniBatchRadius(error, epochs, norm, delta)
     median = MedianOfMeans(plays, min(blocks, plays))
-    return cast(UCB(Ridge(whole("dim", dim), 1.0), median, _scaled(region, radius_scale)))
+    return cast(UCB(Ridge(whole("dim", dim), 1.0), median, scale_radius(region, radius_scale)))
 
 
 def tofu(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
     penalty: float = 1.0,
     radius_scale: float | None = None,
-    reading: str = "consistent",
+    variant: str = "consistent",
 ) -> UCB:
-    """TOFU, Truncation under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
+    """Make TOFU, Truncation under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
 
-    Every round truncates the whole history anew in every coordinate of V^-1/2 x y, at
+    Every round truncates the whole history again in every coordinate of V^-1/2 x y, at
     b_t = (b / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))} (see `TruncatedHistory`). Radius
     4 sqrt(d) b^{1/(1+eps)} ln(2dT/delta)^{eps/(1+eps)} t^{(1-eps)/(2(1+eps))} + sqrt(lambda) S.
-    Assumes E|y|^{1+eps} <= `moment` (the raw moment b). Space T d: it refuses to go beyond
-    `horizon`. Regret O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
+    Assumes E|y|^{1+eps} <= `raw_moment` (the raw moment b). Space T d: it raises beyond
+    `horizon` rounds. Regret O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
 
     Parameters
     ----------
-    radius_scale : None for that radius; a number c for c times it (1/5 in circulating code).
-    reading : "consistent" has ln(2dT/delta) in b_t, which balances the proof; "printed" has
-        ln(2T/delta) there. They differ by less than 15 percent.
+    raw_moment : float
+        Bound b on E|y|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the radius of the theorem (1/5 in circulating code). None means 1.
+    variant : str, default "consistent"
+        "consistent" has ln(2dT/delta) in b_t, which balances the proof; "printed" has ln(2T/delta)
+        there. They differ by less than 15 percent.
 
-    >>> policy = tofu(dim=10, horizon=10**6, moment=3.534446647, reading="printed")
+    >>> policy = tofu(dim=10, horizon=10**6, raw_moment=3.534446647, variant="printed")
     >>> round(policy.estimator.scale, 4), round(policy.radius.radius(None, 1), 3)
     (0.43, 111.051)
     """
     eps, dim, horizon = check_epsilon(epsilon), whole("dim", dim), whole("horizon", horizon)
-    moment, penalty = positive("moment", moment), positive("penalty", penalty)
-    printed = one_of("reading", reading, ("consistent", "printed")) == "printed"
+    raw_moment, penalty = positive("raw_moment", raw_moment), positive("penalty", penalty)
+    printed = one_of("variant", variant, ("consistent", "printed")) == "printed"
     union = math.log(2.0 * dim * horizon / fraction("delta", delta))
     inner = union - math.log(dim) if printed else union
-    level = math.pow(moment / inner, 1.0 / (1.0 + eps))
-    scale = 4.0 * math.sqrt(dim) * math.pow(moment, 1.0 / (1.0 + eps))
+    threshold = math.pow(raw_moment / inner, 1.0 / (1.0 + eps))
+    scale = 4.0 * math.sqrt(dim) * math.pow(raw_moment, 1.0 / (1.0 + eps))
     scale *= math.pow(union, eps / (1.0 + eps))
     bias = math.sqrt(penalty) * positive("norm", norm)
     region = PowerRadius(scale, excess(eps) / 2.0, bias, bias)
-    history = TruncatedHistory(dim, horizon, penalty, level, excess(eps) / 2.0)
-    return cast(UCB(history, NoFilter(), _scaled(region, radius_scale)))
+    history = TruncatedHistory(dim, horizon, penalty, threshold, excess(eps) / 2.0)
+    return cast(UCB(history, NoFilter(), scale_radius(region, radius_scale)))
 
 
 def menu(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     norm: float = 1.0,
@@ -201,22 +210,27 @@ def menu(
     plays: int | None = None,
     include_self: bool = False,
 ) -> UCB:
-    """MENU, Median of Means under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
+    """Make MENU, Median of Means under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
 
     Every arm is played k = ceil(24 ln(eT/delta)) times, play j feeds ridge regression j, and the
-    regression in the midst of the k is the centre (see `RidgeEnsemble`). Radius after n decisions
-    3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes E|noise|^{1+eps} <= c =
-    `moment` and arms that stand still for k plays. Space O(d^2 + dk + k^2); regret
-    O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
+    regression with the smallest median distance to the others is the centre (see `RidgeEnsemble`).
+    Radius after n decisions 3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes
+    E|noise|^{1+eps} <= c = `central_moment` and arms that do not change during k plays. Space O(d^2
+    + dk + k^2); regret O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
 
     Parameters
     ----------
-    radius_scale : None for that radius; a number c for c times it (1/50 in circulating code).
-    plays : None for k.
-    include_self : whether the median of the distances from theta_j counts the one to itself. Shao
-        et al. leave it out, Xue et al. (2023) let it in.
+    central_moment : float
+        Bound c on E|noise|^{1+eps}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the radius of the theorem (1/50 in circulating code). None means 1.
+    plays : int, optional
+        Plays per decision. None for k.
+    include_self : bool, default False
+        Count the distance from theta_j to itself in the median of its distances. Shao et al. leave
+        it out, Xue et al. (2023) include it.
 
-    >>> policy = menu(dim=10, horizon=10**6, moment=3.0)
+    >>> policy = menu(dim=10, horizon=10**6, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 1), 3)
     (467, 52.295)
     """
@@ -226,7 +240,9 @@ def menu(
         plays = round_up(24.0 * (1.0 + math.log(horizon / delta)))
     plays = whole("plays", plays)
     bias = math.sqrt(penalty) * positive("norm", norm)
-    scale = 3.0 * math.pow(9.0 * dim * positive("moment", moment), 1.0 / (1.0 + eps))
+    scale = 3.0 * math.pow(
+        9.0 * dim * positive("central_moment", central_moment), 1.0 / (1.0 + eps)
+    )
     region = PowerRadius(scale, excess(eps) / 2.0, 3.0 * bias, bias)
     ridges = RidgeEnsemble(dim, plays, penalty, include_self)
-    return cast(UCB(ridges, NoFilter(plays), _scaled(region, radius_scale)))
+    return cast(UCB(ridges, NoFilter(plays), scale_radius(region, radius_scale)))

@@ -1,25 +1,27 @@
-"""CRHL and CRCM, this library's own: Huber regression and column medians."""
+"""Robust regression: CRHL and CRCM of this library, Hvt-UCB, Heavy-OFUL and GAdaOFUL."""
 
 import math
 
-from .._utils.validation import positive
+from .._utils.validation import Interval, bounded_number, fraction, positive, whole
+from .._utils.validation import epsilon as check_epsilon
 from ..core.part import cast
 from ..core.protocols import Link, Radius
-from ..parts.estimators import BallProjection, HuberNewton, NewtonEnsemble
+from ..parts.estimators import BallProjection, BatchHuber, HuberNewton, NewtonEnsemble
 from ..parts.filters import NoFilter
-from ..parts.links import Logistic, check_link
+from ..parts.links import Identity, Logistic, check_link
 from ..parts.policies import UCB
-from ..parts.radii import LogRadius
+from ..parts.radii import Constant, LogRadius, PowerRadius, PseudoHuberRadius
 from . import theory
-from .glm import make_projection
+from .common import make_projection
+from .theory.truncation import excess
 
-TUNED_LEVEL = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
+TUNED_THRESHOLD = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
 
 
 def crhl(
     *,
     dim: int,
-    spread: float,
+    noise_scale: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -27,39 +29,45 @@ def crhl(
     horizon: int | None = None,
     penalty: float = 1.0,
     radius_scale: float | None = None,
-    level: float | None = None,
+    threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
-    """CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
+    """Make CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
 
     An online Newton step on the residual, clipped at sigma tau: hard for arms that are little
     known, hardly at all for the others (see `HuberNewton`). The region
-    {||theta - theta_t||_V <= beta_t} holds theta* with probability 1 - delta at all times.
+    {||theta - theta_t||_V <= beta_t} contains theta* with probability 1 - delta at all times.
 
-    Assumes E|noise|^{1+epsilon} <= `spread`^{1+epsilon}, a central moment; ||x|| <= 1, ||theta*||
-    <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2) per round,
-    O(d^2) memory, regret O~((L/kappa) nu d T^{1/(1+epsilon)}).
+    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}, a central moment; ||x|| <= 1,
+    ||theta*|| <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2)
+    per round, O(d^2) memory, regret O~((L/kappa) nu d T^{1/(1+epsilon)}).
 
     Parameters
     ----------
-    horizon : None for a region that holds at all times; a number for a slightly narrower one.
-    radius_scale : None for Theorem 1's beta_t and sigma (safe, enormous, and next to nothing is
-        clipped); a number c for beta_t^2 = c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)} and
+    noise_scale : float
+        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+    horizon : int, optional
+        Number of plays T, for a slightly narrower region. None for a region valid at all times.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)}, with
         sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the learner's own error at
-        the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1.
-    level : tau0. None for the theorem's, or 0.5 in the tuned form; smaller clips more.
-    corruption : C, if rewards may be falsified by c_t with sum |c_t| <= C (Theorem 3).
+        the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1. None
+        for Theorem 1's beta_t and sigma: safe, enormous, and almost nothing is clipped.
+    threshold : float, optional
+        tau0; a smaller number clips more. None for the theorem's, or 0.5 with `radius_scale`.
+    corruption : float, default 0.0
+        Bound C on sum |c_t|, if rewards may be falsified by c_t (Theorem 3).
 
-    >>> policy = crhl(dim=10, spread=3**0.5, horizon=1_000_000)
-    >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.level, 4)
+    >>> policy = crhl(dim=10, noise_scale=3**0.5, horizon=1_000_000)
+    >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.threshold, 4)
     (748.241, 2.1218)
-    >>> crhl(dim=10, spread=1.0, radius_scale=0.01).estimator.level
+    >>> crhl(dim=10, noise_scale=1.0, radius_scale=0.01).estimator.threshold
     0.5
     """
     kappa = check_link(link, positive("norm", norm))
     promise = theory.huber_theorem(
         dim=dim,
-        spread=spread,
+        noise_scale=noise_scale,
         kappa=kappa,
         lipschitz=link.lipschitz(norm),
         norm=norm,
@@ -67,7 +75,7 @@ def crhl(
         delta=delta,
         horizon=horizon,
         penalty=penalty,
-        level=level if radius_scale is None else None,
+        threshold=threshold if radius_scale is None else None,
         corruption=corruption,
     )
     step = HuberNewton(
@@ -76,28 +84,30 @@ def crhl(
         curvature=kappa,
         penalty=penalty,
         projection=BallProjection(norm),
-        spread=spread,
-        level=promise.level,
+        noise_scale=noise_scale,
+        threshold=promise.threshold,
         power=promise.power,
         radius=promise.region(),
         volume=promise.volume_region(),
-        least=spread,
+        least=noise_scale,
         steady=promise.steady,
         doubt=promise.doubt,
         corruption=promise.corruption * math.sqrt(kappa),
     )
     if radius_scale is None:
         return cast(UCB(step, NoFilter(), step.radius))
-    return tuned_form(step, radius_scale, level, promise.lipschitz * promise.norm)
+    return tuned_form(step, radius_scale, threshold, promise.lipschitz * promise.norm)
 
 
-def tuned_form(step: HuberNewton, radius_scale: float, level: float | None, reach: float) -> UCB:
-    """A Huber step in the form that experiments tune; `reach` is L S, the largest error."""
-    tau = TUNED_LEVEL if level is None else positive("level", level)
+def tuned_form(
+    step: HuberNewton, radius_scale: float, threshold: float | None, reach: float
+) -> UCB:
+    """Make the policy of a Huber step with a tuned radius; `reach` is L S, the largest error."""
+    tau = TUNED_THRESHOLD if threshold is None else positive("threshold", threshold)
     scale, time_scale = positive("radius_scale", radius_scale) * step.dim, step.dim * step.penalty
     region = LogRadius(scale, time_scale, 2.0 * step.power)
     steady = math.sqrt(2.0 * reach * math.sqrt(step.curvature * step.penalty) / tau)
-    step = step._replace(level=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
+    step = step._replace(threshold=tau, radius=region, least=0.0, steady=steady, doubt=0.0)
     return cast(UCB(step, NoFilter(), region))
 
 
@@ -105,7 +115,7 @@ def crcm(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     link: Link = Logistic(),
     epsilon: float = 1.0,
     delta: float = 0.01,
@@ -114,24 +124,29 @@ def crcm(
     plays: int | None = None,
     projection: str = "exact",
 ) -> UCB:
-    """CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
+    """Make CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
 
     CRMM without symmetry. Every chosen arm is played k = ceil(4.04 ln(T/delta)) times, play j feeds
-    the j-th of k Newton estimates, and the one in their midst is the centre (see `NewtonEnsemble`).
-    At T = 10^4 that is k = 56, where CRMM needs 244.
+    the j-th of k Newton estimates, and the one nearest to the others is the centre (see
+    `NewtonEnsemble`). At T = 10^4 that is k = 56, where CRMM needs 244.
 
-    Assumes E|noise|^{1+epsilon} <= `moment` (the central moment v), ||x|| <= 1, ||theta*|| <=
-    `norm`, and arms that stand still for k plays. O(d^2) per play, memory O(d^2 + dk + k^2); regret
-    O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
+    Assumes E|noise|^{1+epsilon} <= `central_moment` (the central moment v), ||x|| <= 1, ||theta*||
+    <= `norm`, and arms that do not change during k plays. O(d^2) per play, memory O(d^2 + dk +
+    k^2); regret O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
 
     Parameters
     ----------
-    radius_scale : None for the theorem's beta_n; a number c for beta_n^2 = c d ln(1 + n/(d lambda))
-        n^{(1-eps)/(1+eps)}, n counting decisions, which no theorem covers.
-    plays : None for the theorem's k.
-    projection : "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+    central_moment : float
+        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + n/(d lambda)) n^{(1-eps)/(1+eps)}, where n
+        counts decisions; no theorem covers it. None for the theorem's beta_n.
+    plays : int, optional
+        Plays per decision. None for the theorem's k.
+    projection : str, default "exact"
+        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
 
-    >>> policy = crcm(dim=10, horizon=1_000_000, moment=3.0)
+    >>> policy = crcm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 13_333), 2)
     (75, 857.96)
     """
@@ -139,7 +154,7 @@ def crcm(
     promise = theory.column_theorem(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         lipschitz=link.lipschitz(norm),
         norm=norm,
@@ -155,3 +170,205 @@ def crcm(
         scale = positive("radius_scale", radius_scale) * dim
         radius = LogRadius(scale, dim * promise.penalty, 2.0 * theirs.power)
     return cast(UCB(columns, NoFilter(promise.plays), radius))
+
+
+def hvt_ucb(
+    *,
+    dim: int,
+    horizon: int,
+    noise_scale: float,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    radius_scale: float | None = None,
+    threshold: float | None = None,
+) -> UCB:
+    """Make Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
+
+    CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the third
+    term of sigma; with l = ln(2 T^2/delta) and K = d ln(1 + T^2/(4 lambda d)),
+    tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} and
+    beta_t = 107 l tau0 t^q + sqrt(lambda (2 + 4 S^2)). The 107 and the last root are quoted from
+    memory. Assumes what `crhl` does; alpha = 4 is a device of its proof, and `crhl` had half the
+    regret in a first experiment.
+
+    Parameters
+    ----------
+    noise_scale, radius_scale, threshold : as in `crhl`
+
+    >>> policy = hvt_ucb(dim=2, horizon=1000, noise_scale=1.0)
+    >>> round(policy.estimator.threshold, 4), round(policy.radius.radius(None, 0), 4)
+    (1.5202, 3.4641)
+    """
+    dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
+    norm, confidence = positive("norm", norm), union_over_rounds(horizon, delta)
+    volume = dim * math.log1p(horizon * horizon / (4.0 * dim * dim))
+    tau = balanced_threshold(volume, horizon, confidence, eps)
+    if threshold is not None and radius_scale is None:
+        tau = positive("threshold", threshold)
+    start = math.sqrt(dim * (2.0 + 4.0 * norm * norm))
+    region = PowerRadius(107.0 * confidence * tau, excess(eps) / 2.0, start, start)
+    step = HuberNewton(
+        dim=dim,
+        link=Identity(),
+        curvature=0.25,
+        penalty=dim,
+        projection=BallProjection(norm),
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=tau,
+        power=excess(eps) / 2.0,
+        radius=region,
+        volume=Constant(volume),
+        least=1.0 / math.sqrt(horizon),
+        doubt=1.0 / tau,
+    )
+    if radius_scale is None:
+        return cast(UCB(step, NoFilter(), region))
+    return tuned_form(step, radius_scale, threshold, norm)
+
+
+def heavy_oful(
+    *,
+    dim: int,
+    horizon: int,
+    noise_scale: float,
+    epsilon: float = 1.0,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    radius_scale: float | None = None,
+    threshold: float | None = None,
+) -> UCB:
+    """Make Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), linear Huber regression on all rewards.
+
+    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
+    lambda = d/S^2 (quoted from memory) and K = d ln(1 + T^2/(d lambda)):
+    beta_t = 3 sqrt(lambda) S + 24 t^q sqrt(2 K) ln(3T)^q l^{eps/(1+eps)}. Refits on all rewards
+    (see `BatchHuber`), so it has room for `horizon` decisions. Regret O~(d nu T^{1/(1+eps)}).
+
+    Parameters
+    ----------
+    noise_scale : float
+        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+    radius_scale : float, optional
+        Multiplier c of the squared radius c d ln(1 + t/d) t^{2q}, with sigma = max{nu, p}. None for
+        the theorem's radius and sigma, with which the first 10^3 rewards hardly count.
+    threshold : float, optional
+        tau0. None for the theorem's, or 1 with `radius_scale`.
+
+    >>> policy = heavy_oful(dim=2, horizon=1000, noise_scale=1.0)
+    >>> round(policy.estimator.threshold, 6), round(policy.radius.radius(None, 4), 4)
+    (1.612791, 744.0813)
+    """
+    dim, horizon, eps = whole("dim", dim), whole("horizon", horizon), check_epsilon(epsilon)
+    norm, confidence = positive("norm", norm), union_over_rounds(horizon, delta)
+    penalty, power = dim / (norm * norm), excess(eps) / 2.0
+    volume = dim * math.log1p(horizon * horizon / (dim * penalty))
+    rounds = math.pow(math.log(3.0 * horizon), power)
+    small = rounds * rounds * math.pow(confidence, -2.0 / (1.0 + eps)) / 48.0  # c1
+    growth = 24.0 * math.sqrt(2.0 * volume) * rounds * math.pow(confidence, eps / (1.0 + eps))
+    start = math.sqrt(penalty) * norm
+    batch = BatchHuber(
+        dim=dim,
+        capacity=horizon,
+        link=Identity(),
+        penalty=penalty,
+        ridge=penalty,
+        norm=norm,
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=balanced_threshold(volume, horizon, confidence, eps),
+        power=power,
+        least=1.0 / math.sqrt(horizon),
+        steady=math.sqrt(23.0 * confidence),
+        root=math.sqrt(norm) * math.pow(2.0 * small * volume, -0.25),
+    )
+    return make_batch_policy(
+        batch, PowerRadius(growth, power, 3.0 * start, start), radius_scale, threshold
+    )
+
+
+def gada_oful(
+    *,
+    dim: int,
+    horizon: int,
+    noise_scale: float,
+    link: Link = Logistic(),
+    delta: float = 0.01,
+    norm: float = 1.0,
+    radius_scale: float | None = None,
+    threshold: float | None = None,
+    corruption: float = 0.0,
+) -> UCB:
+    """Make GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
+
+    Assumes a variance, E noise^2 <= `noise_scale`^2, and rewards falsified by at most `corruption`
+    in all; ||x|| <= 1. With l = ln(2 T^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
+    beta_t = (4 sqrt(K)/kappa if C > 0) + (32/kappa) (K/tau0 + sqrt(K l_t) + tau0 l_t) + 5
+    sqrt(lambda) S, l_t = ln(2 t^2/delta), with probability 1 - 3 delta. Refits on all rewards (see
+    `BatchHuber`), so it has room for `horizon` decisions. The index is that of the region without
+    the ball. Regret O~((L/kappa) d (nu sqrt(T) + max{S L, C})).
+
+    Parameters
+    ----------
+    noise_scale : float
+        Bound nu on the standard deviation of the noise, in units of the reward.
+    radius_scale, threshold : float, optional
+        As in `heavy_oful`.
+    corruption : float, default 0.0
+        Bound C on the sum of |falsified minus true reward|.
+
+    >>> policy = gada_oful(dim=2, horizon=1000, noise_scale=1.0, link=Identity())
+    >>> round(policy.estimator.root, 6), round(policy.radius.radius(None, 4), 4)
+    (4.476017, 1370.0915)
+    """
+    dim, horizon, norm = whole("dim", dim), whole("horizon", horizon), positive("norm", norm)
+    kappa, confidence = check_link(link, norm), union_over_rounds(horizon, delta)
+    penalty, lies = dim / (norm * norm), bounded_number("corruption", corruption, Interval(0.0))
+    volume = dim * math.log1p(horizon * horizon / (dim * penalty))
+    tau = max(math.sqrt(2.0 * volume), 2.0 * math.sqrt(dim)) / math.sqrt(confidence)
+    if threshold is not None and radius_scale is None:
+        tau = positive("threshold", threshold)
+    flat = math.sqrt(norm * link.lipschitz(norm)) * math.pow(42.0 * confidence / dim, 0.25)
+    start = math.sqrt(penalty) * norm
+    bias = 5.0 * start + (4.0 * math.sqrt(volume) / kappa if lies > 0.0 else 0.0)
+    batch = BatchHuber(
+        dim=dim,
+        capacity=horizon,
+        link=link,
+        penalty=penalty,
+        ridge=penalty * kappa,
+        norm=norm,
+        noise_scale=positive("noise_scale", noise_scale),
+        threshold=tau,
+        least=1.0 / math.sqrt(horizon),
+        steady=6.0 * math.sqrt(3.0 * confidence),
+        root=max(flat, math.sqrt(lies) * math.pow(volume, -0.25)),
+        smooth=True,
+    )
+    region = PseudoHuberRadius(32.0 / kappa, volume, tau, delta, bias, start)
+    return make_batch_policy(batch, region, radius_scale, threshold)
+
+
+def make_batch_policy(
+    batch: BatchHuber, region: Radius, radius_scale: float | None, threshold: float | None
+) -> UCB:
+    """Make the policy of a batch estimator with the radius of its theorem or a tuned one."""
+    if radius_scale is not None:
+        tau = 1.0 if threshold is None else positive("threshold", threshold)
+        region = LogRadius(
+            positive("radius_scale", radius_scale) * batch.dim, batch.dim, 2.0 * batch.power
+        )
+        batch = batch._replace(threshold=tau, least=0.0, steady=1.0, root=0.0)
+    elif threshold is not None:
+        batch = batch._replace(threshold=positive("threshold", threshold))
+    return cast(UCB(batch, NoFilter(), region))
+
+
+def union_over_rounds(horizon: int, delta: float) -> float:
+    """ln(2 T^2 / delta)"""
+    return math.log(2.0 * horizon * horizon / fraction("delta", delta))
+
+
+def balanced_threshold(volume: float, horizon: int, confidence: float, epsilon: float) -> float:
+    """tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} of Hvt-UCB and Heavy-OFUL."""
+    logs = math.pow(math.log(3.0 * horizon), excess(epsilon) / 2.0)
+    return math.sqrt(2.0 * volume) * logs * math.pow(confidence, -1.0 / (1.0 + epsilon))

@@ -1,4 +1,6 @@
-"""The command `heavybandits`. Tables on stdout, progress on stderr, --json for machines.
+"""The command `heavybandits`, one module per command.
+
+Tables on stdout, progress on stderr, --json for machines.
 
 Exit codes: 0 all went well, 1 something could not be computed, 2 the command was not understood.
 """

@@ -14,18 +14,20 @@ from .._utils.errors import (
     SweepError,
 )
 from .bounds import bounds
-from .choose import choose_command
 from .compile import compile_command
-from .data import diagnose_command, replay_command
+from .diagnose import diagnose_command
 from .encode import encode_group
 from .evaluate import evaluate_command
 from .ledger import ledger
-from .reproduce import report, reproduce
-from .simulate import simulate, tune
+from .replay import replay_command
+from .report import report
+from .reproduce import reproduce
+from .simulate import simulate
+from .tune import tune
 
 
 class Group(click.Group):
-    """Commands in the order they are given; what goes wrong is said in a sentence."""
+    """Commands in the given order; an error is printed as one sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -47,7 +49,7 @@ class Group(click.Group):
             raise click.ClickException(
                 f"these numbers are too large or too small to compute with ({error.args[-1]})"
             ) from error
-        except BrokenPipeError:  # who read our output has left: click knows what to do
+        except BrokenPipeError:  # the reader of our output has closed it: click handles that
             raise
         except OSError as error:
             raise click.ClickException(str(error)) from error
@@ -59,10 +61,11 @@ def cli() -> None:
     """Contextual bandits whose rewards have heavy tails.
 
     \b
-    heavybandits reproduce --quick                             the paper, in about two minutes
-    heavybandits simulate CRTM OL2M --low -1 --constant 0.001  two algorithms on one problem
-    heavybandits bounds --horizon 1000000                      what the theorems promise
-    heavybandits choose                                        which policy suits you
+    heavybandits reproduce --quick                       the paper, in about two minutes
+    heavybandits simulate CRTM OL2M                      two algorithms on one problem
+    heavybandits tune CRTM OL2M                          their radius scale
+    heavybandits bounds --horizon 1000000                what the theorems promise
+    heavybandits diagnose orders.csv --reward revenue    tails, and the policy to use
     """
 
 
@@ -72,7 +75,6 @@ COMMANDS = (
     simulate,
     tune,
     bounds,
-    choose_command,
     encode_group,
     diagnose_command,
     replay_command,

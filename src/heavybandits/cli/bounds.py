@@ -10,8 +10,7 @@ from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import positive
 from ..algorithms import theory
 from ..parts.links import check_link
-from .parameters import COUNT
-from .shared import LINK, print_json
+from .options import COUNT, JSON, LINK, print_json
 
 
 @click.command(short_help="What the theorems promise for your numbers.")
@@ -24,11 +23,17 @@ from .shared import LINK, print_json
 @click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
 @click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
 @click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")
-@click.option("--link", type=LINK, default="logistic", show_default=True)
+@click.option(
+    "--link",
+    type=LINK,
+    default="logistic",
+    show_default=True,
+    help="Link function of the mean reward.",
+)
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@JSON
 def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
-    """Truncation level, confidence regions, plays per decision and regret bounds of the algorithms.
+    """Print thresholds, confidence regions, plays per decision and regret bounds of the algorithms.
 
     CRTM and CRMM are the paper's, CRHL and CRCM this library's. Radii of different matrices do not
     compare, widths of an arm do; all of them are safe, and vacuous at most sizes: far wider than
@@ -57,22 +62,28 @@ def promised(
     slope = link.lipschitz(norm)
     clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
     epochs = theory.median_epochs(**clock)
-    region = theory.median_region(t=epochs, moment=v, **sizes, **bound)
-    radius = theory.truncation_region(moment=u, **sizes, **bound)
+    region = theory.median_region(t=epochs, central_moment=v, **sizes, **bound)
+    radius = theory.truncation_region(raw_moment=u, **sizes, **bound)
     return {
         "kappa": kappa,
         "lambda": theory.regularisation(kappa),
-        "CRTM: truncation level Gamma": theory.truncation_level(moment=u, kappa=kappa, **sizes),
+        "CRTM: truncation threshold Gamma": theory.truncation_threshold(
+            raw_moment=u, kappa=kappa, **sizes
+        ),
         "CRTM: squared radius gamma": radius,
         "CRTM: width of an arm times sqrt(plays)": math.sqrt(2.0 * radius / kappa),
         "CRTM: squared radius at c = 1": theory.truncation_tuned(
             penalty=theory.regularisation(kappa), **sizes
         ),
-        "CRTM: regret bound": theory.truncation_regret(moment=u, lipschitz=slope, **sizes, **bound),
+        "CRTM: regret bound": theory.truncation_regret(
+            raw_moment=u, lipschitz=slope, **sizes, **bound
+        ),
         "CRMM: plays per decision r": theory.median_plays(**clock),
         "CRMM: decisions": epochs,
         "CRMM: squared radius at the end": region,
-        "CRMM: regret bound": theory.median_regret(moment=v, lipschitz=slope, **sizes, **bound),
+        "CRMM: regret bound": theory.median_regret(
+            central_moment=v, lipschitz=slope, **sizes, **bound
+        ),
         **own_promises(v, kappa, slope, norm, sizes),
         "lower bound, without its constant": theory.lower_bound(
             dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]
@@ -86,13 +97,15 @@ def own_promises(
     """Those of CRHL and CRCM."""
     known: dict[str, Any] = {**sizes, "kappa": kappa, "lipschitz": slope, "norm": norm}
     end = sizes["horizon"]
-    spread = math.pow(positive("central-moment", v), 1.0 / (1.0 + check_epsilon(sizes["epsilon"])))
-    huber = theory.huber_theorem(spread=spread, **known)
-    sharper = theory.huber_theorem(spread=spread, sharper=True, **known)
-    columns = theory.column_theorem(moment=v, **known)
-    weight = math.sqrt(kappa) / spread
+    noise_scale = math.pow(
+        positive("central-moment", v), 1.0 / (1.0 + check_epsilon(sizes["epsilon"]))
+    )
+    huber = theory.huber_theorem(noise_scale=noise_scale, **known)
+    sharper = theory.huber_theorem(noise_scale=noise_scale, sharper=True, **known)
+    columns = theory.column_theorem(central_moment=v, **known)
+    weight = math.sqrt(kappa) / noise_scale
     return {
-        "CRHL: level tau0": huber.level,
+        "CRHL: threshold tau0": huber.threshold,
         "CRHL: squared radius at the end": huber.radius(end) ** 2,
         "CRHL: width of an arm times sqrt(plays)": huber.radius(end) / weight,
         "CRHL: the same, sharper constant": sharper.radius(end) / weight,

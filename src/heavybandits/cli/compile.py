@@ -12,29 +12,27 @@ from numba import typeof
 
 from .._utils.errors import InvalidInputError
 from ..agents.agent import Agent
-from ..algorithms.catalogue import ALGORITHMS, LINEAR
-from ..core.cache import folders, share
+from ..algorithms.catalogue import ALGORITHMS, LINEAR, make_setting
+from ..core.cache import folders
 from ..core.compile import count_kernels
 from ..core.part import check_part
 from ..core.protocols import Policy
-from ..experiments.roster import make_policy, setting
 from ..parts import arms, noises
 from ..parts.filters import AdaptiveClip
 from ..parts.links import Identity, Logistic
 from ..simulation.problem import Problem
 from ..simulation.run import simulate
-from .parameters import NamedPart, OneOf
-from .shared import LINK
+from .options import LINK, NOISE, OneOf, make_algorithm
 
 DIM, ROWS = 3, 4
-CHANGES = {
+ARM_SETS = {
     False: (arms.Fixed, arms.PerRound),
     True: (arms.Fixed, arms.PerDecision),
 }  # several plays?
 
 
 class Compiled(OneOf):
-    """An algorithm, or a policy of one's own as "module:name"."""
+    """An algorithm, or your own policy as "module:name"."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         return value if ":" in value else super().convert(value, param, ctx)
@@ -53,9 +51,9 @@ def own_policy(name: str) -> Policy:
 
 def versions(name: str, link: Any) -> Iterator[Policy]:
     """The policies that an algorithm compiles to: with the theorem's radius and with a constant."""
-    known = setting(noises.StudentT(3.0), DIM, 1000, link=link, arms=ROWS)
+    known = make_setting(noises.StudentT(3.0), DIM, 1000, link=link, arms=ROWS)
     for constant in (None, 0.1):
-        policy: Any = make_policy(name, known, constant)
+        policy: Any = make_algorithm(name, known, constant)
         yield policy
         if name == "LinUCB":
             yield policy._replace(filter=AdaptiveClip())
@@ -67,26 +65,29 @@ def warm(policy: Any, problem: Problem) -> None:
     for _ in range(policy.plays):
         agent.update(agent.select(rows), 0.0)
     agent.predict(rows)
-    for kind in CHANGES[policy.plays > 1]:
+    for kind in ARM_SETS[policy.plays > 1]:
         shown = problem._replace(arms=kind(ROWS, policy.dim))
         simulate(policy, shown, horizon=policy.plays, repetitions=1, progress=False)
 
 
 @click.command("compile", short_help="Compile ahead of time, for images and clusters.")
 @click.argument("names", nargs=-1, type=Compiled(ALGORITHMS), metavar="[NAMES]...")
-@click.option("--link", type=LINK, help="Of the problems; that of each algorithm's paper without.")
-@click.option("--noise", type=NamedPart("noise", noises.REGISTRY), default="t:3", show_default=True)
-@click.option("--readable", is_flag=True, help="Let every user of this machine read the cache.")
-def compile_command(names: tuple[str, ...], link: Any, noise: Any, readable: bool) -> None:
+@click.option(
+    "--link", type=LINK, help="Link of the problems; by default that of each algorithm's paper."
+)
+@click.option(
+    "--noise", type=NOISE, default="t:3", show_default=True, help="Noise of the problems."
+)
+def compile_command(names: tuple[str, ...], link: Any, noise: Any) -> None:
     """Compile NAMES, so that their first decision and their first simulation find the code ready.
 
-    A name is an algorithm, or a policy of yours as module:name; all algorithms without one. What is
-    compiled is kept where `NUMBA_CACHE_DIR` says, else beside the package, else in your home. It is
-    for this kind of processor, these versions and the sources as they are.
+    A name is an algorithm, or a policy of yours as module:name; without names, all algorithms are
+    compiled. The compiled code is kept in the folder `NUMBA_CACHE_DIR`, else next to the package,
+    else in your home folder. It is for this kind of processor, these versions and these sources.
 
     \b
     heavybandits compile LinUCB CRTM
-    heavybandits compile mine:policy --readable
+    heavybandits compile mine:policy
     """
     for name in dict.fromkeys(names or ALGORITHMS):
         before, linear = count_kernels(), name in ALGORITHMS and ALGORITHMS[name].model == LINEAR
@@ -96,7 +97,5 @@ def compile_command(names: tuple[str, ...], link: Any, noise: Any, readable: boo
             warm(policy, Problem(None, law, noise))  # type: ignore[arg-type]
         new, found = (after - last for after, last in zip(count_kernels(), before, strict=True))
         click.echo(f"{name}: {new} compiled, {found} were there")
-    if readable:
-        share()
     places = [str(folder) for folder in folders() if folder.is_dir()]
     click.echo(f"kept in {', '.join(places[:1]) or 'no folder: none can be written'}")

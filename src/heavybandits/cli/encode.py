@@ -8,9 +8,8 @@ import click
 from ..features import Encoder
 from ..features import tables as frames
 from ..features.interactions import INTERACTIONS
-from .data import read_names
-from .parameters import COUNT, NewFile
-from .shared import print_json
+from .options import COUNT, NewFile, print_json
+from .sources import read_names
 
 
 @click.group("encode", short_help="Make features from the columns of a log.")

@@ -1,4 +1,4 @@
-"""The command `evaluate`: what another policy would have earned."""
+"""The command `evaluate`: the value that a policy would have had on a log."""
 
 from pathlib import Path
 from typing import Any
@@ -6,43 +6,61 @@ from typing import Any
 import click
 
 from .._utils.errors import InvalidInputError
-from ..offline.evaluate.evaluate import ESTIMATORS, evaluate
-from ..offline.evaluate.means import METHODS
-from .data import ENCODER, PLOT, read_features, read_names, save_figure
-from .parameters import SEED
-from .shared import print_json
+from ..offline.evaluate.estimators import ESTIMATORS, evaluate
+from ..offline.evaluate.means import AGGREGATES
+from ..offline.evaluate.targets import Target
+from ..offline.log import Log
+from ..offline.replay.replay import default_policies
+from .options import JSON, SEED, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, read_features, report_picture
+
+LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 
 
-@click.command("evaluate", short_help="What another policy would have earned, from a log.")
+@click.command("evaluate", short_help="The value that a policy would have had on a log.")
 @click.argument("file")
-@click.option("--shares", help="The policy: always the same, such as mail=0.7,call=0.3.")
-@click.option("--choices", help="The policy: a column with what it chooses in each row.")
+@click.option("--probabilities", help="The policy: always the same, such as mail=0.7,call=0.3.")
+@click.option("--policy-column", help="The policy: the column of the action that it chooses.")
+@click.option("--policy", type=click.Choice(LEARNERS), help="The policy: it learns from the log.")
 @click.option("--reward", default="reward", show_default=True, help="Column of the rewards.")
-@click.option("--features", help="Columns of features, separated by commas.")
+@FEATURES
 @ENCODER
 @click.option("--action", default="action", show_default=True, help="Column of the action taken.")
 @click.option(
     "--propensity",
-    default="pscore",
+    default="propensity",
     show_default=True,
     help='Column of its probability, or "uniform".',
 )
-@click.option("--offers", help="Column of what was on offer, such as a|b|c [everything].")
-@click.option("--estimator", type=click.Choice(ESTIMATORS), default="dr", show_default=True)
-@click.option("--mean", type=click.Choice(list(METHODS)), default="clipped", show_default=True)
-@click.option("--delta", type=float, default=0.05, show_default=True, help="Chance of failure.")
-@click.option("--moment", type=float, help="A bound on E|reward|^(1 + epsilon) that you know.")
-@click.option("--epsilon", type=float, help="Its order.  [default: 1]")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the folds.")
-@click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
+@click.option("--available", help="Column of the available actions, such as a|b|c [all].")
+@click.option(
+    "--estimator",
+    type=click.Choice(ESTIMATORS),
+    default="dr",
+    show_default=True,
+    help="How the rewards are weighted; rejection needs --policy and uniform propensities.",
+)
+@click.option(
+    "--aggregate",
+    type=click.Choice(list(AGGREGATES)),
+    default="clipped",
+    show_default=True,
+    help="How the weighted rewards are averaged.",
+)
+@click.option(
+    "--delta", type=float, default=0.05, show_default=True, help="Probability of failure."
+)
+@click.option("--raw-moment", type=float, help="A known bound on E|reward|^(1 + epsilon).")
+@click.option("--epsilon", type=float, help="Order of --raw-moment, minus one.  [default: 1]")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the folds.")
+@DROP
 @PLOT
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def evaluate_command(
     file: str,
-    shares: str | None,
-    choices: str | None,
     features: str | None,
     encoder: str | None,
+    epsilon: float | None,
     plot: Path | None,
     as_json: bool,
     **options: Any,
@@ -52,30 +70,47 @@ def evaluate_command(
     FILE is CSV or Parquet, one decision per row, with the probability of the action that was taken.
 
     \b
-    heavybandits evaluate log.csv --shares call=1
-    heavybandits evaluate log.csv --choices new_rule --features age,visits --plot value.png
-    heavybandits evaluate log.csv --shares mail=0.5,call=0.5 --propensity uniform --json
-    heavybandits evaluate log.csv --choices new_rule --encoder encoder.json --action offer
+    heavybandits evaluate log.csv --probabilities call=1
+    heavybandits evaluate log.csv --policy-column new_rule --features age,visits --plot value.png
+    heavybandits evaluate log.csv --probabilities mail=0.5,call=0.5 --propensity uniform --json
+    heavybandits evaluate log.csv --policy auto --encoder encoder.json --action offer
     """
-    if (shares is None) == (choices is None):
-        raise InvalidInputError("one of --shares and --choices must say what the policy does")
-    if options["epsilon"] is not None and options["moment"] is None:
-        raise InvalidInputError("--epsilon is the order of --moment, which is not given")
-    options["epsilon"] = 1.0 if options["epsilon"] is None else options["epsilon"]
-    policy: Any = choices if shares is None else _read_shares(shares)
-    found = evaluate(file, policy, read_features(read_names(features), encoder), **options)
+    if epsilon is not None and options["raw_moment"] is None:
+        raise InvalidInputError("--epsilon is the order of --raw-moment, which is not given")
+    names = ("reward", "action", "propensity", "available", "drop_missing")
+    columns = {name: options.pop(name) for name in names}
+    log = Log(file, features=read_features(features, encoder), **columns)
+    kinds = (options.pop(name) for name in ("probabilities", "policy_column", "policy"))
+    policy = read_policy(log, *kinds)
+    found = evaluate(log, policy=policy, epsilon=1.0 if epsilon is None else epsilon, **options)
     if plot is not None:
-        save_figure(found.plot(), plot)
+        found.plot(plot)
+        report_picture(plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
-def _read_shares(text: str) -> dict[str, float]:
-    """Names and numbers out of a=0.7,b=0.3."""
+def read_policy(
+    log: Log, probabilities: str | None, column: str | None, learner: str | None
+) -> Target:
+    """Return the policy that one of the three options names."""
+    if [probabilities, column, learner].count(None) != 2:
+        raise InvalidInputError(
+            "one of --probabilities, --policy-column and --policy must name the policy"
+        )
+    if learner is not None:
+        return default_policies(log.dim)[learner.replace("-", " ")]
+    return column or read_probabilities(probabilities or "")
+
+
+def read_probabilities(text: str) -> dict[str, float]:
+    """Read names and numbers such as a=0.7,b=0.3."""
     made = {}
     for pair in text.split(","):
-        name, _, share = pair.partition("=")
+        name, _, probability = pair.partition("=")
         try:
-            made[name.strip()] = float(share)
+            made[name.strip()] = float(probability)
         except ValueError:
-            raise InvalidInputError(f"--shares must be like a=0.7,b=0.3, got {text!r}") from None
+            raise InvalidInputError(
+                f"--probabilities must be like a=0.7,b=0.3, got {text!r}"
+            ) from None
     return made

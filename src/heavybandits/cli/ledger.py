@@ -1,4 +1,4 @@
-"""The commands `ledger check`, `ledger repair` and `ledger export`: for who runs durable agents."""
+"""The commands `ledger check`, `ledger repair` and `ledger export`."""
 
 from pathlib import Path
 
@@ -6,18 +6,18 @@ import click
 
 from ..ledger import repair as salvage
 from ..ledger.repair import Findings
-from .shared import print_json
+from .options import print_json
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 OUTPUT = click.argument("output", type=click.Path(path_type=Path))
 
 
-@click.group(short_help="Look after the ledgers of durable agents.")
+@click.group(short_help="Check, repair and export the ledgers of agents.")
 def ledger() -> None:
-    """Say what is whole in a ledger, save it, or turn it into a table.
+    """Report what is intact in a ledger, save it, or turn it into a table.
 
-    The ledger itself is only read; close its agent first. Exit codes: 0 it is whole, 1 it is not,
-    or something could not be done, 2 the command was not understood.
+    The ledger itself is only read; close its agent first. Exit codes: 0 the ledger is intact, 1 it
+    is not, or the command failed, 2 the command was not understood.
 
     \b
     heavybandits ledger check agent.db
@@ -26,27 +26,27 @@ def ledger() -> None:
     """
 
 
-@ledger.command(short_help="Say what is whole.")
+@ledger.command(short_help="Report what is intact.")
 @FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(file: Path, as_json: bool) -> None:
-    """Is FILE whole: its pages, its chain of hashes, its log and the head beside it?
+    """Check FILE: its pages, its chain of hashes, its log and the head next to it.
 
     \b
     heavybandits ledger check agent.db
     """
     found = salvage.examine(file)
-    print_json(found._asdict() | {"whole": found.whole}) if as_json else click.echo(_page(found))
-    _leave(found)
+    print_json(found._asdict() | {"intact": found.intact}) if as_json else click.echo(_page(found))
+    _exit(found)
 
 
-@ledger.command(short_help="Save the longest true prefix into a new ledger.")
+@ledger.command(short_help="Save the longest intact prefix into a new ledger.")
 @FILE
 @OUTPUT
 def repair(file: Path, output: Path) -> None:
-    """Save what is true in FILE into OUTPUT, a new ledger of the same policy.
+    """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
-    That is every event from the first on, as far as the chain of hashes holds. FILE stays as it is.
+    That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
 
     \b
     heavybandits ledger repair agent.db saved.db
@@ -58,9 +58,9 @@ def repair(file: Path, output: Path) -> None:
 @FILE
 @OUTPUT
 def export(file: Path, output: Path) -> None:
-    """Write the events of FILE to OUTPUT, one row each: CSV if it ends in .csv, Parquet else.
+    """Write the events of FILE to OUTPUT, one row each: CSV if it ends in .csv, else Parquet.
 
-    Of a damaged ledger it writes the longest true prefix, says so, and leaves with exit code 1.
+    Of a damaged ledger it writes the longest intact prefix, reports that, and exits with code 1.
 
     \b
     heavybandits ledger export agent.db events.parquet
@@ -68,28 +68,28 @@ def export(file: Path, output: Path) -> None:
     """
     found = salvage.export(file, output)
     click.echo(f"wrote {found.events} events to {output}", err=True)
-    for why in found.trouble:
+    for why in found.problems:
         click.echo(f"{file} is damaged: {why}", err=True)
-    _leave(found)
+    _exit(found)
 
 
-def _leave(found: Findings) -> None:
-    if not found.whole:
+def _exit(found: Findings) -> None:
+    if not found.intact:
         raise click.exceptions.Exit(1)
 
 
 def _page(found: Findings) -> str:
-    """What was found, for people."""
+    """Return the findings as text."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds.items())
-    head = "none that is whole" if found.head_events is None else f"{found.head_events} events"
+    head = "none that is intact" if found.head_events is None else f"{found.head_events} events"
     lines = {
-        "format": f"{found.format}, begun by heavybandits {found.version}",
+        "format": f"{found.format}, created by heavybandits {found.version}",
         "good events": f"{found.events} ({kinds})" if found.events else "none",
         "last at": "never" if found.last_time is None else f"{found.last_time:.3f}",
         "snapshots": ", ".join(f"after event {event}" for event in found.snapshots) or "none",
         "log (-wal)": "none" if found.wal_bytes is None else f"{found.wal_bytes} bytes",
         "head (-head)": head,
     }
-    text = [f"{found.path}: {'whole' if found.whole else 'DAMAGED'}"]
+    text = [f"{found.path}: {'intact' if found.intact else 'DAMAGED'}"]
     text += [f"  {name:<13} {value}" for name, value in lines.items()]
-    return "\n".join(text + [f"  {'trouble':<13} {why}" for why in found.trouble])
+    return "\n".join(text + [f"  {'problem':<13} {why}" for why in found.problems])

@@ -1,4 +1,4 @@
-"""`reproduce` runs the paper's experiments, `report` builds their report again."""
+"""`reproduce`: run the paper's experiments, write the report and print the verdicts."""
 
 import sys
 from collections.abc import Sequence
@@ -9,104 +9,96 @@ import click
 
 from .._utils.tables import shown, to_text
 from ..experiments.outputs import Verdict
-from ..experiments.report import all_verdicts, as_json, make_report
-from ..experiments.run import NAMES, PROFILES, Run, Runner, Stored, run_experiments
+from ..experiments.report import all_verdicts, make_report
+from ..experiments.report import as_json as to_json
+from ..experiments.run import NAMES, PROFILES, Run, run_experiments
 from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
+from ..sweeps import Runner
 from ..sweeps.backends import BACKENDS
-from .parameters import SEED, WORKERS, Folder, Number
-from .shared import print_json
+from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json
 
 FEW = 5  # failed cells of an experiment that are named
 
 
-def common_options(command: Any) -> Any:
-    """What `reproduce` and `report` share."""
-    for option in (
-        click.option("--json", "machine", is_flag=True, help="Machine-readable output."),
-        click.option(
-            "--out",
-            type=Folder(),
-            default="out",
-            show_default=True,
-            help="Results are kept here, the report in a folder named after the profile.",
-        ),
-        click.option("--seed", type=SEED, help="Of everything random; 0 by default."),
-        click.option(
-            "--repetitions",
-            type=Number(2, 10**5),
-            help="Reported runs of each algorithm.",
-        ),
-        click.option("--points", type=Number(2, 1000), help="Of `map`, along either of its axes."),
-        click.option(
-            "--device",
-            type=click.Choice(DEVICES),
-            default="cpu",
-            show_default=True,
-            help="cuda plays on an NVIDIA GPU what has a form there, and the rest on the CPU.",
-        ),
-        click.option("--full", is_flag=True, help=PROFILES["full"].summary),
-        click.option("--quick", is_flag=True, help=PROFILES["quick"].summary),
-        click.argument("names", nargs=-1, type=click.Choice(NAMES)),
-    ):
-        command = option(command)
-    return command
+report_options = add_options(
+    JSON,
+    click.option(
+        "--out",
+        type=Folder(),
+        default="out",
+        show_default=True,
+        help="Results are kept here, the report in a folder named after the profile.",
+    ),
+    click.option("--seed", type=SEED, help="Seed of everything random; 0 by default."),
+    click.option("--repetitions", type=Number(2, 10**5), help="Reported runs of each algorithm."),
+    click.option(
+        "--points", type=Number(2, 1000), help="Grid points per axis of the experiment map."
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(DEVICES),
+        default="cpu",
+        show_default=True,
+        help="cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
+    ),
+    click.option("--full", is_flag=True, help=f"Run {PROFILES['full'].summary}."),
+    click.option("--quick", is_flag=True, help=f"Take {PROFILES['quick'].summary}."),
+    click.argument("names", nargs=-1, type=click.Choice(NAMES)),
+)
 
 
 @click.command()
-@common_options
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("--jobs", type=WORKERS, help="Workers; all cores by default.")
-@click.option("--backend", type=click.Choice(list(BACKENDS)), default="loky", show_default=True)
-@click.option("--address", help="Of a Dask or Ray cluster that is already there.")
+@report_options
+@QUIET
+@JOBS
+@click.option(
+    "--backend",
+    type=click.Choice(list(BACKENDS)),
+    default="loky",
+    show_default=True,
+    help="Where to run: processes, this process, threads, or a cluster.",
+)
+@click.option("--address", help="Address of a running Dask or Ray cluster.")
 def reproduce(
     quiet: bool, jobs: int | None, backend: str, address: str | None, **options: Any
 ) -> None:
     """Run the paper's experiments and judge its claims.
 
-    Without NAMES, all experiments of the profile. Results are kept as they finish: kill it at any
-    moment, run it again, and it goes on.
+    Without NAMES, run all experiments of the profile. Results are kept as they finish: kill the
+    command at any moment, run it again, and it resumes.
 
     \b
     heavybandits reproduce                  about seven minutes on two cores
-    heavybandits reproduce --quick          a look
-    heavybandits reproduce --full           all readings and experiments, about 40 minutes
+    heavybandits reproduce --quick          about two minutes
+    heavybandits reproduce --full           all variants and experiments, about 40 minutes
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     heavybandits reproduce map --points 40 --repetitions 100 --device cuda
     """
-    where: dict[str, Any] = {"jobs": jobs, "backend": backend, "address": address}
     device = options.pop("device")
     if device != "cpu":
         require_device()
-    conclude(Runner(options["out"], quiet=quiet, device=device, **where), not quiet, **options)
-
-
-@click.command()
-@common_options
-def report(**options: Any) -> None:
-    """Build the report again from stored results, computing nothing.
-
-    \b
-    heavybandits report --quick
-    """
-    conclude(Stored(options["out"], device=options.pop("device")), False, **options)
+    run = Runner(
+        options["out"], jobs, backend, address, progress=not quiet, device=device, fallback=True
+    )
+    conclude(run, not quiet, **options)
 
 
 def conclude(
-    compute: Any,
-    aloud: bool,
+    compute: Runner,
+    announced: bool,
     names: Sequence[str],
     full: bool,
     quick: bool,
     out: Path,
-    machine: bool,
+    as_json: bool,
     **wanted: int | None,
 ) -> None:
-    """Run, write the report, print the verdicts, and leave with the right code."""
+    """Run, write the report, print the verdicts, and exit with 1 if cells failed."""
 
     def announce(text: str) -> None:
-        if aloud:
+        if announced:
             click.echo(text, err=True)
 
     if full and quick:
@@ -114,14 +106,14 @@ def conclude(
     known = PROFILES["full" if full else "quick" if quick else "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
     runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
-    if isinstance(compute, Stored) and all(run.failed for run in runs):
+    if compute.stored and all(run.failed for run in runs):
         raise click.ClickException(
-            f"{out} does not hold all of these results: heavybandits reproduce computes what is "
+            f"{out} does not contain all of these results: heavybandits reproduce computes what is "
             "missing or damaged"
         )
     path = make_report(runs, known.name, out / known.name)
-    if machine:
-        print_json(as_json(runs, path))
+    if as_json:
+        print_json(to_json(runs, path))
     else:
         click.echo(verdict_text(all_verdicts(runs)))
         click.echo(f"\n{path}")
@@ -131,7 +123,7 @@ def conclude(
 
 
 def verdict_text(verdicts: Sequence[Verdict]) -> str:
-    """The verdicts as a table for a terminal: the claim, its reading, its quantity and its note.
+    """Return the verdicts as a table: the claim, its reading, its quantity and its note.
 
     >>> verdict = Verdict("A is best", "fixed arms", "margin", 5.0, (2.0, 9.0), "holds", "B (flat)")
     >>> print(verdict_text([verdict]))
@@ -146,20 +138,21 @@ def verdict_text(verdicts: Sequence[Verdict]) -> str:
             "outcome": verdict.outcome,
             "measured": verdict.measured,
             "95% interval": f"[{shown(verdict.interval[0])}, {shown(verdict.interval[1])}]",
-            "claim, reading, quantity": "\n".join(told(verdict)),
+            "claim, reading, quantity": "\n".join(lines_of(verdict)),
         }
         for verdict in verdicts
     ]
     return to_text(rows)
 
 
-def told(verdict: Verdict) -> list[str]:
-    """All that is said of a verdict, line by line."""
+def lines_of(verdict: Verdict) -> list[str]:
+    """Return the claim, the reading, the quantity and the note of a verdict."""
     note = [f"note: {verdict.note}"] if verdict.note else []
     return [verdict.claim, verdict.reading, verdict.quantity, *note]
 
 
 def print_failures(runs: Sequence[Run]) -> None:
+    """Print the failed cells to stderr."""
     for run in runs:
         for label, text in run.failed[:FEW]:
             click.echo(f"failed: {run.name}: {label}: {text}", err=True)

@@ -1,1 +1,1 @@
-"""How parts become one compiled loop."""
+"""How parts become one compiled loop: protocols, dispatch, compilation, linear algebra."""

@@ -1,4 +1,4 @@
-"""The arrays of a state: where they lie, which decides how fast a round is, and what they take."""
+"""Allocate the arrays of a state, aligned for speed, and compute their size beforehand."""
 
 import math
 import threading
@@ -14,7 +14,7 @@ LINE, PAGE = 64, 4096  # bytes
 
 
 class _Counter(threading.local):
-    """While a state is only counted: a stand-in for each of its arrays, and the bytes of those."""
+    """While a state is only counted: a placeholder for each of its arrays, and their bytes."""
 
     sizes: dict[int, tuple[NDArray[Any], int]] | None = None
 
@@ -22,7 +22,7 @@ class _Counter(threading.local):
 _counter = _Counter()
 
 
-def _stand_in(axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
+def _placeholder(axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
     array = np.zeros((1,) * axes, dtype)
     assert _counter.sizes is not None
     _counter.sizes[id(array)] = array, size
@@ -30,33 +30,33 @@ def _stand_in(axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
 
 
 def zeros(*shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Zeros for a state. While `state_bytes` counts, a single one stands for them all.
+    """Make zeros for a state. While `state_bytes` counts, one number replaces the array.
 
     >>> zeros(2, 3).shape, zeros(4, dtype=np.int64).tolist()
     ((2, 3), [0, 0, 0, 0])
     """
     if _counter.sizes is None:
         return np.zeros(shape, dtype)
-    return _stand_in(len(shape), dtype, math.prod(shape) * np.dtype(dtype).itemsize)
+    return _placeholder(len(shape), dtype, math.prod(shape) * np.dtype(dtype).itemsize)
 
 
 def repeated(array: NDArray[Any], times: int) -> NDArray[Any]:
-    """An array of a state `times` times, along a new first axis.
+    """Repeat an array of a state `times` times, along a new first axis.
 
     >>> repeated(zeros(3), 5).shape
     (5, 3)
     """
     if _counter.sizes is None:
         return np.repeat(array[None], times, axis=0)
-    return _stand_in(array.ndim + 1, array.dtype, times * _size_of(array))
+    return _placeholder(array.ndim + 1, array.dtype, times * _size_of(array))
 
 
 def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
-    """Zeros of these shapes in one block that begins a page, each at the start of a cache line.
+    """Make zeros of these shapes in one block at a page start, each at the start of a cache line.
 
-    NumPy places every small array by chance. Loads that cross a line, and a store to the same place
-    in its page as a load, cost up to a third of a round; so placed, every run is as fast as the
-    last.
+    NumPy places small arrays at arbitrary addresses. Loads that cross a line, and a store to the
+    same offset of a page as a load, cost up to a third of a round. With this layout every run takes
+    the same time.
 
     >>> first, second = aligned_zeros((2, 3), (4,))
     >>> first.shape, second.shape, second.ctypes.data - first.ctypes.data
@@ -75,15 +75,15 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
 
 
 def state_bytes(part: Any, scratch: bool = True) -> int:
-    """The bytes that the arrays of part.init() take, known before any of them is made; with
-    scratch=False only of those that a state file keeps.
+    """Return the bytes of the arrays of part.init() without allocating them; with scratch=False
+    only of those that a state file contains.
 
-    Exact for the parts of the library and for all that make their arrays by `zeros`,
-    `aligned_zeros` and `repeated`; other arrays are made in order to be counted.
+    Arrays made by `zeros`, `aligned_zeros` and `repeated` are counted without being allocated;
+    other arrays are made first.
 
     >>> from heavybandits.estimators import Ridge
     >>> state_bytes(Ridge(dim=10, penalty=1.0)), state_bytes(Ridge(dim=10**9, penalty=1.0)) > 2**60
-    (3944, True)
+    (3936, True)
     """
     _counter.sizes = {}
     try:

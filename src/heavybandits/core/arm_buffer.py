@@ -1,4 +1,4 @@
-"""What is on offer at a play, and the exact optimistic arm among finitely many."""
+"""The arms that are available at a play, and the exact optimistic arm among finitely many."""
 
 import math
 from typing import NamedTuple
@@ -6,34 +6,35 @@ from typing import NamedTuple
 import numpy as np
 
 from .allocation import aligned_zeros
-from .arrays import Floats, Integers
-from .blocked import combine, largest, squares
-from .confidence_region import SHRINK, STEP, STRAYED, UPDATES, Region
+from .arrays import Booleans, Floats, Integers
+from .confidence_region import Region, has_strayed, last_step, update_count
 from .jit import jitable, outlined
+from .linalg import combine, largest, squares
 
-LANES = 8  # columns of a view come in multiples of this: loops over arms leave no scalar rest
+LANES = 8  # the columns of a buffer are a multiple of this: loops over arms leave no scalar rest
 
 
-class View(NamedTuple):
-    """What is on offer now, and scratch for the choice. Arms are the columns of `features`.
+class ArmBuffer(NamedTuple):
+    """The available arms, and scratch for the choice. Arms are the columns of `features`.
 
-    There are a few columns more than arms, up to a multiple of LANES; like masked arms, they carry
-    a penalty, and whoever takes a maximum over arms leaves them out.
+    There are a few more columns than arms, up to a multiple of LANES. These columns, like masked
+    arms, have an infinite penalty, and every maximum over arms leaves them out.
     """
 
     features: Floats
     scores: Floats
     squares: Floats
     widths: Floats
-    penalty: Floats  # 0 for an arm on offer, infinite for a masked one
+    penalty: Floats  # 0 for an available arm, infinite for a masked one
     chosen: Floats
-    synced: Integers  # the number of updates `scores` and `squares` are right for, -1 for none
+    synced: Integers  # update count for which `scores` and `squares` are right, -1 for none
 
 
-def make_view(dim: int, size: int) -> View:
-    """An empty view of `size` arms.
+def make_arm_buffer(dim: int, size: int) -> ArmBuffer:
+    """Make an empty buffer for `size` arms.
 
-    >>> make_view(10, 20).features.shape, int(np.isinf(make_view(10, 20).penalty).sum())
+    >>> buffer = make_arm_buffer(10, 20)
+    >>> buffer.features.shape, int(np.isinf(buffer.penalty).sum())
     ((10, 24), 4)
     """
     columns = -(-size // LANES) * LANES
@@ -43,89 +44,149 @@ def make_view(dim: int, size: int) -> View:
     )
     penalty[size:] = np.inf
     synced = np.full(1, -1, np.int64)
-    return View(features, scores, squares, widths, penalty, chosen, synced)
+    return ArmBuffer(features, scores, squares, widths, penalty, chosen, synced)
 
 
 @jitable
-def entries(view: View) -> int:
-    """How many numbers the features of all arms are: what a new set takes from its stream."""
-    return view.features.size
+def entries(buffer: ArmBuffer) -> int:
+    """Return the number of entries of `features`: the uniforms that a random set takes."""
+    return buffer.features.size
 
 
 @jitable
-def load_rows(view: View, rows: Floats) -> None:
-    """Put the rows of an array on offer."""
-    for k in range(rows.shape[0]):
+def mark_stale(buffer: ArmBuffer) -> None:
+    """Note that `scores` and `squares` belong to other arms or to an older state."""
+    buffer.synced[0] = -1
+
+
+@jitable
+def fill_rows(
+    buffer: ArmBuffer, rows: Floats, mask: Booleans | None = None, order: Integers | None = None
+) -> None:
+    """Put rows of features into the buffer, one arm each.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The buffer.
+    rows : array of shape (n, d)
+        Features.
+    mask : array of n booleans, optional
+        False for a row that cannot be chosen. Without it, and without `order`, the penalties of the
+        arms stay as they are.
+    order : array of K integers, optional
+        The row that each arm shows, -1 for an arm that is missing. By default arm k is row k.
+
+    An option that is not given costs nothing: numba removes its branch.
+    """
+    size = rows.shape[0]
+    if order is not None:
+        size = order.size
+    for k in range(size):
+        row = k
+        if order is not None:
+            row = order[k]
+            buffer.penalty[k] = 0.0 if row >= 0 else math.inf
+        if mask is not None:
+            buffer.penalty[k] = 0.0 if row >= 0 and mask[row] else math.inf
         for i in range(rows.shape[1]):
-            view.features[i, k] = rows[k, i]
-    view.synced[0] = -1
+            buffer.features[i, k] = rows[row, i] if row >= 0 else 0.0
+    mark_stale(buffer)
 
 
 @jitable
-def take(view: View, arm: int) -> None:
-    """Copy the features of an arm into view.chosen."""
-    for i in range(view.chosen.size):
-        view.chosen[i] = view.features[i, arm]
+def fill_products(
+    buffer: ArmBuffer, context: Floats, actions: Floats, mask: Booleans | None = None
+) -> None:
+    """Put the products of each action's features with those of the context into the buffer.
+
+    Entry i p + j of arm k is actions[k, i] context[j], where p is the size of the context. No array
+    of all products is needed, which for a long log would not fit into memory. `mask` is that of
+    `fill_rows`.
+    """
+    for k in range(actions.shape[0]):
+        if mask is not None:
+            buffer.penalty[k] = 0.0 if mask[k] else math.inf
+        place = 0
+        for i in range(actions.shape[1]):
+            for j in range(context.size):
+                buffer.features[place, k] = actions[k, i] * context[j]
+                place += 1
+    mark_stale(buffer)
 
 
 @jitable
-def best_score(view: View, theta: Floats) -> float:
-    """The largest x.theta of the arms on offer."""
-    combine(view.features, theta, view.widths)
-    for k in range(view.widths.size):
-        view.widths[k] -= view.penalty[k]
-    return largest(view.widths)
+def load_rows(buffer: ArmBuffer, rows: Floats) -> None:
+    """Put the rows of an array into the buffer, all of them and in their order."""
+    fill_rows(buffer, rows)
 
 
 @jitable
-def measure_all(view: View, region: Region) -> None:
-    """x.centre and ||x||^2_{V^-1} of every arm, from scratch: O(K d^2)."""
-    squares(view.features, region.inverse, view.squares, view.scores, view.widths)
-    combine(view.features, region.centre, view.scores)
+def take(buffer: ArmBuffer, arm: int) -> None:
+    """Copy the features of an arm into buffer.chosen."""
+    for i in range(buffer.chosen.size):
+        buffer.chosen[i] = buffer.features[i, arm]
+
+
+@jitable
+def best_score(buffer: ArmBuffer, theta: Floats) -> float:
+    """Return the largest x.theta of the available arms."""
+    combine(buffer.features, theta, buffer.widths)
+    for k in range(buffer.widths.size):
+        buffer.widths[k] -= buffer.penalty[k]
+    return largest(buffer.widths)
+
+
+@jitable
+def measure_all(buffer: ArmBuffer, region: Region) -> None:
+    """Compute x.centre and ||x||^2_{V^-1} of every arm. O(K d^2)."""
+    squares(buffer.features, region.inverse, buffer.squares, buffer.scores, buffer.widths)
+    combine(buffer.features, region.centre, buffer.scores)
 
 
 @outlined
-def measure_anew(view: View, region: Region) -> None:
-    """`measure_all` for the few rounds in which fixed arms need it."""
-    measure_all(view, region)
+def measure_again(buffer: ArmBuffer, region: Region) -> None:
+    """Call `measure_all`, in the few rounds in which arms that stay need it."""
+    measure_all(buffer, region)
 
 
 @jitable
-def follow(view: View, region: Region) -> None:
-    """The same for arms that were there before: O(K d) after one update.
+def follow(buffer: ArmBuffer, region: Region) -> None:
+    """Update x.centre and ||x||^2_{V^-1} of arms that stay. O(K d) after one update.
 
-    V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x; so one
+    V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x. So one
     product with V^-1 x brings all widths and scores up to date.
     """
-    updates = region.counts[UPDATES]
-    if view.synced[0] == updates:
+    updates = update_count(region)
+    if buffer.synced[0] == updates:
         return
-    if view.synced[0] == updates - 1 and region.numbers[SHRINK] > 0.0:
-        combine(view.features, region.direction, view.widths)
-        shrink, step = region.numbers[SHRINK], region.numbers[STEP]
-        for k in range(view.squares.size):
-            view.squares[k] -= shrink * view.widths[k] * view.widths[k]
-            view.scores[k] -= step * view.widths[k]
-        if region.numbers[STRAYED] != 0.0:
-            combine(view.features, region.centre, view.scores)
+    shrink, step = last_step(region)
+    if buffer.synced[0] == updates - 1 and shrink > 0.0:
+        combine(buffer.features, region.direction, buffer.widths)
+        for k in range(buffer.squares.size):
+            buffer.squares[k] -= shrink * buffer.widths[k] * buffer.widths[k]
+            buffer.scores[k] -= step * buffer.widths[k]
+        if has_strayed(region):
+            combine(buffer.features, region.centre, buffer.scores)
     else:
-        measure_anew(view, region)
-    view.synced[0] = updates
+        measure_again(buffer, region)
+    buffer.synced[0] = updates
 
 
 @jitable
-def pick(view: View, width: float) -> int:
-    """The lowest arm of the largest x.centre + width ||x||_{V^-1}; scores and squares are known."""
-    for k in range(view.scores.size):
-        index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
-        view.widths[k] = index if view.penalty[k] == 0.0 else -math.inf
-    best = largest(view.widths)
+def pick(buffer: ArmBuffer, width: float) -> int:
+    """Return the lowest arm of the largest x.centre + width ||x||_{V^-1}, from `scores` and
+    `squares`; copy its features into buffer.chosen."""
+    for k in range(buffer.scores.size):
+        index = buffer.scores[k] + width * math.sqrt(max(buffer.squares[k], 0.0))
+        buffer.widths[k] = index if buffer.penalty[k] == 0.0 else -math.inf
+    best = largest(buffer.widths)
     arm = 0
-    while view.widths[arm] < best:
+    while buffer.widths[arm] < best:
         arm += 1
-    if view.penalty[arm] != 0.0:  # no index is a number: the lowest arm on offer
+    if buffer.penalty[arm] != 0.0:  # no index is a number: the lowest available arm
         arm = 0
-        while view.penalty[arm] != 0.0:
+        while buffer.penalty[arm] != 0.0:
             arm += 1
-    take(view, arm)
+    take(buffer, arm)
     return arm

@@ -1,13 +1,13 @@
-"""Compiled kernels on disk: under a stamp of the sources they were made of, and never unseen.
+"""Keep compiled kernels on disk, under a stamp of their sources, in files that are checked.
 
 A stamp is a hash of all sources that can change what a part computes: its module, and all that it
-takes from others of the same top-level package or folder, and from this package. Another library's
-version is not ours to watch.
+takes from others of the same top-level package or folder, and from this package. The versions of
+other libraries are not watched.
 
 Machine code that has lost a bit crashes the process or, worse, computes something else; and a
-cached kernel is a pickle, which runs whatever it says. So there is one file for each, it begins
-with a SHA-256 of what it is for and of all its bytes, and it is read only if nobody else could have
-written it.
+cached kernel is a pickle, which runs any code that it contains. So each kernel has one file, the
+file begins with a SHA-256 of its key and of all its bytes, and it is read only if no other user
+could have written it.
 """
 
 import ast
@@ -16,7 +16,6 @@ import functools
 import hashlib
 import importlib.util
 import os
-import pickle
 import stat
 import sys
 import time
@@ -27,17 +26,15 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core import config, types
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from numba import config, types
 
 from .._utils.files import replace_atomically
-from .._utils.progress import tell_compiling
+from .._utils.progress import announce_compilation
+from .numba_internals import class_of, require_reliable
 
 _PACKAGE = __name__.partition(".")[0]
 _STARTED = time.time_ns()
-# What cannot change a number: checks, files, figures, and the making of these very hashes.
+# Modules that cannot change a number: checks, files, figures, and the code of these hashes.
 _HARMLESS = (
     f"{_PACKAGE}._utils.",
     f"{_PACKAGE}.core.cache",
@@ -48,17 +45,17 @@ _HARMLESS = (
 
 
 def source_file(module: str) -> Path | None:
-    """The .py file of a module that was imported; None if it has none, inside a zip for example."""
+    """Return the .py file of an imported module; None if it has none, inside a zip for example."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return Path(file) if file and file.endswith(".py") and Path(file).is_file() else None
 
 
 @functools.cache
 def _neighbours(module: str) -> frozenset[str]:
-    """The modules that the names of a module come from.
+    """Return the modules that the names of a module come from.
 
-    What another process need not find there does not count: the modules of a package, which are in
-    it once somebody has imported them, and what in a module of the library is not the library's.
+    Names that another process may not find there do not count: the submodules of a package, which
+    appear once they are imported, and objects of other libraries in a module of this library.
     """
     found: set[str] = set()
     for value in vars(sys.modules[module]).values():
@@ -72,7 +69,7 @@ def _neighbours(module: str) -> frozenset[str]:
 
 
 def _imported(module: str) -> set[str]:
-    """The modules that a module names in its imports: a number knows not where it came from."""
+    """Return the modules that a module imports: a number does not know which one it came from."""
     path = source_file(module)
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes() if path else b"")):
@@ -87,7 +84,7 @@ def _imported(module: str) -> set[str]:
 
 @functools.cache
 def closure(modules: frozenset[str]) -> tuple[str, ...]:
-    """These modules and all they take from their own packages and folders, directly or not.
+    """Return these modules and all they take from their packages and folders, directly or not.
 
     >>> names = closure(frozenset({"heavybandits.parts.estimators.one_pass"}))
     >>> "heavybandits.core.linalg" in names, "heavybandits.agents.agent" in names
@@ -113,13 +110,13 @@ def closure(modules: frozenset[str]) -> tuple[str, ...]:
 
 
 def digest(modules: Iterable[str]) -> str:
-    """A hash of the sources of these modules and of all they build on."""
+    """Return a hash of the sources of these modules and of all they build on."""
     names = closure(frozenset(modules))
     return _digest(names, tuple(_changed(str(sys.modules[name].__file__)) for name in names))
 
 
 def _changed(file: str) -> int | None:
-    """When a file was last written; None if it was deleted since it was imported."""
+    """Return when a file was last written; None if it was deleted since it was imported."""
     try:
         return os.stat(file).st_mtime_ns
     except FileNotFoundError:
@@ -142,53 +139,53 @@ def _file_digest(file: str, _changed: int) -> bytes:
 
 
 def is_edited(module: str) -> bool:
-    """Whether the source is younger than this process, which may run the older one."""
+    """Return True if the source is newer than this process, which may run the older one."""
     file = source_file(module)
     return file is None or file.stat().st_mtime_ns > _STARTED
 
 
 def edited(modules: Iterable[str]) -> bool:
-    """Whether one of these sources is younger than this process.
+    """Return True if one of these sources is newer than this process.
 
-    Then the stamp is that of the file, the code is not: such a kernel must not be kept.
+    Then the stamp belongs to the file and not to the running code: the kernel must not be kept.
     """
     return any(map(is_edited, closure(frozenset(modules))))
 
 
-# ---- files that are believed
+# ---- checked files
 
 _DIGEST = hashlib.sha256().digest_size
 _HOME = Path(__file__).parent.parent
 
 
-class Refused(Exception):
+class UnsafePlaceError(Exception):
     """A folder or file that others could have written."""
 
 
 def spell(kind: Any) -> str:
-    """A type of compiled code, its parts with the modules they come from.
+    """Return the name of a type of compiled code, its parts with their modules.
 
     >>> from heavybandits.links import Logistic
     >>> spell(numba.typeof((Logistic(), 1.0)))
     'tuple(heavybandits.parts.links.Logistic(), float64)'
     """
-    if not isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+    if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    part = getattr(kind, "instance_class", tuple)
+    part = class_of(kind)
     name = "tuple" if part is tuple else f"{part.__module__}.{part.__qualname__}"
     return f"{name}({', '.join(map(spell, kind))})"
 
 
 def check_owner(place: Path, status: os.stat_result) -> None:
-    """Refuse what belongs to somebody else (but root) or can be written by others."""
+    """Raise if a file or folder belongs to another user (but root) or others can write it."""
     if not hasattr(os, "geteuid"):  # Windows: a user's folders are the user's
         return
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-        raise Refused(place)
+        raise UnsafePlaceError(place)
 
 
 def folders() -> Iterator[Path]:
-    """Where kernels may lie: the folder the user names alone, else the package's, else home's."""
+    """Yield the folders for kernels: NUMBA_CACHE_DIR alone, or the package's and then home's."""
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "heavybandits"
         return
@@ -197,15 +194,15 @@ def folders() -> Iterator[Path]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that others can write, or exchange for one of theirs."""
+    """Raise if others can write a folder, or replace it."""
     check_owner(folder, folder.lstat())
     status = folder.parent.stat()
     if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-        raise Refused(folder.parent)
+        raise UnsafePlaceError(folder.parent)
 
 
 def read_checked(path: Path, key: bytes) -> bytes | None:
-    """What `write_checked` wrote for this key; None, and no file, if it is damaged."""
+    """Return what `write_checked` wrote for this key; if it is damaged, delete it, return None."""
     check_folder(path.parent)
     with path.open("rb") as file:
         check_owner(path, os.fstat(file.fileno()))
@@ -218,75 +215,56 @@ def read_checked(path: Path, key: bytes) -> bytes | None:
 
 
 def write_checked(path: Path, key: bytes, content: bytes) -> None:
-    """Write a file for this key that nobody else can write."""
+    """Write a file for this key that no other user can write."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_folder(path.parent)
     digest = hashlib.sha256(key + content).digest()
     replace_atomically(path, lambda target: target.write_bytes(digest + content), mode=0o600)
 
 
-def share() -> list[Path]:
-    """Let everybody read what this user has compiled; the folders it lies in."""
-    found = [place for place in folders() if place.is_dir() and os.access(place, os.W_OK)]
-    for folder in found:
-        check_folder(folder)
-        folder.chmod(0o755)
-        for file in folder.glob("*.nbc"):
-            file.chmod(0o644)
-    return found
-
-
-class KernelCache(_Cache):  # type: ignore[misc]
-    """What numba asks for and hands to a cache, for one function. No failure of it is an error."""
+class KernelCache:
+    """Files of one kernel, by the types of its arguments. No failure to read or write raises."""
 
     def __init__(self, function: Any, stamp: str) -> None:
         self._name, self._stamp = function.__name__.removesuffix(f"_{stamp[:16]}"), stamp
-        self.refused: Path | None = None
+        self.unsafe: Path | None = None  # a file or folder that others could have written
+        self.found = False  # whether the kernel was loaded
 
-    def _place(self, signature: Any, codegen: Any) -> tuple[str, bytes]:
-        """The name of the file and the key that it is written for."""
+    def _place(self, signature: Any, target: Any) -> tuple[str, bytes]:
+        """Return the name of the file and the key that it is written for."""
         versions = (sys.version, numba.__version__, llvmlite.__version__)
         kinds = [spell(kind) for kind in signature]
-        key = repr((self._name, self._stamp, versions, codegen.magic_tuple(), kinds)).encode()
+        key = repr((self._name, self._stamp, versions, target, kinds)).encode()
         return f"{self._name}-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key
 
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        context.refresh()
-        name, key = self._place(signature, context.codegen())
+    def load(self, signature: Any, target: Any) -> bytes | None:
+        """Return the bytes of the kernel; None if it must be compiled."""
+        name, key = self._place(signature, target)
         for folder in folders():
             try:
                 content = read_checked(folder / name, key)
             except OSError:
                 continue
-            except Refused as refused:
-                self.refused = refused.args[0]
+            except UnsafePlaceError as error:
+                self.unsafe = error.args[0]
                 return None
             if content is not None:
-                return CompileResult._rebuild(context, *pickle.loads(content))
-        tell_compiling()
+                self.found = True
+                return content
+        require_reliable()
+        announce_compilation()
         return None
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        if self.refused or result.library.has_dynamic_globals:
+    def save(self, signature: Any, target: Any, content: bytes) -> None:
+        """Write the kernel to the first folder that can be written."""
+        if self.unsafe:
             return
-        name, key = self._place(signature, result.codegen)
-        content = dumps(result._reduce())
+        name, key = self._place(signature, target)
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
             except OSError:
                 continue
-            except Refused as refused:
-                self.refused = refused.args[0]
+            except UnsafePlaceError as error:
+                self.unsafe = error.args[0]
                 return
-
-    cache_path = None
-
-    def enable(self) -> None:
-        pass
-
-    def disable(self) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass

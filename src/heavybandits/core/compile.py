@@ -1,46 +1,53 @@
-"""Compiling, in one guarded place.
+"""Compile kernels, in one guarded place.
 
-A kernel on disk (cache.py) must not outlive an edit, in whatever file, so it is kept under a stamp
-of its own sources and of those of its parts. A cache that cannot be read or written must never stop
-a user, so any failure of it falls back to compiling in memory.
+A kernel on disk (cache.py) must not outlive an edit in any file, so it is kept under a stamp of its
+own sources and of those of its parts. A cache that cannot be read or written must never stop a
+user, so any failure of it falls back to compiling in memory, and any failure of numba's internals
+(numba_internals.py) to numba's public API.
 
-Numba optimises each function with all that it calls, and then its caller with all that that calls:
-the text of a loop that is ten calls deep passes through LLVM ten times. In the end all of it lies
-in one module, the entry's, and only what happens there counts. So the entry is optimised as ever,
-the functions below it only as far as inlining needs: half the time, the same bits. The few loops
-that vectorise by themselves and not inside their callers are marked `vectorised`.
+Numba optimises each function with all that it calls, and then its caller with all that the caller
+calls: the code of a loop that is ten calls deep passes through LLVM ten times. In the end all of it
+is in one module, the entry's, and only what happens there counts. So the entry is optimised as
+always, and the functions below it only as far as inlining needs: half the time, the same bits. The
+few loops that vectorise by themselves and not inside their callers are marked `vectorised`.
 """
 
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
-from numba import config, njit, typeof
-from numba.core.codegen import CPUCodeLibrary
-from numba.core.errors import NumbaError
+from numba import config, typeof
 
 from .._utils.errors import PartError, warn_caller
+from .._utils.progress import announce_compilation
 from .cache import KernelCache, digest, edited, source_file
 from .dry_run import rehearse, shapes
-from .jit import VECTORISED
-from .numba_errors import refusal
-from .part import classes_of, own_classes
-
-Function = Callable[..., Any]
+from .numba_errors import ALLOCATES, explain_rejection
+from .numba_internals import Function as Function
+from .numba_internals import (
+    Kernel,
+    NumbaError,
+    compile_fast,
+    compile_publicly,
+    has,
+    is_public_only,
+    remember_classes,
+    require_reliable,
+)
+from .part import classes_of, own_classes, walk
 
 
 def is_cacheable(part: type) -> bool:
-    """Whether another process finds this class by its name, and the stamp sees its source.
+    """Return True if another process finds this class by its name, and the stamp sees its source.
 
-    False for a class typed at a prompt, in a notebook or inside a function: to keep compiled code
-    of it on disk would be to meet it again after the class has changed.
+    False for a class typed at a prompt, in a notebook or inside a function: compiled code of it on
+    disk would be used again after the class has changed.
     """
     module = sys.modules.get(part.__module__)
     found = getattr(module, part.__qualname__, None) is part
@@ -48,7 +55,7 @@ def is_cacheable(part: type) -> bool:
 
 
 def stamp_of(factory: Any, *values: Any) -> str:
-    """A hash of all the sources that can change what this kernel computes with these parts."""
+    """Return a hash of all sources that can change what this kernel computes with these parts."""
     return digest(_modules(factory, *values))
 
 
@@ -61,96 +68,123 @@ Factory = Callable[[str], Function]
 
 
 def stamped(function: Function, stamp: str) -> Function:
-    """A jitable function under a name of its own: a wrapper would be optimised all over again."""
+    """Return a jitable function under a name of its own: a wrapper would be optimised again."""
     return FunctionType(
         function.__code__, function.__globals__, f"{function.__name__}_{stamp[:16]}"
     )
 
 
-# No reference counting: kernels allocate nothing, and counting every array that is taken out of a
-# NamedTuple costs as much as the arithmetic. No ZeroDivisionError: its branches stop vectorising.
-_OPTIONS = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+# ---- one kernel
 
 
-def _guarded(function: Function, signature: tuple[Any, ...], stamp: str) -> Any:
-    """`function` compiled for this signature, through the disk cache if that works."""
-    # Two kernels of one name from the disk must not share their symbols.
-    function.__qualname__ = f"{function.__qualname__}.{stamp[:16]}"
-    dispatcher = njit(**_OPTIONS)(function)
-    dispatcher._cache = cache = KernelCache(function, stamp)
+class Request(NamedTuple):
+    """A kernel to compile."""
+
+    factory: Factory
+    stamp: str
+    signature: tuple[Any, ...]
+    arguments: tuple[Any, ...]
+
+    @property
+    def own(self) -> frozenset[type]:
+        return own_classes(self.arguments)
+
+    def is_cacheable(self) -> bool:
+        findable = all(is_cacheable(part) for part in classes_of(self.arguments))
+        return findable and not edited(_modules(self.factory, *self.arguments))
+
+
+def _compile(request: Request) -> Kernel:
+    """Compile with numba's internals if they work, otherwise with its public API.
+
+    The error of numba about a part that is not the library's becomes a PartError.
+    """
+    remember_classes(walk(request.arguments))
     try:
-        _optimised(dispatcher, signature)
-        dispatcher.overloads[signature].entry_point  # noqa: B018
-    except NumbaError:  # it would be refused again
+        return _compile_fast(request) or _compile_publicly(request)
+    except NumbaError as error:
+        if not request.own:
+            raise
+        raise PartError(explain_rejection(str(error), request.own), str(error)) from None
+
+
+def _compile_fast(request: Request) -> Kernel | None:
+    """Compile with numba's internals; None if they are switched off or do not work."""
+    if is_public_only():
+        return None
+    if not has("cache"):
+        _warn_lasting("its disk cache has changed")
+    try:
+        return (_compile_cached(request) if has("cache") else None) or _compile_in_memory(request)
+    except Exception as error:
+        if isinstance(error, NumbaError) and request.own:
+            raise
+        _warn_lasting(f"{error!r:.200}")
+        return None
+
+
+def _compile_cached(request: Request) -> Kernel | None:
+    """Load a kernel from disk, or compile and keep it; None if it cannot be kept there."""
+    if not request.is_cacheable():
+        return None
+    function = request.factory(request.stamp)
+    # Two kernels of one name from the disk must not share their symbols.
+    function.__qualname__ = f"{function.__qualname__}.{request.stamp[:16]}"
+    cache = KernelCache(function, request.stamp)
+    try:
+        kernel = compile_fast(function, request.signature, cache)
+    except NumbaError:  # it would be rejected again
         raise
-    except Exception:  # unreadable, unwritable, full or corrupt: none of it is the user's concern
-        dispatcher = _in_memory(function, signature)
-    if cache.refused is not None:
-        _warn_refused(cache.refused)
-    return dispatcher
+    except Exception:  # unreadable, unwritable, full or corrupt: the user can do nothing about it
+        kernel = None
+    else:
+        _counts["found" if cache.found else "compiled"] += 1
+    if cache.unsafe is not None:
+        _warn_unsafe(cache.unsafe)
+    return kernel
+
+
+def _compile_in_memory(request: Request) -> Kernel:
+    require_reliable()
+    kernel = compile_fast(request.factory(request.stamp), request.signature)
+    _counts["compiled"] += 1
+    return kernel
+
+
+def _compile_publicly(request: Request) -> Kernel:
+    announce_compilation()
+    kernel = compile_publicly(request.factory(request.stamp), request.signature)
+    _counts["compiled"] += 1
+    own = request.own
+    if own and ALLOCATES in kernel.dispatcher.inspect_llvm(request.signature):
+        raise PartError(explain_rejection(ALLOCATES, own), ALLOCATES)
+    return kernel
 
 
 @functools.cache
-def _warn_refused(place: Path) -> None:
+def _warn_unsafe(place: Path) -> None:
     """Say once what to do about a cache that others could have written."""
     warn_caller(
-        f"{place} belongs to somebody else or can be written by others, so no compiled code is "
-        f"taken from it and every start compiles anew: make it yours alone (chown, chmod go-w), or "
-        "set NUMBA_CACHE_DIR to a folder that is"
+        f"{place} belongs to another user or can be written by others, so no compiled code is "
+        "loaded from it and every start compiles again: make it yours alone (chown, chmod go-w), "
+        "or set NUMBA_CACHE_DIR to a folder that is"
     )
 
 
-def _compile(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
-    findable = all(is_cacheable(part) for part in classes_of(arguments))
-    if findable and not edited(_modules(factory, *arguments)):
-        return _guarded(factory(stamp), signature, stamp)
-    return _in_memory(factory(stamp), signature)
-
-
-def _in_memory(function: Function, signature: tuple[Any, ...]) -> Any:
-    return _optimised(njit(**_OPTIONS)(function), signature)
-
-
-def _optimised(dispatcher: Any, signature: tuple[Any, ...]) -> Any:
-    with entry(dispatcher.py_func.__qualname__):
-        dispatcher.compile(signature)
-    return dispatcher
-
-
-# ---- a kernel is optimised once, as a whole
-
-_entry: ContextVar[str | None] = ContextVar("the kernel that is being compiled", default=None)
-_optimise_fully: Callable[[Any], None] = CPUCodeLibrary._optimize_final_module
-
-
-@contextmanager
-def entry(name: str) -> Iterator[None]:
-    """Within, numba optimises the function of this qualified name and spares what it calls."""
-    token = _entry.set(name)
-    try:
-        yield
-    finally:
-        _entry.reset(token)
-
-
-def _optimise(library: Any) -> None:
-    """Stand in for numba's method: the same, except while a kernel of ours is compiled."""
-    if _entry.get() in (None, library.name) or library.name in VECTORISED:
-        return _optimise_fully(library)
-    codegen = library._codegen
-    passes, builder = codegen._module_pass_manager(
-        loop_vectorize=codegen._loopvect, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
+@functools.cache
+def _warn_lasting(cause: str) -> None:
+    """Say once why every process compiles."""
+    warn_caller(
+        f"with numba {numba.__version__} no compiled code is kept on disk and every process "
+        f"compiles again, because {cause}: the numbers are the same; a newer heavybandits may know "
+        "this numba"
     )
-    passes.run(library._final_module, builder)
 
 
-CPUCodeLibrary._optimize_final_module = _optimise
+# ---- all kernels
 
-
-# ---- the one door
-
-_dispatchers: dict[tuple[Factory, str, Any], Any] = {}
-_entries: dict[tuple[Factory, str, Any], Function] = {}
+_kernels: dict[tuple[Factory, str, Any], Kernel] = {}
+_counts = {"compiled": 0, "found": 0}
 _rehearsed: set[Any] = set()
 _lock = threading.RLock()
 
@@ -173,7 +207,7 @@ def _kind(factory: Factory, arguments: tuple[Any, ...], outline: Any) -> Kind:
 
 
 def _outline(value: Any) -> Any:
-    """All that numba's type of a value depends on: to ask numba takes longer than a short run."""
+    """Return all that numba's type of a value depends on: asking numba takes longer than a run."""
     if isinstance(value, tuple):
         return (type(value), *map(_outline, value))
     if isinstance(value, np.ndarray):
@@ -182,12 +216,11 @@ def _outline(value: Any) -> Any:
 
 
 def compiled(factory: Factory, *arguments: Any) -> Function:
-    """The function that factory(stamp) makes, compiled for arguments of these types and no others.
+    """Compile what factory(stamp) makes, for arguments of these types and no others.
 
-    The function holds the stamp: it is `stamped`, or it names the stamp, which then is a closure
-    cell and part of numba's cache key. What is returned is numba's bare entry: it does not look at
-    the types of its arguments again, which saves most of the cost of a call. With numba switched
-    off (NUMBA_DISABLE_JIT=1) it is the function as it is.
+    Returns numba's bare entry, which does not look at the types of its arguments again: that saves
+    most of the cost of a call. With numba's public API only (numba_internals.py) it is the
+    dispatcher, and with numba switched off (NUMBA_DISABLE_JIT=1) the function itself.
 
     The arguments are those of a real first call, or of its beginning: if a part among them is not
     the library's, that call is rehearsed uncompiled, once for each type and shape.
@@ -201,11 +234,10 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
         rehearse_once(factory, *arguments)
     key = (factory, stamp, outline)
     with _lock:
-        if key not in _entries:
+        if key not in _kernels:
             signature = tuple(map(typeof, arguments))
-            _dispatchers[key] = _explained(factory, signature, stamp, arguments)
-            _entries[key] = _dispatchers[key].overloads[signature].entry_point
-        return _entries[key]
+            _kernels[key] = _compile(Request(factory, stamp, signature, arguments))
+        return _kernels[key].call
 
 
 def rehearse_once(factory: Factory, *arguments: Any) -> None:
@@ -222,19 +254,6 @@ def rehearse_once(factory: Factory, *arguments: Any) -> None:
             _rehearsed.add(done)
 
 
-def _explained(factory: Factory, signature: Any, stamp: str, arguments: tuple[Any, ...]) -> Any:
-    """As `_compile`; what numba refuses of a part that is not the library's is a PartError."""
-    own = own_classes(arguments)
-    try:
-        return _compile(factory, signature, stamp, arguments)
-    except NumbaError as error:
-        if not own:
-            raise
-        raise PartError(refusal(str(error), own), str(error)) from None
-
-
 def count_kernels() -> tuple[int, int]:
-    """How many kernels this process has compiled, and how many it found on the disk."""
-    stats = [dispatcher.stats for dispatcher in _dispatchers.values()]
-    made = sum(sum(each.cache_misses.values()) for each in stats)
-    return made, sum(sum(each.cache_hits.values()) for each in stats)
+    """Return how many kernels this process has compiled, and how many it found on the disk."""
+    return _counts["compiled"], _counts["found"]

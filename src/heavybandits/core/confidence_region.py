@@ -1,4 +1,4 @@
-"""The confidence region every estimator keeps: a centre, a design matrix V and its inverse."""
+"""The confidence region of an estimator: a centre, a design matrix V and its inverse."""
 
 import math
 from typing import NamedTuple
@@ -7,33 +7,37 @@ import numpy as np
 
 from .allocation import aligned_zeros
 from .arrays import Floats, Integers
-from .blocked import combine
 from .jit import jitable, outlined
-from .linalg import LOST, add_outer, dot, invert, mend_inverse, stretch, subtract
+from .linalg import LOST, add_outer, combine, correct_inverse, dot, invert, stretch, subtract
 from .projection import ROWS
 
-# places in Region.numbers
-SQUARE, SHRINK, LOGDET, GROWTH, STEP, STRAYED, EXPECTED, FLOOR, NOISE = range(9)
-UPDATES, PROJECTIONS, CUTS, FALLBACKS = range(4)  # places in Region.counts
+# Places in Region.numbers and in Region.counts. Only the functions of this module use them.
+_SQUARE, _SHRINK, _LOGDET, _GROWTH, _STEP, _STRAYED, _FLOOR, _NOISE = range(8)
+_UPDATES, _PROJECTIONS, _CLIPPED, _FALLBACKS = range(4)
 
-ROUNDING = 1e-15  # of the largest sum on the way to a square
-REPAIR_EVERY = 1024  # updates between two fresh inversions: stops the drift of rank-one steps
+ROUNDING = 1e-15  # relative to the largest term of a square
+REPAIR_EVERY = 1024  # updates between two full inversions, which stop the drift of rank-one steps
 
 
 class Region(NamedTuple):
-    """{theta : ||theta - centre||_V <= radius}, the radius being a part of its own.
+    """{theta : ||theta - centre||_V <= radius}; the radius is a part of its own.
 
-    numbers: ||x||^2_{V^-1} of the arm last measured; the factor of the last rank-one step, 0 if the
-    last update inverted V anew; the parts of det V / det V_1 whose logarithm has and has not been
-    taken (see `log_volume`); how far the centre went against `direction` in the last update, and 1
-    if it went elsewhere too; the mean reward expected of that arm; the penalty, below which no
-    eigenvalue of V lies; what rounding alone can make of weight ||x||^2_{V^-1}. counts: updates;
-    projections; the rewards that an estimator which truncates its whole history cuts at present;
-    and how often rounding may have spoiled V^-1, so that it was made anew or mended.
+    V = design + recent: the updates since the last repair are summed separately. In one sum of 10^6
+    terms the rounding error is 1e-12 of the largest entry, and the inverse of a badly conditioned V
+    makes that a thousand times more of the small entries.
 
-    V = design + recent: the updates since the last repair are summed apart, for in one sum of 10^6
-    terms rounding takes 1e-12 of the largest entry, and the inverse of a badly conditioned V makes
-    that a thousand times more of the small ones.
+    `direction` is V^-1 x of the arm last measured. `numbers` and `counts` hold the scalars that the
+    functions of this module read and write:
+
+    - ||x||^2_{V^-1} of the arm last measured;
+    - the factor of the last rank-one step, 0 if the last update inverted V;
+    - ln(det V / det V_1) up to some update, and the ratio of determinants since (`log_volume`);
+    - how far the last update moved the centre against `direction`, and 1 if the centre also moved
+      in another direction;
+    - the penalty, a lower bound of the eigenvalues of V;
+    - the part of weight ||x||^2_{V^-1} that rounding alone can produce;
+    - counts of updates, projections, truncated rewards (of estimators that truncate themselves),
+      and updates in which rounding may have spoiled V^-1, so that it was computed again.
     """
 
     centre: Floats
@@ -47,162 +51,288 @@ class Region(NamedTuple):
 
 
 def make_region(dim: int, penalty: float) -> Region:
-    """The region before any reward: centre 0, V = penalty I."""
+    """Make the region before any reward: centre 0, V = penalty I."""
     square, vector = (dim, dim), (dim,)
     inverse, design, recent, centre, direction, scratch = aligned_zeros(
         square, square, square, vector, vector, (ROWS + dim, dim)
     )
     np.fill_diagonal(inverse, 1.0 / penalty)
     np.fill_diagonal(design, penalty)
-    numbers, counts = np.zeros(9), np.zeros(4, np.int64)
-    numbers[GROWTH], numbers[FLOOR] = 1.0, penalty
+    numbers, counts = np.zeros(8), np.zeros(4, np.int64)
+    numbers[_GROWTH], numbers[_FLOOR] = 1.0, penalty
     return Region(centre, inverse, design, direction, numbers, counts, scratch, recent)
 
 
+@outlined
+def reset_region(region: Region, penalty: float) -> None:
+    """Set the centre to 0 and V to penalty I; the counts stay."""
+    for i in range(region.centre.size):
+        region.centre[i] = 0.0
+        for j in range(region.centre.size):
+            region.recent[i, j] = 0.0
+            region.design[i, j] = penalty if i == j else 0.0
+            region.inverse[i, j] = 1.0 / penalty if i == j else 0.0
+    region.numbers[_FLOOR], region.numbers[_NOISE] = penalty, 0.0
+    region.numbers[_LOGDET], region.numbers[_GROWTH] = 0.0, 1.0
+
+
+# ---- scalars and counts
+
+
 @jitable
-def measure(region: Region, x: Floats) -> float:
-    """||x||_{V^-1}; leaves V^-1 x in `direction` for the update that follows."""
-    combine(region.inverse, x, region.direction)
-    square = dot(x, region.direction)
-    region.numbers[SQUARE] = square
-    return math.sqrt(max(square, 0.0))
+def squared_norm(region: Region) -> float:
+    """Return ||x||^2_{V^-1} of the arm last measured; rounding can make it negative."""
+    return region.numbers[_SQUARE]
+
+
+@jitable
+def penalty_of(region: Region) -> float:
+    """Return the penalty lambda, a lower bound of the eigenvalues of V."""
+    return region.numbers[_FLOOR]
 
 
 @jitable
 def log_volume(region: Region) -> float:
-    """ln(det V / det V_1)"""
-    return region.numbers[LOGDET] + math.log(region.numbers[GROWTH])
+    """Return ln(det V / det V_1)."""
+    return region.numbers[_LOGDET] + math.log(region.numbers[_GROWTH])
+
+
+def has_valid_volume(region: Region) -> bool:
+    """Return True if det V / det V_1 is at least 1, as updates can only make it."""
+    return bool(region.numbers[_LOGDET] >= 0.0 and region.numbers[_GROWTH] >= 1.0)
+
+
+@jitable
+def update_count(region: Region) -> int:
+    """Return the number of updates."""
+    return region.counts[_UPDATES]
+
+
+@jitable
+def projection_count(region: Region) -> int:
+    """Return the number of projections."""
+    return region.counts[_PROJECTIONS]
+
+
+@jitable
+def clipped_count(region: Region) -> int:
+    """Return the number of rewards that the estimator itself clipped or truncated."""
+    return region.counts[_CLIPPED]
+
+
+@jitable
+def fallback_count(region: Region) -> int:
+    """Return the number of updates in which V^-1 was computed again because of rounding."""
+    return region.counts[_FALLBACKS]
+
+
+def fallbacks_of_many(counts: Integers) -> Integers:
+    """Return the fallbacks of many regions; the first axis is that of `Region.counts`."""
+    return counts[_FALLBACKS]
+
+
+@jitable
+def count_projection(region: Region) -> None:
+    """Add one to the projections."""
+    region.counts[_PROJECTIONS] += 1
+
+
+@jitable
+def count_clipped(region: Region) -> None:
+    """Add one to the rewards that the estimator itself clipped or truncated."""
+    region.counts[_CLIPPED] += 1
+
+
+@jitable
+def set_clipped(region: Region, count: int) -> None:
+    """Set the number of rewards that the estimator itself clips or truncates at present."""
+    region.counts[_CLIPPED] = count
+
+
+@jitable
+def count_fallback(region: Region) -> None:
+    """Add one to the fallbacks."""
+    region.counts[_FALLBACKS] += 1
+
+
+# ---- what the last update did, for arm sets that stay (see `arm_buffer.follow`)
+
+
+@jitable
+def last_step(region: Region) -> tuple[float, float]:
+    """Return shrink and step of the last update: V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre
+    lost step V^-1 x. shrink is 0 if the last update inverted V."""
+    return region.numbers[_SHRINK], region.numbers[_STEP]
+
+
+@jitable
+def has_strayed(region: Region) -> bool:
+    """Return True if the last update moved the centre in another direction than V^-1 x."""
+    return region.numbers[_STRAYED] != 0.0
+
+
+@jitable
+def mark_strayed(region: Region) -> None:
+    """Note that the centre moved in another direction than V^-1 x."""
+    region.numbers[_STRAYED] = 1.0
+
+
+@jitable
+def forget_step(region: Region) -> None:
+    """Note that V^-1 changed by more than one rank-one step: all arms are measured again."""
+    region.numbers[_SHRINK], region.numbers[_STRAYED] = 0.0, 1.0
+
+
+# ---- updates
+
+
+@jitable
+def measure(region: Region, x: Floats) -> float:
+    """Return ||x||_{V^-1}; `direction` becomes V^-1 x, for the update that follows."""
+    combine(region.inverse, x, region.direction)
+    square = dot(x, region.direction)
+    region.numbers[_SQUARE] = square
+    return math.sqrt(max(square, 0.0))
 
 
 @jitable
 def add_observation(region: Region, x: Floats, weight: float) -> float:
-    """V += weight x x^T, after `measure(region, x)`; returns 1 + weight ||x||^2_{V^-1}."""
-    growth = 1.0 + weight * region.numbers[SQUARE]
-    region.numbers[STRAYED] = 1.0
-    region.counts[UPDATES] += 1
+    """V += weight x x^T, after `measure(region, x)`; return 1 + weight ||x||^2_{V^-1}."""
+    growth = 1.0 + weight * region.numbers[_SQUARE]
+    region.numbers[_STRAYED] = 1.0
+    region.counts[_UPDATES] += 1
     add_outer(region.recent, weight, x)
-    if growth * ROUNDING > region.numbers[NOISE]:
-        region.numbers[NOISE] = growth * ROUNDING
-    square = region.numbers[SQUARE]
-    if not (weight * square > region.numbers[NOISE] or square == 0.0):
-        growth = invert_anew(region, x, weight)
-    elif region.counts[UPDATES] % REPAIR_EVERY == 0:
-        region.counts[FALLBACKS] += 0 if repair(region, weight / growth) else 1
+    if growth * ROUNDING > region.numbers[_NOISE]:
+        region.numbers[_NOISE] = growth * ROUNDING
+    square = region.numbers[_SQUARE]
+    if not (weight * square > region.numbers[_NOISE] or square == 0.0):
+        growth = invert_again(region, x, weight)
+    elif region.counts[_UPDATES] % REPAIR_EVERY == 0:
+        region.counts[_FALLBACKS] += 0 if repair(region, weight / growth) else 1
     else:
-        region.numbers[SHRINK] = weight / growth
-        add_outer(region.inverse, -region.numbers[SHRINK], region.direction)
-    if region.numbers[GROWTH] * growth > 1e100:
-        region.numbers[LOGDET] = log_volume(region)
-        region.numbers[GROWTH] = 1.0
-    region.numbers[GROWTH] *= growth
+        region.numbers[_SHRINK] = weight / growth
+        add_outer(region.inverse, -region.numbers[_SHRINK], region.direction)
+    if region.numbers[_GROWTH] * growth > 1e100:
+        region.numbers[_LOGDET] = log_volume(region)
+        region.numbers[_GROWTH] = 1.0
+    region.numbers[_GROWTH] *= growth
     return growth
 
 
 @outlined
-def invert_anew(region: Region, x: Floats, weight: float) -> float:
-    """The end of an update where rounding may have made all of ||x||^2_{V^-1}, or its sign.
+def invert_again(region: Region, x: Floats, weight: float) -> float:
+    """End an update in which rounding may have produced all of ||x||^2_{V^-1}, or its sign.
 
-    Then V^-1 may be indefinite, and rank-one steps would make that grow without end. So V^-1 comes
-    from V, and V^-1 x from that: with V widened already, it is smaller than before by `growth`.
+    V^-1 may then be indefinite, and rank-one steps would make that grow without end. So V^-1 is
+    computed from V, and V^-1 x from that. V already includes x, so V^-1 x is smaller than before by
+    `growth`.
     """
-    region.counts[FALLBACKS] += 1
-    repair(region, weight / (1.0 + weight * max(region.numbers[SQUARE], 0.0)))
+    region.counts[_FALLBACKS] += 1
+    repair(region, weight / (1.0 + weight * max(region.numbers[_SQUARE], 0.0)))
     square = measure(region, x) ** 2
     growth = 1.0 / max(1.0 - weight * square, 1e-9)
-    region.numbers[SQUARE] = growth * square
+    region.numbers[_SQUARE] = growth * square
     stretch(region.direction, growth)
     return growth
 
 
 @outlined
 def repair(region: Region, shrink: float) -> bool:
-    """Sum up V and invert it anew by Cholesky. If V has not the digits for that: False, and the
-    rank-one step is made and brought back to V (see `mend_inverse`)."""
+    """Sum up V and compute V^-1 from it; return False if V^-1 was only corrected."""
+    region.numbers[_SHRINK] = 0.0
+    inverted = renew_inverse(region, shrink)
+    size, narrowness = 0.0, 0.0
+    for i in range(region.centre.size):
+        size += region.design[i, i]
+        narrowness += region.inverse[i, i]
+    typical = size / region.counts[_UPDATES]  # weight ||x||^2 of an arm
+    region.numbers[_NOISE] = ROUNDING * typical * narrowness
+    return inverted
+
+
+@jitable
+def renew_inverse(region: Region, shrink: float) -> bool:
+    """Add `recent` to `design` and invert V by Cholesky. If V has too few digits for that, make the
+    rank-one step, bring its result closer to V (see `correct_inverse`) and return False."""
     dim, design, inverse = region.centre.size, region.design, region.inverse
-    region.numbers[SHRINK] = 0.0
     for i in range(dim):
         for j in range(dim):
             design[i, j] += region.recent[i, j]
             region.recent[i, j] = 0.0
-    sound = known(region) and invert(design, inverse, region.scratch)
-    if not sound:
+    inverted = is_well_conditioned(region) and invert(design, inverse, region.scratch)
+    if not inverted:
         add_outer(inverse, -shrink, region.direction)
         work, mark = region.scratch[:dim], region.scratch[dim]
-        mend_inverse(design, region.numbers[FLOOR], inverse, work, mark)
-    size, narrowness = 0.0, 0.0
-    for i in range(dim):
-        size += design[i, i]
-        narrowness += inverse[i, i]
-    typical = size / region.counts[UPDATES]  # weight ||x||^2 of an arm
-    region.numbers[NOISE] = ROUNDING * typical * narrowness
-    return sound
-
-
-@outlined
-def fade(region: Region, keep: float) -> None:
-    """V = keep V + (1 - keep) lambda I: stabilised forgetting (Kulhavy and Zarrop 1993).
-
-    Plain forgetting, V = keep V, would let V vanish where no arm is played; so it never falls below
-    the penalty. The centre stays: what comes next counts for more. O(d^3).
-    """
-    floor = region.numbers[FLOOR]
-    for i in range(region.centre.size):
-        for j in range(region.centre.size):
-            region.design[i, j] = keep * (region.design[i, j] + region.recent[i, j])
-            region.recent[i, j] = 0.0
-            region.inverse[i, j] /= keep  # what is mended if V has too few digits
-        region.design[i, i] += (1.0 - keep) * floor
-    renew(region)
+        correct_inverse(design, region.numbers[_FLOOR], inverse, work, mark)
+    return inverted
 
 
 @jitable
-def renew(region: Region) -> bool:
-    """V^-1 and det V / det V_1 from V, for V has changed in every direction; False if it cannot."""
-    floor = region.numbers[FLOOR]
-    if not repair(region, 0.0):
-        region.counts[FALLBACKS] += 1
-        return False
-    volume = 0.0  # `repair` leaves the triangle of V in the scratch
-    for i in range(region.centre.size):
-        volume += math.log(region.scratch[i, i] * region.scratch[i, i] / floor)
-    region.numbers[LOGDET], region.numbers[GROWTH] = max(volume, 0.0), 1.0
-    return True
-
-
-@outlined
-def repenalise(region: Region, penalty: float) -> None:
-    """V with another penalty, and theta = V^-1 b with the b it had: ridge regression's. O(d^3)."""
-    dim, pull = region.centre.size, region.direction
-    for i in range(dim):
-        pull[i] = 0.0
-        for j in range(dim):
-            pull[i] += (region.design[i, j] + region.recent[i, j]) * region.centre[j]
-    for i in range(dim):
-        region.design[i, i] += penalty - region.numbers[FLOOR]
-    region.numbers[FLOOR] = penalty
-    region.numbers[STRAYED] = 1.0
-    if renew(region):
-        combine(region.inverse, pull, region.centre)
-
-
-@jitable
-def known(region: Region) -> bool:
-    """Whether V has digits in every direction: V_ii V^-1_ii is how much of V_ii cancels."""
+def is_well_conditioned(region: Region) -> bool:
+    """Return True if V has digits in every direction: V_ii V^-1_ii is how much of V_ii cancels."""
     for i in range(region.centre.size):
         if LOST * region.design[i, i] * region.inverse[i, i] > 1.0:
             return False
     return True
 
 
+@outlined
+def discount(region: Region, keep: float) -> None:
+    """V = keep V + (1 - keep) lambda I: stabilised forgetting (Kulhavy and Zarrop 1993).
+
+    Plain forgetting, V = keep V, would let V vanish in directions that no arm has. With the second
+    term V never falls below the penalty. The centre stays, and later rewards count for more.
+    O(d^3).
+    """
+    floor = region.numbers[_FLOOR]
+    for i in range(region.centre.size):
+        for j in range(region.centre.size):
+            region.design[i, j] = keep * (region.design[i, j] + region.recent[i, j])
+            region.recent[i, j] = 0.0
+            region.inverse[i, j] /= keep  # what is corrected if V has too few digits
+        region.design[i, i] += (1.0 - keep) * floor
+    recompute(region)
+
+
+@jitable
+def recompute(region: Region) -> bool:
+    """Compute V^-1 and det V / det V_1 from V; return False if V has too few digits for that."""
+    floor = region.numbers[_FLOOR]
+    if not repair(region, 0.0):
+        region.counts[_FALLBACKS] += 1
+        return False
+    volume = 0.0  # `repair` leaves the triangle of V in the scratch
+    for i in range(region.centre.size):
+        volume += math.log(region.scratch[i, i] * region.scratch[i, i] / floor)
+    region.numbers[_LOGDET], region.numbers[_GROWTH] = max(volume, 0.0), 1.0
+    return True
+
+
+@outlined
+def change_penalty(region: Region, penalty: float) -> None:
+    """Give V another penalty and set theta = V^-1 b, with the b of ridge regression. O(d^3)."""
+    dim, pull = region.centre.size, region.direction
+    for i in range(dim):
+        pull[i] = 0.0
+        for j in range(dim):
+            pull[i] += (region.design[i, j] + region.recent[i, j]) * region.centre[j]
+    for i in range(dim):
+        region.design[i, i] += penalty - region.numbers[_FLOOR]
+    region.numbers[_FLOOR] = penalty
+    region.numbers[_STRAYED] = 1.0
+    if recompute(region):
+        combine(region.inverse, pull, region.centre)
+
+
 def shift_centre(region: Region, x: Floats, change: float) -> None:
-    """centre += change V^-1 x, for an x that V holds already: its reward turned out otherwise."""
+    """centre += change V^-1 x, for an x that V already includes: its reward was corrected."""
     region.centre[:] += change * (region.inverse @ x)
-    region.numbers[SHRINK], region.numbers[STRAYED] = 0.0, 1.0
+    forget_step(region)
 
 
 @jitable
 def move_centre(region: Region, step: float) -> None:
-    """centre -= step V^-1 x, for the x last measured and V before it was widened."""
-    region.numbers[STEP] = step
-    region.numbers[STRAYED] = 0.0
+    """centre -= step V^-1 x, for the x last measured and the V before it included x."""
+    region.numbers[_STEP] = step
+    region.numbers[_STRAYED] = 0.0
     subtract(region.centre, step, region.direction)

@@ -1,4 +1,4 @@
-"""What a contract asks for, read from its Protocol, and why a class does not give it."""
+"""Compare a class with a contract: the members of the Protocol, and the first that is wrong."""
 
 import difflib
 import functools
@@ -13,11 +13,11 @@ Member = FunctionType | property
 
 @functools.cache
 def members(contract: type) -> dict[str, Member]:
-    """The methods and attributes of a contract by name.
+    """Return the methods and attributes of a contract by name.
 
     >>> from heavybandits.core.protocols import Filter
     >>> list(members(Filter))
-    ['plays', 'init', 'clean']
+    ['plays', 'init', 'apply']
     """
     return {
         name: member
@@ -30,13 +30,13 @@ def members(contract: type) -> dict[str, Member]:
 
 @functools.cache
 def attributes(contract: type) -> dict[str, Any]:
-    """The types of the attributes of a contract, with their bounds."""
+    """Return the types of the attributes of a contract, with their bounds."""
     found = {n: m.fget for n, m in members(contract).items() if isinstance(m, property)}
     return {name: get_type_hints(get, include_extras=True)["return"] for name, get in found.items()}
 
 
 def written(name: str, member: Member) -> str:
-    """A member as it is written: an attribute by its name, a method with its parameters.
+    """Return a member as text: an attribute by its name, a method with its parameters.
 
     >>> from heavybandits.core.protocols import Policy
     >>> written("tally", members(Policy)["tally"])
@@ -47,7 +47,7 @@ def written(name: str, member: Member) -> str:
 
 @functools.cache
 def fault(part: type, contract: type) -> str | None:
-    """Why a class is not of this kind, in words; None if it is.
+    """Return why a class does not satisfy a contract; None if it does.
 
     >>> from typing import NamedTuple
     >>> from heavybandits.core.protocols import Projection
@@ -65,7 +65,7 @@ def fault(part: type, contract: type) -> str | None:
 
 
 def kind_name(contract: type) -> str:
-    """The name of a kind of part, with its article.
+    """Return the name of a kind of part, with its article.
 
     >>> from heavybandits.core.protocols import ArmSet
     >>> kind_name(ArmSet)
@@ -91,7 +91,7 @@ def _lack(part: type, name: str, member: Member) -> str | None:
 
 
 def _mismatch(part: type, name: str, member: Member) -> str | None:
-    """Whether the parameters have other names: compiled code finds them by name."""
+    """Return how the parameters differ: compiled code finds them by name."""
     if isinstance(member, property):
         return None
     wanted, given = _parameters(member), _parameters(getattr(part, name))

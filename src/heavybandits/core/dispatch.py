@@ -1,8 +1,8 @@
-"""The verbs: one free function for each question that compiled code asks a part.
+"""Dispatch functions: one free function for each method of a part that compiled code calls.
 
-A verb calls the method of its name, in Python by attribute and in compiled code by the type of the
-part, so the same text runs both ways. Names, parameters and meaning are those of the contract. To
-add a kind of part is to add a contract, its verbs here and one call in the loop.
+`mean(link, z)` calls the method `mean` of the part: in Python by attribute, in compiled code by the
+type of the part. So the same text runs both ways. Names, parameters and meaning are those of the
+contract. A new kind of part needs a contract, its functions here and one call in the loop.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from numba.extending import overload
 
 from .._utils.errors import PartError
-from .jit import OPTIONS
+from .numba_internals import class_of, options
 from .protocols import (
     ArmSet,
     Estimator,
@@ -35,56 +35,77 @@ from .protocols import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def verb(method: F, inline: bool = False, default: Callable[..., Any] | None = None) -> F:
-    """The verb of a method of a contract: compiled, it becomes that method of the part's class.
+def dispatched(
+    method: F,
+    inline: bool = False,
+    default: Callable[..., Any] | None = None,
+    inherit: bool = False,
+) -> F:
+    """Make the dispatch function of a method of a contract.
 
-    With a `default` the method may be missing. One that is only inherited counts as missing: it
-    knows nothing of what the class has changed. What is called once per round with states and views
-    by value is inlined: then their arrays stay in registers.
+    Parameters
+    ----------
+    method : function
+        The method of the Protocol: it gives the name, the parameters and the docstring.
+    inline : bool, default False
+        Inline the compiled method. True for methods that are called once per round with states and
+        buffers by value: inlined, their arrays stay in registers.
+    default : function, optional
+        Called where the class of the part does not define the method itself. An inherited method
+        counts as missing: it does not know what the class has changed.
+    inherit : bool, default False
+        Call an inherited method nevertheless.
     """
     name, signature = method.__name__, inspect.signature(method)
     returns = signature.return_annotation
 
-    def ask(self: Any, *arguments: Any) -> Any:
-        if default is not None and name not in vars(type(self)):
+    def missing(part: type) -> bool:
+        return not hasattr(part, name) if inherit else name not in vars(part)
+
+    def call(self: Any, *arguments: Any) -> Any:
+        if default is not None and missing(type(self)):
             return default(self, *arguments)
-        answer = getattr(self, name)(*arguments)
-        if answer is None and returns is not None:
-            raise _no_answer(type(self), name, returns)
-        return answer
+        value = getattr(self, name)(*arguments)
+        if value is None and returns is not None:
+            raise _no_return(type(self), name, returns)
+        return value
 
-    def resolve(*arguments: Any) -> Callable[..., Any]:
-        part = arguments[0].instance_class
-        return default if default and name not in vars(part) else _method(part, name)
+    def resolve(part: Any) -> Callable[..., Any]:
+        known = class_of(part)
+        return default if default and missing(known) else _method(known, name)
 
-    signature = _bare(signature)
-    ask.__name__ = ask.__qualname__ = name
-    ask.__doc__ = method.__doc__
-    ask.__signature__ = resolve.__signature__ = signature  # type: ignore[attr-defined]
-    overload(ask, jit_options={"forceinline": inline, **OPTIONS})(resolve)
-    return cast(F, ask)
+    signature = _without_annotations(signature)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = method.__doc__
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    wanted = options(forceinline=inline, no_cfunc_wrapper=True)
+    overload(call, jit_options=wanted)(_with_parameters(signature, resolve))
+    return cast(F, call)
 
 
-def _no_answer(part: type, name: str, returns: Any) -> PartError:
+def _no_return(part: type, name: str, returns: Any) -> PartError:
     code, wanted = getattr(part, name).__code__, inspect.formatannotation(returns)
     place = f"{part.__name__}.{name}, line {code.co_firstlineno}"
     return PartError(f"{place}: it ends without a return, and must return {wanted}")
 
 
-def _bare(signature: inspect.Signature) -> inspect.Signature:
+def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
     return inspect.Signature(parameters)
 
 
+def _with_parameters(signature: inspect.Signature, resolve: Callable[..., Any]) -> Any:
+    """A function of these parameters that calls `resolve` with the first, `self`: numba compares
+    the parameters with those of the method."""
+    return eval(f"lambda {str(signature)[1:-1]}: resolve(self)", {"resolve": resolve})
+
+
 @functools.cache
 def _method(part: type, name: str) -> Callable[..., Any]:
-    """The method without its annotations: numba compares them with the verb's."""
+    """Return the method without annotations, which numba would compare with the function's."""
     method = getattr(part, name)
     return types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__)
-
-
-mean = verb(Link.mean)
 
 
 def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
@@ -92,24 +113,29 @@ def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
         out[j] = mean(self, z[j])
 
 
-means = verb(ManyMeans.means, default=_each_mean)
-slope = verb(Link.slope)
-draw = verb(Noise.draw)
-refresh = verb(ArmSet.refresh)
-top = verb(ArmSet.top, inline=True)
-maximise = verb(ArmSet.maximise, inline=True)
-clean = verb(Filter.clean)
-project = verb(Projection.project, inline=True)
-predict = verb(Estimator.predict)
-update = verb(Estimator.update, inline=True)
-radius = verb(Radius.radius)
-squared = verb(TimeRadius.squared)
-estimate_arms = verb(PerArmEstimator.estimate_arms)
-arm_width = verb(PerArmEstimator.arm_width)
-remember = verb(PerArmEstimator.remember)
-choose = verb(Policy.choose, inline=True)
-learn = verb(Policy.learn, inline=True)
-estimate_arm = verb(Policy.estimate_arm)
-propensity = verb(Extras.propensity)
-tally = verb(Tallied.tally)
-observe = verb(Observer.observe)
+def _certain(self, state):  # type: ignore[no-untyped-def]
+    return 1.0
+
+
+mean = dispatched(Link.mean)
+means = dispatched(ManyMeans.means, default=_each_mean)
+slope = dispatched(Link.slope)
+draw = dispatched(Noise.draw)
+refresh = dispatched(ArmSet.refresh)
+top = dispatched(ArmSet.top, inline=True)
+maximise = dispatched(ArmSet.maximise, inline=True)
+apply = dispatched(Filter.apply)
+project = dispatched(Projection.project, inline=True)
+predict = dispatched(Estimator.predict)
+update = dispatched(Estimator.update, inline=True)
+radius = dispatched(Radius.radius)
+squared = dispatched(TimeRadius.squared)
+estimate_arms = dispatched(PerArmEstimator.estimate_arms)
+arm_width = dispatched(PerArmEstimator.arm_width)
+remember = dispatched(PerArmEstimator.remember)
+choose = dispatched(Policy.choose, inline=True)
+learn = dispatched(Policy.learn, inline=True)
+estimate_arm = dispatched(Policy.estimate_arm)
+propensity = dispatched(Extras.propensity, default=_certain, inherit=True)
+tally = dispatched(Tallied.tally)
+observe = dispatched(Observer.observe)

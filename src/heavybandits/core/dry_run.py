@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._utils.errors import PartError
+from .capabilities import capacity_of
 from .part import PACKAGE, walk
 
 DECISIONS, LOOK = 32, 200_000  # rehearsed at most; fewer where each takes many numbers
@@ -30,7 +31,7 @@ def first_plays(policy: Any, arms: Any) -> int:
     >>> first_plays(linucb(dim=100, radius=1.0), arms.PerRound(1000, 100))
     2
     """
-    room = getattr(policy, "capacity", None) or DECISIONS
+    room = capacity_of(policy) or DECISIONS
     numbers = policy.dim * (policy.dim + arms.size)
     return int(policy.plays * min(room, DECISIONS, max(2, LOOK // numbers)))
 

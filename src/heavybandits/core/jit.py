@@ -1,36 +1,35 @@
-"""How a function that compiled code calls is marked."""
+"""Decorators for functions that compiled code calls."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba.core.cpu import CPUTargetOptions
-from numba.core.options import TargetOptions
 from numba.extending import register_jitable
+
+from .numba_internals import VECTORISED, options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Numba would make a C entry of every function too, which nothing calls and every cold start pays.
-OPTIONS = {"no_cfunc_wrapper": True}
 
-CPUTargetOptions.noalias = TargetOptions.Mapping("noalias")  # of numba's, but for its own use
-
-VECTORISED: set[str] = set()  # functions that are optimised by themselves too (see compiling.py)
+def _register(function: F, **wanted: bool) -> F:
+    # Numba would also make a C entry of every function, which nothing calls.
+    known = options(no_cfunc_wrapper=True, **wanted)
+    return register_jitable(**known)(function) if known else register_jitable(function)
 
 
 def jitable(function: F) -> F:
-    """Let compiled code call this function; in Python it stays what it is."""
-    return register_jitable(**OPTIONS)(function)
+    """Let compiled code call this function; in Python it stays the same."""
+    return _register(function)
 
 
 def outlined(function: F) -> F:
-    """The same, not inlined by force where its caller is: for what runs seldom."""
-    return register_jitable(forceinline=False, **OPTIONS)(function)
+    """Let compiled code call this function out of line: for code that runs rarely."""
+    return _register(function, forceinline=False)
 
 
 def vectorised(function: F) -> F:
-    """The same as `jitable`, for a hot loop: it is optimised alone first.
+    """Let compiled code call this function, and optimise it alone first: for a hot loop.
 
-    No two arrays among its arguments may share memory: then no loop has to ask before it starts.
+    No two arrays among its arguments may share memory, so that no loop checks before it starts.
     """
     VECTORISED.add(function.__qualname__)
-    return register_jitable(noalias=True, **OPTIONS)(function)
+    return _register(function, noalias=True)

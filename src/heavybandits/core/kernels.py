@@ -1,13 +1,11 @@
-"""The compiled entries: each holds the stamp of its sources (see compiling.py)."""
+"""The entry points that are compiled: each contains the stamp of its sources (see compile.py)."""
 
-import math
 from typing import Any
 
-from .arm_buffer import View
+from .arm_buffer import ArmBuffer, fill_rows, mark_stale
 from .arrays import Booleans, Floats, Integers
 from .compile import Function, stamped
 from .dispatch import choose, estimate_arm, learn, propensity
-from .jit import jitable
 from .loop import draw_noise, play
 from .protocols import ArmSet, Policy
 
@@ -21,12 +19,42 @@ def noise_kernel(stamp: str) -> Function:
 
 
 def choose_kernel(stamp: str) -> Function:
-    def kernel(policy: Policy, state: Any, arms: ArmSet, view: View) -> tuple[int, float, float]:
+    """One decision among the arms in the buffer: the arm, its mean, its width, its propensity."""
+
+    def kernel(
+        policy: Any, state: Any, arms: ArmSet, buffer: ArmBuffer
+    ) -> tuple[int, float, float, float]:
         stamp  # noqa: B018
-        view.synced[0] = -1  # the widths of other arms, or of an older state, must not linger
-        arm = choose(policy, state, arms, view)
-        expected, width = estimate_arm(policy, state, view.chosen)
-        return arm, expected, width
+        mark_stale(buffer)  # scores and squares may belong to other arms or to an older state
+        arm = choose(policy, state, arms, buffer)
+        chance = propensity(policy, state)
+        expected, width = estimate_arm(policy, state, buffer.chosen)
+        return arm, expected, width, chance
+
+    return kernel
+
+
+def choose_rows_kernel(stamp: str) -> Function:
+    """One decision per block of rows; `numbers` gets the mean, the width and the propensity."""
+
+    def kernel(
+        policy: Any,
+        state: Any,
+        arms: ArmSet,
+        buffer: ArmBuffer,
+        rows: Floats,
+        mask: Booleans,
+        order: Integers,
+        chosen: Integers,
+        numbers: Floats,
+    ) -> None:
+        stamp  # noqa: B018
+        for n in range(rows.shape[0]):
+            fill_rows(buffer, rows[n], mask[n], order[n])
+            arm = choose(policy, state, arms, buffer)
+            chosen[n] = order[n, arm] if 0 <= arm < order.shape[1] else arm
+            numbers[n, 2] = propensity(policy, state)
+            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, buffer.chosen)
 
     return kernel
 
@@ -35,79 +63,19 @@ def learn_kernel(stamp: str) -> Function:
     def kernel(policy: Policy, state: Any, x: Floats, rewards: Floats, lessons: Integers) -> None:
         stamp  # noqa: B018
         learn(policy, state, x, rewards)
-        lessons[0] += 1  # here, where no signal comes between: learned, and known to be
+        lessons[0] += 1  # in compiled code no signal comes between learning and counting
 
     return kernel
 
 
-def teach_kernel(stamp: str) -> Function:
+def warm_start_kernel(stamp: str) -> Function:
     def kernel(
         policy: Policy, state: Any, rows: Floats, rewards: Floats, lessons: Integers
     ) -> None:
         stamp  # noqa: B018
         for t in range(rows.shape[0]):
             learn(policy, state, rows[t], rewards[t])
-        lessons[0] += 1  # as in `learn_kernel`: all of it, and known to be
-
-    return kernel
-
-
-@jitable
-def offer_rows(view: View, rows: Floats, hidden: Booleans, order: Integers) -> None:
-    """Put the rows of one decision on offer, in this order."""
-    for k in range(order.size):
-        row = order[k]
-        view.penalty[k] = math.inf if hidden[row] else 0.0
-        for i in range(rows.shape[1]):
-            view.features[i, k] = rows[row, i]
-    view.synced[0] = -1
-
-
-def choose_many_kernel(stamp: str) -> Function:
-    """One decision per block of rows; `numbers` gets the mean, the width and the propensity."""
-
-    def kernel(
-        policy: Policy,
-        state: Any,
-        arms: ArmSet,
-        view: View,
-        rows: Floats,
-        hidden: Booleans,
-        order: Integers,
-        chosen: Integers,
-        numbers: Floats,
-    ) -> None:
-        stamp  # noqa: B018
-        for n in range(rows.shape[0]):
-            offer_rows(view, rows[n], hidden[n], order[n])
-            arm = choose(policy, state, arms, view)
-            chosen[n] = order[n, arm]
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, view.chosen)
-
-    return kernel
-
-
-def draw_many_kernel(stamp: str) -> Function:
-    """`choose_many_kernel` for a policy that draws."""
-
-    def kernel(
-        policy: Any,
-        state: Any,
-        arms: ArmSet,
-        view: View,
-        rows: Floats,
-        hidden: Booleans,
-        order: Integers,
-        chosen: Integers,
-        numbers: Floats,
-    ) -> None:
-        stamp  # noqa: B018
-        for n in range(rows.shape[0]):
-            offer_rows(view, rows[n], hidden[n], order[n])
-            arm = choose(policy, state, arms, view)
-            chosen[n] = order[n, arm]
-            numbers[n, 2] = propensity(policy, state)
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, view.chosen)
+        lessons[0] += 1  # as in `learn_kernel`: after all rows
 
     return kernel
 

@@ -1,7 +1,7 @@
-"""Loops over vectors and matrices.
+"""Linear algebra on small arrays, as loops.
 
-The contiguous index runs last, so they vectorise without reordering a sum: compiled and
-uncompiled runs give the same bits.
+The contiguous index runs last, so the loops vectorise without reordering a sum: compiled and
+uncompiled runs give bit-for-bit identical results.
 """
 
 import math
@@ -9,27 +9,27 @@ import math
 from .arrays import Floats
 from .jit import jitable, outlined, vectorised
 
-LARGEST = 1e100  # in size, of rewards, predictions and radii: no square or sum of them overflows
-LOST = 1e-13  # of the entry a pivot came from: below this, rounding has left no digit of it
-SURE = 1e-10  # above this, M knows more of a direction than an inverse kept by rank-one steps
+LARGEST = 1e100  # absolute value of rewards, predictions and radii: no square or sum overflows
+LOST = 1e-13  # pivot over the entry it came from, below which rounding leaves no digit
+SURE = 1e-10  # the same, above which M is more exact than an inverse kept by rank-one steps
 
 
 @jitable
 def bounded(number: float) -> float:
-    """The number, or the nearest one in [-LARGEST, LARGEST]; LARGEST for one that is none."""
+    """Return the nearest number in [-LARGEST, LARGEST]; LARGEST for nan."""
     return max(number, -LARGEST) if number < LARGEST else LARGEST
 
 
 @jitable
 def clamp(rewards: Floats) -> None:
-    """Any finite reward is legal; beyond LARGEST it counts as that, so that no sum overflows."""
+    """Limit rewards to [-LARGEST, LARGEST], so that no sum overflows."""
     for i in range(rewards.size):
         rewards[i] = bounded(rewards[i])
 
 
 @jitable
 def dot(a: Floats, b: Floats) -> float:
-    """a.b, in four sums side by side: one alone waits for every addition to end."""
+    """Return a.b, in four independent sums: a single one waits for every addition to end."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     i = 0
     while i + 4 <= a.size:
@@ -46,7 +46,7 @@ def dot(a: Floats, b: Floats) -> float:
 
 @jitable
 def norm(a: Floats) -> float:
-    """||a||_2"""
+    """Return ||a||_2."""
     return math.sqrt(dot(a, a))
 
 
@@ -77,7 +77,7 @@ def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
 def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
     """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch.
 
-    False, and `out` is left alone, if M is not positive definite in all its digits.
+    Return False, and leave `out` unchanged, if M is not positive definite in all its digits.
     """
     dim = matrix.shape[0]
     if not cholesky(matrix, factor):
@@ -101,7 +101,7 @@ def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
 
 @jitable
 def cholesky(matrix: Floats, out: Floats) -> bool:
-    """The lower triangle L of M = L L^T; False if rounding leaves no digit of one of its pivots."""
+    """out = the lower triangle L of M = L L^T; False if rounding leaves a pivot without digits."""
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
             total = matrix[i, j]
@@ -120,7 +120,7 @@ def cholesky(matrix: Floats, out: Floats) -> bool:
 def invert_pivoted(matrix: Floats, floor: float, out: Floats, waiting: Floats) -> None:
     """out = M^-1 of a symmetric M >= `floor` I that is too badly conditioned for `invert`.
 
-    By sweeps, the largest pivot first. What rounding has left of the last ones is noise: there M
+    By sweeps, the largest pivot first. What rounding leaves of the last pivots is noise: there M
     counts as `floor` I, which makes the inverse too large rather than too small. `waiting` is
     scratch.
     """
@@ -141,13 +141,15 @@ def invert_pivoted(matrix: Floats, floor: float, out: Floats, waiting: Floats) -
 
 
 @outlined
-def mend_inverse(matrix: Floats, floor: float, inverse: Floats, work: Floats, mark: Floats) -> None:
-    """Bring an inverse that rank-one steps have made back to M, as far as M can still tell.
+def correct_inverse(
+    matrix: Floats, floor: float, inverse: Floats, work: Floats, mark: Floats
+) -> None:
+    """Bring an inverse made by rank-one steps closer to M^-1, as far as the digits of M allow.
 
     For a symmetric M >= `floor` I that is too badly conditioned for `invert`. With P the rows of
     its large pivots, N the others and B = M^-1, B_PP = M_PP^-1 + B_PN B_NN^-1 B_NP. Where M is
-    small, rounding has left no digit of it in M; but there B is large, and `inverse` has its
-    digits. So M_PP^-1 is made anew, by sweeps, and B_PN and B_NN stay. `work` and `mark` are
+    small, rounding leaves no digit of it in M; but there B is large, and `inverse` has its
+    digits. So M_PP^-1 is computed again, by sweeps, and B_PN and B_NN stay. `work` and `mark` are
     scratch: a matrix, and 1 for the rows of N.
     """
     dim = matrix.shape[0]
@@ -170,7 +172,7 @@ def mend_inverse(matrix: Floats, floor: float, inverse: Floats, work: Floats, ma
 
 @jitable
 def complete(inverse: Floats, work: Floats, mark: Floats, p: int) -> None:
-    """B_PP += B_PN B_NN^-1 B_NP for one pivot of N, which is then done with."""
+    """B_PP += B_PN B_NN^-1 B_NP for one pivot of N, which is then finished."""
     least = LOST * abs(inverse[p, p])
     if not work[p, p] > least:  # rounding: B_NN must stay positive definite
         inverse[p, p] += least - work[p, p]
@@ -187,7 +189,7 @@ def complete(inverse: Floats, work: Floats, mark: Floats, p: int) -> None:
 
 @jitable
 def copy_matrix(matrix: Floats, out: Floats, mark: Floats) -> None:
-    """A copy to sweep, and a 1 for every row that waits for its turn."""
+    """Copy M into `out`, and set `mark` to 1 for every row, which waits for its sweep."""
     for i in range(mark.size):
         mark[i] = 1.0
         for j in range(mark.size):
@@ -196,7 +198,7 @@ def copy_matrix(matrix: Floats, out: Floats, mark: Floats) -> None:
 
 @jitable
 def largest_pivot(matrix: Floats, mark: Floats) -> int:
-    """The row of the largest diagonal entry among those that wait; any, if none does."""
+    """Return the row of the largest diagonal entry among rows that wait; any row if none does."""
     p = 0
     for i in range(1, mark.size):
         if mark[i] == 1.0 and (mark[p] != 1.0 or matrix[i, i] > matrix[p, p]):
@@ -211,7 +213,7 @@ def sweep(matrix: Floats, p: int) -> None:
     for i in range(dim):
         for j in range(dim):
             if i != p and j != p:
-                matrix[i, j] -= matrix[i, p] * matrix[j, p] * pivot  # symmetric in every bit
+                matrix[i, j] -= matrix[i, p] * matrix[j, p] * pivot  # symmetric bit for bit
     for i in range(dim):
         matrix[i, p] *= pivot
         matrix[p, i] = matrix[i, p]
@@ -274,3 +276,92 @@ def rotate(matrix: Floats, vectors: Floats, p: int, q: int, dim: int) -> None:
         first, second = vectors[i, p], vectors[i, q]
         vectors[i, p] = cosine * first - sine * second
         vectors[i, q] = sine * first + cosine * second
+
+
+# ---- loops blocked by hand: what is loaded once serves several products. The docstring of each is
+# its plain formula, which the tests compute.
+
+
+@jitable
+def largest(values: Floats) -> float:
+    """Return max_k values_k, for a number of values that is a multiple of four."""
+    first, second, third, fourth = values[0], values[1], values[2], values[3]
+    for k in range(4, values.size, 4):
+        first = max(first, values[k])
+        second = max(second, values[k + 1])
+        third = max(third, values[k + 2])
+        fourth = max(fourth, values[k + 3])
+    return max(max(first, second), max(third, fourth))
+
+
+@vectorised
+def combine(rows: Floats, weights: Floats, out: Floats) -> None:
+    """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`.
+
+    `out` shares no memory with the other arguments.
+    """
+    i = 2 - weights.size % 2
+    first, second = weights[0], weights[1] if i == 2 else 0.0
+    for k in range(out.size):
+        out[k] = first * rows[0, k] + second * rows[i - 1, k]
+    while i < weights.size:
+        first, second = weights[i], weights[i + 1]
+        for k in range(out.size):
+            out[k] += first * rows[i, k] + second * rows[i + 1, k]
+        i += 2
+
+
+@vectorised
+def squares(features: Floats, matrix: Floats, out: Floats, above: Floats, below: Floats) -> None:
+    """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
+
+    Only the lower triangle of M is used, d(d+1)/2 products per arm, in blocks of two rows by four
+    columns.
+    """
+    dim = features.shape[0]
+    for k in range(out.size):
+        out[k], above[k] = 0.0, 0.0
+    i = 0
+    while i + 2 <= dim:
+        first, second, across = 0.5 * matrix[i, i], 0.5 * matrix[i + 1, i + 1], matrix[i + 1, i]
+        for k in range(out.size):
+            above[k] = first * features[i, k]
+            below[k] = second * features[i + 1, k] + across * features[i, k]
+        for j in range(0, i - 3, 4):
+            a, b, c, d = matrix[i, j], matrix[i, j + 1], matrix[i, j + 2], matrix[i, j + 3]
+            e, f, g, h = (
+                matrix[i + 1, j],
+                matrix[i + 1, j + 1],
+                matrix[i + 1, j + 2],
+                matrix[i + 1, j + 3],
+            )
+            for k in range(out.size):
+                p, q, r, s = (
+                    features[j, k],
+                    features[j + 1, k],
+                    features[j + 2, k],
+                    features[j + 3, k],
+                )
+                above[k] += (a * p + b * q) + (c * r + d * s)
+                below[k] += (e * p + f * q) + (g * r + h * s)
+        if i % 4 == 2:
+            a, b, e, f = (
+                matrix[i, i - 2],
+                matrix[i, i - 1],
+                matrix[i + 1, i - 2],
+                matrix[i + 1, i - 1],
+            )
+            for k in range(out.size):
+                p, q = features[i - 2, k], features[i - 1, k]
+                above[k] += a * p + b * q
+                below[k] += e * p + f * q
+        for k in range(out.size):
+            out[k] += features[i, k] * above[k] + features[i + 1, k] * below[k]
+        i += 2
+    if i < dim:
+        for j in range(i + 1):
+            across = matrix[i, j] if j < i else 0.5 * matrix[i, i]
+            for k in range(out.size):
+                out[k] += across * features[j, k] * features[i, k]
+    for k in range(out.size):
+        out[k] = 2.0 * out[k]

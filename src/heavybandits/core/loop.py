@@ -1,45 +1,88 @@
-"""The one loop: a policy plays a problem. Compiled or not, its text gives the same bits."""
+"""The loop: a policy plays a problem. Compiled and uncompiled, it gives the same bits."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arm_buffer import View
+from .arm_buffer import ArmBuffer
 from .arrays import Floats, Integers, Key
 from .dispatch import choose, draw, learn, mean, observe, refresh, tally, top
 from .jit import jitable
 from .linalg import dot
 from .protocols import ArmSet, Link, Noise, Observer, Policy
 
-REGRET, MEAN, BEST = 0, 1, 2  # places in Episode.numbers
-PLAY, PENDING, NEXT = 0, 1, 2  # places in Episode.counts
+# Places in Episode.numbers and in Episode.counts. Only the functions of this module use them.
+_REGRET, _EXPECTED, _BEST = 0, 1, 2
+_DONE, _PENDING, _UPCOMING = 0, 1, 2
 
 
 class Episode(NamedTuple):
-    """Where a run stands between two calls of `play`."""
+    """The state of a run between two calls of `play`."""
 
-    rewards: Floats  # of the decision under way
-    numbers: Floats  # regret so far; mean of the arm under way and of the best arm
-    counts: Integers  # plays so far, plays of the decision under way, next checkpoint
+    rewards: Floats  # of the current decision
+    numbers: Floats  # the floats of `Progress`
+    counts: Integers  # the integers of `Progress`
+
+
+class Progress(NamedTuple):
+    """The numbers of an episode by name."""
+
+    regret: float
+    expected: float  # mean reward of the current arm
+    best: float  # mean reward of the best arm
+    done: int  # plays so far
+    pending: int  # plays of the current decision so far
+    upcoming: int  # index of the next checkpoint
 
 
 def make_episode(plays: int) -> Episode:
+    """Make the episode of a run before its first play."""
     return Episode(np.zeros(plays), np.zeros(3), np.zeros(3, np.int64))
 
 
+@jitable
+def load_progress(episode: Episode) -> Progress:
+    """Read the numbers of an episode."""
+    _, numbers, counts = episode
+    return Progress(
+        numbers[_REGRET],
+        numbers[_EXPECTED],
+        numbers[_BEST],
+        counts[_DONE],
+        counts[_PENDING],
+        counts[_UPCOMING],
+    )
+
+
+@jitable
+def store_progress(episode: Episode, progress: Progress) -> None:
+    """Write the numbers of an episode."""
+    _, numbers, counts = episode
+    numbers[_REGRET] = progress.regret
+    numbers[_EXPECTED], numbers[_BEST] = progress.expected, progress.best
+    counts[_DONE] = progress.done
+    counts[_PENDING], counts[_UPCOMING] = progress.pending, progress.upcoming
+
+
+@jitable
+def begin_decision(episode: Episode) -> None:
+    """Note that no play of the current decision has been made."""
+    episode.counts[_PENDING] = 0
+
+
 class Trace(NamedTuple):
-    """What a run leaves at its checkpoints: one entry per checkpoint in every array."""
+    """The results of a run: one entry per checkpoint in every array."""
 
     plays: Integers  # the checkpoints themselves
     regret: Floats  # pseudo-regret up to there; the rest is the policy's `Tally`
     updates: Integers
     projections: Integers
     truncated: Integers
-    fallbacks: Integers  # of the whole run, when it is over (see `parts.fallbacks_of`)
+    fallbacks: Integers  # of the whole run, when it is over (see `part.fallbacks_of`)
 
 
 def make_trace(plays: Integers) -> Trace:
-    """Room for what happens at these plays.
+    """Make the trace of a run with these checkpoints.
 
     >>> make_trace(np.array([10, 20])).updates.tolist()
     [0, 0]
@@ -48,7 +91,7 @@ def make_trace(plays: Integers) -> Trace:
 
 
 class Unobserved(NamedTuple):
-    """The observer of a run that nobody watches: compiled, it is nothing at all."""
+    """The observer of a run that is not observed: compiled, it is no code at all."""
 
     def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
         pass
@@ -56,7 +99,7 @@ class Unobserved(NamedTuple):
 
 @jitable
 def draw_noise(noise: Noise, key: Key, start: int, out: Floats) -> None:
-    """The noise of the plays start, start + 1, ... of a stream."""
+    """Draw the noise of the plays start, start + 1, ... of a stream."""
     for i in range(out.size):
         out[i] = draw(noise, key, start + i)
 
@@ -68,36 +111,35 @@ def play(
     arms: ArmSet,
     link: Link,
     theta: Floats,
-    view: View,
+    buffer: ArmBuffer,
     key: Key,
     noise: Floats,
     episode: Episode,
     trace: Trace,
     observer: Observer,
 ) -> None:
-    """Go on for as many plays as there is noise; at each checkpoint note regret and tally.
+    """Make as many plays as there is noise; at each checkpoint record regret and tally.
 
-    A decision lasts as many plays as the policy asks for; what is unfinished at the end of the
-    run has been played, and is not learned from. The observer looks after every decision that is.
+    A decision lasts as many plays as the policy asks for. The policy does not learn from a decision
+    that is unfinished at the end of the run. The observer is called after every finished one.
     """
-    rewards, numbers, counts = episode
+    rewards = episode.rewards
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
-    regret, expected, best = numbers[REGRET], numbers[MEAN], numbers[BEST]
-    done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
+    regret, expected, best, done, pending, upcoming = load_progress(episode)
     gap = best - expected
     for i in range(noise.size):
         if pending == 0:
-            if refresh(arms, view, key, done):
-                best = mean(link, top(arms, view, theta))
-            choose(policy, state, arms, view)
-            expected = mean(link, dot(view.chosen, theta))
+            if refresh(arms, buffer, key, done):
+                best = mean(link, top(arms, buffer, theta))
+            choose(policy, state, arms, buffer)
+            expected = mean(link, dot(buffer.chosen, theta))
             gap = best - expected
         rewards[pending] = expected + noise[i]
         regret += gap
         pending += 1
         done += 1
         if pending == rewards.size:
-            learn(policy, state, view.chosen, rewards)
+            learn(policy, state, buffer.chosen, rewards)
             observe(observer, policy, state, theta)
             pending = 0
         if upcoming < trace.plays.size and done == trace.plays[upcoming]:
@@ -107,5 +149,4 @@ def play(
             trace.projections[upcoming] = projections
             trace.truncated[upcoming] = truncated
             upcoming += 1
-    numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
-    counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming
+    store_progress(episode, Progress(regret, expected, best, done, pending, upcoming))

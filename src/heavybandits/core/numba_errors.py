@@ -1,4 +1,4 @@
-"""What numba refuses, in a few lines: which line of whose method, why, what to write instead."""
+"""Explain what numba rejects: which line of which method, why, and what to write instead."""
 
 import os
 import re
@@ -46,7 +46,8 @@ REMEDIES = (
         "one type throughout: 0.0 and never None at first, and a return at the end of every branch",
     ),
     Remedy(
-        r"NRT required|Only accept returning of array|heap allocated|reflected list|Cannot infer",
+        r"NRT required|NRT_MemInfo|Only accept returning of array|heap allocated|reflected list"
+        r"|Cannot infer",
         "it makes an array, a list, a dict or a string, and compiled parts make nothing",
         "room for it in the state, made once by `init`, and a loop that writes there; for sums and "
         "products dot, norm, combine and others of heavybandits.authoring",
@@ -62,11 +63,12 @@ OTHER = Remedy(
     "{1}",
     "plain loops, branches and `math` on numbers",
 )
+ALLOCATES = "NRT_MemInfo_alloc"  # what compiled code calls to make an array or another object
 PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|at (/[^\n]+?) \((\d+)\))')
 
 
-def refusal(text: str, own: frozenset[type]) -> str:
-    """What numba's words mean for the parts of these classes."""
+def explain_rejection(text: str, own: frozenset[type]) -> str:
+    """Say what an error message of numba means for the parts of these classes."""
     methods = [*codes(own)]
     names = ", ".join(sorted(part.__name__ for part in own))
     place, said = next(_places(text, methods), (None, text))

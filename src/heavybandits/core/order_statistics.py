@@ -6,15 +6,15 @@ from .arrays import Floats
 from .jit import jitable, vectorised
 
 SLACK = 1.0 + 1e-12  # rounding of a squared root
-CLOSE = 0.8  # of a limit: between lie few squares, and often the one that is looked for
+CLOSE = 0.8  # share of a limit: few squares lie between, often including the wanted one
 
 
 @jitable
 def gather(values: Floats, low: int, high: int, pivot: float, ties: bool) -> int:
-    """Bring what is below the pivot, or with `ties` not above it, to the front of values[low:high].
+    """Move what is below the pivot, or with `ties` not above it, to the front of values[low:high].
 
-    Returns where it ends. Every element is swapped, needed or not: so there is no branch whose
-    outcome nobody can predict. NaN counts as tied with any pivot.
+    Return where it ends. Every element is swapped, needed or not, so that there is no branch that
+    the processor cannot predict. NaN counts as tied with any pivot.
     """
     end = low
     for i in range(low, high):
@@ -28,13 +28,13 @@ def gather(values: Floats, low: int, high: int, pivot: float, ties: bool) -> int
 
 @jitable
 def middle(a: float, b: float, c: float) -> float:
-    """The second largest of three."""
+    """Return the second largest of three."""
     return max(min(a, b), min(max(a, b), c))
 
 
 @vectorised
 def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
-    """The element of this rank of values[start:stop] (which is reordered), by quickselect."""
+    """Return the element of this rank of values[start:stop], which is reordered, by quickselect."""
     low, high, wanted = start, stop, start + rank
     while high - low > 1:
         pivot = middle(values[low], values[(low + high) // 2], values[high - 1])
@@ -43,7 +43,7 @@ def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
             high = below
         elif low < below:
             low = below
-        else:  # the pivot is the smallest: get rid of all that equal it, and there is one at least
+        else:  # the pivot is the smallest: skip all that equal it, at least one
             low = gather(values, low, high, pivot, True)
             if wanted < low:
                 break
@@ -52,7 +52,7 @@ def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
 
 @jitable
 def middle_two(values: Floats, start: int, stop: int) -> tuple[float, float]:
-    """The two elements in the middle of values[start:stop] (which is reordered), or one twice."""
+    """Return the two middle elements of values[start:stop] (which is reordered), or one twice."""
     size = stop - start
     upper = select_rank(values, start, stop, size // 2)
     if size % 2 == 1:
@@ -65,32 +65,32 @@ def middle_two(values: Floats, start: int, stop: int) -> tuple[float, float]:
 
 @jitable
 def median(values: Floats, start: int, stop: int) -> float:
-    """The median of values[start:stop] (which is reordered); of an even number, the mean of two."""
+    """Return the median of values[start:stop] (which is reordered), the mean of two if even."""
     lower, upper = middle_two(values, start, stop)
     return upper if (stop - start) % 2 == 1 else 0.5 * (lower + upper)
 
 
 @jitable
 def read_row(gaps: Floats, j: int, out: Floats) -> None:
-    """The squared distances from j to all, its own zero included, from those below the diagonal."""
+    """out = squared distances from j to all, itself included, from those below the diagonal."""
     row, below, tail = gaps[j], gaps[j + 1 :, j], out[j + 1 :]
     for s in range(j):
         out[s] = row[s]
     out[j] = 0.0
-    for s in range(tail.size):  # not from j + 1 on: every index would be asked for its sign
+    for s in range(tail.size):  # not from j + 1 on: every index would be tested for its sign
         tail[s] = below[s]
 
 
 @jitable
 def middle_ranks(size: int, include_self: bool) -> tuple[int, int]:
-    """The two ranks in the middle, or one twice, of a row whose own zero comes first."""
+    """Return the two middle ranks, or one twice, of a row whose own zero comes first."""
     low, high = (size // 2, (size + 1) // 2) if not include_self else ((size - 1) // 2, size // 2)
     return low, min(high, size - 1)
 
 
 @jitable
 def keep_between(row: Floats, low: float, high: float) -> tuple[int, int]:
-    """Bring what lies in (low, high] to the front; returns how many that are, and how many lie
+    """Move the values in (low, high] to the front; return how many there are, and how many are
     below. The rest is overwritten."""
     within, below = 0, 0
     for s in range(row.size):
@@ -103,8 +103,8 @@ def keep_between(row: Floats, low: float, high: float) -> tuple[int, int]:
 
 @jitable
 def median_distance(gaps: Floats, j: int, row: Floats, include_self: bool, limit: float) -> float:
-    """The median distance from j to all, or to all others. Its square is thought to lie little
-    below `limit`: then it is one of the few between, and only those are put in order."""
+    """Return the median distance from j to all, or to all others. It is fast if its square is a
+    little below `limit`: then only the few squares near the limit are ordered."""
     first, second = middle_ranks(row.size, include_self)
     read_row(gaps, j, row)
     within, below = keep_between(row, CLOSE * limit, limit)
@@ -122,7 +122,7 @@ def median_distance(gaps: Floats, j: int, row: Floats, include_self: bool, limit
 
 @jitable
 def count_near(gaps: Floats, limit: float, counts: Floats) -> None:
-    """counts_j = how many squares of j, its own zero left out, are at most `limit`."""
+    """counts_j = the number of squares of j, without its own zero, that are at most `limit`."""
     for j in range(counts.size):
         near = 0
         for s in range(j):
@@ -133,7 +133,7 @@ def count_near(gaps: Floats, limit: float, counts: Floats) -> None:
 
 @jitable
 def count_row(gaps: Floats, limit: float, j: int) -> int:
-    """The same for one j."""
+    """Return the same count for one j."""
     near, row, below = 0, gaps[j, :j], gaps[j + 1 :, j]
     for s in range(row.size):
         near += 1 if row[s] <= limit else 0
@@ -144,7 +144,7 @@ def count_row(gaps: Floats, limit: float, j: int) -> int:
 
 @jitable
 def list_above(values: Floats, limit: float) -> int:
-    """Put the places of the values above `limit` where the values were; returns how many."""
+    """Overwrite values with the indices of those above `limit`; return how many there are."""
     found = 0
     for j in range(values.size):
         value = values[j]
@@ -155,7 +155,7 @@ def list_above(values: Floats, limit: float) -> int:
 
 @jitable
 def find_largest(values: Floats) -> int:
-    """The first place of the largest value."""
+    """Return the first index of the largest value."""
     place, most = 0, values[0]
     for j in range(1, values.size):
         place, most = (j, values[j]) if values[j] > most else (place, most)
@@ -166,10 +166,10 @@ def find_largest(values: Floats) -> int:
 def search_rivals(
     gaps: Floats, row: Floats, counts: Floats, include_self: bool, limit: float
 ) -> tuple[int, float]:
-    """The medoid and its median distance, or a guess if that is more than the root of `limit`.
+    """Return the medoid and its median distance, or a guess if that exceeds the root of `limit`.
 
-    Most rows need no median: too few of their squares are up to `limit`, or to that of a better row
-    found since. The likely one comes first, so that few others need one.
+    Most rows need no median: too few of their squares are at most `limit`, or the square of a
+    better row found since. The likely medoid comes first, so that few others need a median.
     """
     needed, likely = middle_ranks(row.size, include_self)[0], find_largest(counts)
     rivals = list_above(counts, needed - 0.5)
@@ -187,12 +187,12 @@ def search_rivals(
 def medoid(
     gaps: Floats, row: Floats, counts: Floats, include_self: bool, limit: float
 ) -> tuple[int, float]:
-    """The j whose median distance to the others (and to itself, if `include_self`) is least, and
-    that distance.
+    """Return the j whose median distance to the others (and to itself, if `include_self`) is least,
+    and that distance.
 
-    `gaps` holds squared distances below its diagonal, `counts` what `count_near` makes of them:
-    whatever the limit, the medoid is the same, but one little above its square is found soonest.
-    `counts` is used up; `row` is scratch.
+    `gaps` has squared distances below its diagonal, `counts` the result of `count_near`. The medoid
+    does not depend on the limit; a limit a little above its square is fastest. `counts` is
+    overwritten; `row` is scratch.
     """
     best, least = search_rivals(gaps, row, counts, include_self, limit)
     if not least * least <= limit:

@@ -1,8 +1,8 @@
-"""Parts: what is inside them, checked and cast at the door, and as plain JSON and back.
+"""Parts as values: find the parts inside, validate and cast them, write them as JSON and back.
 
-A part is cast once, so that one kind of part compiles once. It is known by where its class lives,
-"module:Name"; a part of the library by its family, as in "heavybandits.filters:Clip", so that no
-file cares where within the family the class is written.
+A part is cast once, so that each kind of part compiles once. Its identity in files is
+"module:Name"; for a part of the library it is the public path, as in "heavybandits.filters:Clip",
+which does not depend on the module that defines the class.
 """
 
 import functools
@@ -16,7 +16,7 @@ import numpy as np
 from .._utils.errors import InvalidInputError, StateError
 from .._utils.validation import Array, bounded_array, bounded_number, bounded_whole
 from .arrays import Key
-from .confidence_region import FALLBACKS, Region
+from .confidence_region import Region, fallback_count
 from .conformance import attributes, fault, kind_name, members, written
 from .protocols import Estimator, PerArmEstimator, Radius
 from .rng import seed_of
@@ -27,12 +27,12 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def is_part(value: Any) -> bool:
-    """Whether this is a NamedTuple."""
+    """Return True for a NamedTuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """A part and all the parts inside it, outermost first.
+    """Yield a part and all the parts inside it, outermost first.
 
     >>> from heavybandits.radii import Constant, Scaled
     >>> [type(part).__name__ for part in walk(Scaled(Constant(4.0), 0.1))]
@@ -46,12 +46,12 @@ def walk(value: Any) -> Iterator[Any]:
 
 
 def classes_of(value: Any) -> set[type]:
-    """The classes of a part and of the parts inside it."""
+    """Return the classes of a part and of the parts inside it."""
     return {type(part) for part in walk(value)}
 
 
 def own_classes(value: Any) -> frozenset[type]:
-    """The classes of a part, and of the parts inside it, that are not the library's.
+    """Return the classes of a part, and of the parts inside it, that are not the library's.
 
     >>> from heavybandits.links import Logistic
     >>> own_classes((Logistic(), 1.0))
@@ -62,14 +62,14 @@ def own_classes(value: Any) -> frozenset[type]:
 
 
 def has_seed(part: Any) -> bool:
-    """Whether a part, or one inside it, draws by a `seed` of its own."""
+    """Return True if a part, or one inside it, has a field `seed`."""
     return any("seed" in inner._fields for inner in walk(part))
 
 
 def reseeded(policy: T, key: Key) -> T:
-    """The policy for one repetition: every `seed` in it replaced by one of the repetition's own.
+    """Return the policy for one repetition: every `seed` in it is replaced.
 
-    So that what a policy draws differs between repetitions as arms and noise do; `key` is that of
+    So the draws of a policy differ between repetitions, as arms and noise do. `key` is the key of
     the noise.
 
     >>> from heavybandits.policies import Uniform
@@ -79,7 +79,7 @@ def reseeded(policy: T, key: Key) -> T:
     if not has_seed(policy):
         return policy
     given: Any = policy
-    with np.errstate(over="ignore"):  # the counters of the streams wrap around loudly
+    with np.errstate(over="ignore"):  # the counters of the streams wrap around
         fields = {
             name: int(seed_of(key, value)) if name == "seed" else reseeded(value, key)
             for name, value in zip(given._fields, given, strict=True)
@@ -89,20 +89,20 @@ def reseeded(policy: T, key: Key) -> T:
 
 
 def regions_of(state: Any) -> list[Region]:
-    """All confidence regions of a state."""
+    """Return all confidence regions of a state."""
     return [part for part in walk(state) if isinstance(part, Region)]
 
 
 def fallbacks_of(state: Any) -> int:
-    """The updates of a state in which rounding may have spoiled V^-1, so that it was mended."""
-    return sum(int(region.counts[FALLBACKS]) for region in regions_of(state))
+    """Return the number of updates in which V^-1 was computed again because of rounding."""
+    return sum(int(fallback_count(region)) for region in regions_of(state))
 
 
-# ---- at the door
+# ---- validation
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:
-    """The part, cast, if it is of this kind; else InvalidInputError, before anything is compiled.
+    """Return the part, cast, if it has all members of the contract; else raise InvalidInputError.
 
     >>> from heavybandits.authoring import Filter
     >>> from heavybandits.links import Probit
@@ -126,14 +126,14 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
 
 
 def cast(part: T) -> T:
-    """The part with every field cast to its annotation: 1 to 1.0, arrays to float64 in C order.
+    """Return the part with every field cast to its annotation: 1 to 1.0, arrays to float64.
 
-    A number must keep to the bounds of its annotation, a part in a field to the contract of it, and
-    the fields together to what the part's own `check` says, if it has one.
+    Raise InvalidInputError if a number is outside the bounds of its annotation, if a part in a
+    field does not satisfy the contract in its annotation, or if the part's own `check` raises.
 
     >>> from heavybandits.filters import Truncate
-    >>> cast(Truncate(level=2))
-    Truncate(level=2.0, plays=1)
+    >>> cast(Truncate(threshold=2))
+    Truncate(threshold=2.0, plays=1)
     """
     if not is_part(part):
         return part
@@ -147,10 +147,10 @@ def cast(part: T) -> T:
 
 
 def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
-    """Refuse a radius that reads what the state of this estimator does not hold.
+    """Raise InvalidInputError if a radius reads what the state of this estimator does not have.
 
-    Both say it in their types: the radius by that of its `estimate`, the estimator by what its
-    `init` returns.
+    The types are annotations: that of the parameter `estimate` of the radius, and the return type
+    of the estimator's `init`.
 
     >>> from heavybandits.estimators import Ridge
     >>> from heavybandits.radii import GradientSum
@@ -160,22 +160,22 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
     but Ridge keeps RegionEstimate
     """
     keeper = getattr(estimator, "inner", estimator)  # one estimator may hold another
-    held = inspect.get_annotations(type(keeper).init).get("return", Any)
+    kept = inspect.get_annotations(type(keeper).init).get("return", Any)
     for part in walk(radius):
         read = inspect.get_annotations(getattr(part, "radius", check_reads)).get("estimate", Any)
-        if not _holds(held, read):
+        if not _provides(kept, read):
             raise InvalidInputError(
                 f"{type(part).__name__} reads {read.__name__}, "
-                f"but {type(estimator).__name__} keeps {held.__name__}"
+                f"but {type(estimator).__name__} keeps {kept.__name__}"
             )
 
 
-def _holds(held: Any, read: Any) -> bool:
-    if not isinstance(held, type) or not isinstance(read, type) or read is object:
-        return True  # nobody has said what it is
+def _provides(kept: Any, read: Any) -> bool:
+    if not isinstance(kept, type) or not isinstance(read, type) or read is object:
+        return True  # no annotation
     if getattr(read, "_is_protocol", False):
-        return all(hasattr(held, name) for name in members(read))
-    return issubclass(held, read)
+        return all(hasattr(kept, name) for name in members(read))
+    return issubclass(kept, read)
 
 
 @functools.cache
@@ -211,7 +211,7 @@ def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def identity(part: type) -> str:
-    """The name under which files know a class.
+    """Return the name of a class in files.
 
     >>> from heavybandits.filters import Clip
     >>> identity(Clip)
@@ -233,7 +233,7 @@ def public_module(module: str) -> str:
 
 
 def known_parts(*groups: Iterable[type]) -> dict[str, type]:
-    """Classes by identity: only these are ever built. Two of one identity are refused.
+    """Return classes by identity: only these are ever built. Two of the same identity raise.
 
     >>> from heavybandits.links import Logistic
     >>> known_parts([Logistic], [Logistic])
@@ -249,7 +249,7 @@ def known_parts(*groups: Iterable[type]) -> dict[str, type]:
 
 
 def describe(value: Any) -> Any:
-    """A part as plain JSON.
+    """Return a part as plain JSON.
 
     >>> from heavybandits.noises import StudentT
     >>> describe(StudentT(3.0))
@@ -264,7 +264,7 @@ def describe(value: Any) -> Any:
 
 
 def build(description: Any, known: dict[str, type]) -> Any:
-    """The part that `describe` described, if all the parts in it are known.
+    """Make the part that `describe` described, if all the parts in it are known.
 
     >>> from heavybandits.noises import StudentT
     >>> build(describe(StudentT(3.0)), known_parts([StudentT]))
@@ -285,7 +285,7 @@ def build(description: Any, known: dict[str, type]) -> Any:
 
 
 def _unknown(name: str, known: dict[str, type]) -> str:
-    """Why a part is refused, and which known one it might be taken for."""
+    """Return the message for an unknown part, with a known one of the same name."""
     alike = [other for other in known if other.rpartition(":")[2] == name.rpartition(":")[2]]
     but = f" ({alike[0]!r} is another part)" if alike else ""
     return f"there is no part {name!r} here{but}: if it is yours, name its class in parts=[...]"

@@ -1,7 +1,7 @@
 """The nearest point of a ball in the V-norm, by Lanczos' method: a few products with V^-1.
 
 Projecting x onto {||theta|| <= S} gives x(nu) = (I + nu V^-1)^-1 x at the nu > 0 where its length
-is S. For every nu this lies, to rounding, in the span of the same few x, V^-1 x, V^-2 x, ...; in
+is S. For every nu this is, up to rounding, in the span of the same few x, V^-1 x, V^-2 x, ...; in
 Lanczos' orthonormal basis of that span V^-1 is a small tridiagonal matrix T, and nu is found there.
 """
 
@@ -9,18 +9,17 @@ import math
 from typing import NamedTuple
 
 from .arrays import Floats
-from .blocked import combine
 from .jit import jitable, outlined
-from .linalg import dot, norm, stretch
+from .linalg import combine, dot, norm, stretch
 
-ROWS = 6  # of scratch beyond the basis
+ROWS = 6  # rows of scratch in addition to the basis
 EXACT = 1e-12  # the residual, in units of x, at which the span is large enough
 
 
 class Tridiagonal(NamedTuple):
-    """T by its diagonal and, without their minus signs, the entries beside it and one over them.
+    """T by its diagonal, the entries next to it without their minus signs, and one over them.
 
-    With no positive entry beside the diagonal, y of (I + nu T) y = e_1 is positive.
+    With no positive entry next to the diagonal, y of (I + nu T) y = e_1 is positive.
     """
 
     diagonal: Floats
@@ -31,9 +30,9 @@ class Tridiagonal(NamedTuple):
 
 @jitable
 def shares(shift: float) -> tuple[float, float]:
-    """Those of I and of T in (I + shift T) / (1 + shift).
+    """Return the weights of I and of T in (I + shift T) / (1 + shift).
 
-    So divided, what is squared has the size of T, however far a wild reward has thrown x.
+    With this division squares have the size of T, even if an outlier has moved x very far.
     """
     return 1.0 / (1.0 + shift), shift / (1.0 + shift)
 
@@ -42,9 +41,9 @@ def shares(shift: float) -> tuple[float, float]:
 def eliminate(
     small: Tridiagonal, i: int, own: float, mixed: float, pivot: float, tail: float
 ) -> tuple[float, float]:
-    """Row i of Gauss' elimination in (own I + mixed T) y = e_1 (see `shares`).
+    """Do row i of Gaussian elimination in (own I + mixed T) y = e_1 (see `shares`).
 
-    Takes the pivot of the row above and its y, were it the last row; returns those of this row.
+    Take the pivot of the row above and its y, if it were the last row; return those of this row.
     """
     if i == 0:
         pivot = own + mixed * small.diagonal[0]
@@ -56,7 +55,8 @@ def eliminate(
 
 @jitable
 def shortening(small: Tridiagonal, size: int, shift: float) -> tuple[float, float]:
-    """1 / ||y|| of y = (I + shift T)^-1 e_1, by how much this shift shortens x; and the end of y.
+    """Return 1 / ||y|| of y = (I + shift T)^-1 e_1, the factor by which x is shortened; and the end
+    of y.
 
     From the last row up, in units of its y: each row gives the y of the one above, with no division
     that would have to wait for the last one.
@@ -74,7 +74,7 @@ def shortening(small: Tridiagonal, size: int, shift: float) -> tuple[float, floa
 
 @jitable
 def solve_secular(small: Tridiagonal, size: int, shift: float, goal: float) -> tuple[float, float]:
-    """The shift that makes x `goal` times shorter, by secants from the shift given and from 0.
+    """Return the shift that makes x `goal` times shorter, by secants from `shift` and from 0.
 
     The shortening is increasing and concave in the shift, and nearly straight.
     """
@@ -93,16 +93,17 @@ def solve_secular(small: Tridiagonal, size: int, shift: float, goal: float) -> t
 
 @jitable
 def negligible(shift: float, rest: float, tail: float) -> bool:
-    """Whether what lies outside the span no longer matters."""
+    """Return True if the part outside the span is negligible."""
     return shift * rest * tail <= EXACT * (1.0 + shift)
 
 
 @jitable
 def span_further(inverse: Floats, scratch: Floats, size: int, beside: float) -> float:
-    """image = V^-1 times the last row of the basis, less all rows; returns its part in the last.
+    """image = V^-1 times the last row of the basis, minus its parts in all rows; return its part in
+    the last row.
 
-    In exact arithmetic it has a part in the last row and one, `beside`, in the row before. What
-    rounding leaves of all rows is taken out as well, or the basis would soon not be orthonormal.
+    In exact arithmetic it has parts in the last row and, `beside`, in the row before. What rounding
+    leaves of all rows is subtracted too, or the basis would soon not be orthonormal.
     """
     parts, image, basis = scratch[4], scratch[5], scratch[ROWS:]
     last, previous = basis[size - 1], basis[max(size - 2, 0)]
@@ -123,7 +124,7 @@ def span_further(inverse: Floats, scratch: Floats, size: int, beside: float) -> 
 
 @outlined
 def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> None:
-    """Bring x, outside the ball of radius `limit`, to its nearest point there in the V-norm.
+    """Move x, outside the ball of radius `limit`, to the nearest point of the ball in the V-norm.
 
     Only V^-1 = `inverse` is needed; `scratch` has ROWS + d rows.
     """
@@ -131,7 +132,7 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
     image, basis = scratch[5], scratch[ROWS:]
     length, shift, rest, size, pivot, tail = norm(x), 0.0, 0.0, 0, 0.0, 0.0
     own, mixed = 1.0, 0.0
-    if length == math.inf:  # of a square: so far out, how far no longer matters
+    if length == math.inf:  # the square overflows: so far outside that the length no longer matters
         stretch(x, 1e-150)
         length = norm(x)
     goal = length / limit
@@ -154,11 +155,11 @@ def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> N
             for i in range(size):
                 pivot, tail = eliminate(small, i, own, mixed, pivot, tail)
         small.beside[size - 1], small.reciprocal[size - 1] = rest, 1.0 / rest
-        for i in range(x.size):  # turned round, so that T has no positive entry beside its diagonal
+        for i in range(x.size):  # negated, so that T has no positive entry next to its diagonal
             basis[size, i] = -image[i] / rest
     combine(basis[:size], small.y[:size], x)
     length = norm(x)
-    if not (0.0 < length < math.inf):  # V has no digits left in this direction: straight back
+    if not (0.0 < length < math.inf):  # V has no digits left in this direction: scale x
         for i in range(x.size):
             x[i] = basis[0, i]
         length = norm(x)

@@ -1,72 +1,74 @@
-"""The contracts: what each kind of part must have. This is the only list there is.
+"""The contracts: the members that each kind of part must have. No other list of them exists.
 
-A part is a NamedTuple: its fields are constants, its methods are equations. The type checker reads
-these Protocols, `check_part` tests a part against them at the door, the verbs are made from them,
-and the docs print them.
+A part is a NamedTuple: its fields are parameters, its methods are equations. Type checkers read
+these Protocols, `check_part` validates parts against them, `dispatch` makes its functions from
+them, and `docs/make_tables.py` prints them.
 """
 
 from typing import Any, Literal, NamedTuple, Protocol
 
 from .._utils.validation import Count, Index
-from .arm_buffer import View
+from .arm_buffer import ArmBuffer
 from .arrays import Floats, Integers, Key
 from .confidence_region import Region
 
+Redraw = Literal["never", "decision", "round"]
+
 
 class Link(Protocol):
-    """The mean reward of an arm is mu(x.theta), mu increasing."""
+    """The mean reward of an arm x is mu(x.theta), where mu is increasing."""
 
     def mean(self, z: float) -> float:
-        """mu(z), the expected reward at z = x.theta."""
+        """Return mu(z), the expected reward at z = x.theta."""
 
     def slope(self, z: float) -> float:
-        """mu'(z), positive."""
+        """Return mu'(z), which is positive."""
 
     def kappa(self, norm: float) -> float:
-        """The smallest slope on [-norm, norm]."""
+        """Return the smallest slope on [-norm, norm]."""
 
     def lipschitz(self, norm: float) -> float:
-        """The largest slope on [-norm, norm]."""
+        """Return the largest slope on [-norm, norm]."""
 
     def bound(self, norm: float) -> float:
-        """The largest |mu| on [-norm, norm]."""
+        """Return the largest |mu| on [-norm, norm]."""
 
 
 class ManyMeans(Link, Protocol):
-    """What a link may have besides, for estimators that ask it often."""
+    """An optional member of links, for estimators that evaluate the link often."""
 
     def means(self: Link, z: Floats, out: Floats) -> None:
-        """mu of every z, to rounding: in a loop that vectorises, if it can."""
+        """out = mu of every z, up to rounding, in a loop that vectorises."""
 
 
 class Noise(Protocol):
-    """A reward is y = mu(x.theta) + eta, and this draws eta."""
+    """A reward is y = mu(x.theta) + eta; the noise draws eta."""
 
     def draw(self, key: Key, play: int) -> float:
-        """The noise of this play, from the uniforms 4 play, ..., 4 play + 2 of the stream `key`."""
+        """Return the noise of a play, from uniforms 4 play, ..., 4 play + 2 of the stream `key`."""
 
 
 class KnownNoise(Noise, Protocol):
-    """A noise that knows its moments without drawing."""
+    """A noise whose moments are known without drawing."""
 
     def location(self) -> float:
-        """E[eta], nan if there is none."""
+        """Return E[eta], nan if it does not exist."""
 
     def moment(self, order: float, shift: float = 0.0) -> float:
-        """E|shift + eta|^order, inf if it is infinite."""
+        """Return E|shift + eta|^order, inf if it is infinite."""
 
     def central_moment(self, order: float) -> float:
-        """E|eta - E eta|^order."""
+        """Return E|eta - E eta|^order."""
 
     def symmetric(self) -> bool:
-        """Whether eta and -eta have one distribution."""
+        """Return True if eta and -eta have the same distribution."""
 
     def tail_index(self) -> float:
-        """The order from which on moments are infinite."""
+        """Return the order from which on moments are infinite."""
 
 
 class ArmSet(Protocol):
-    """The arms on offer at a play, and the optimistic one among them."""
+    """The arms that are available at a play, and the optimistic one among them."""
 
     @property
     def dim(self) -> Count:
@@ -77,92 +79,106 @@ class ArmSet(Protocol):
         """The number of arms, 0 for a continuous set."""
 
     @property
-    def changes(self) -> Literal["fixed", "frozen", "fresh"]:
-        """When the set changes: never, with every decision, with every play."""
+    def redraw(self) -> Redraw:
+        """When the arms change: "never", with every "decision", or with every "round" (play)."""
 
-    def view(self) -> View:
-        """Room for what is on offer."""
+    def make_buffer(self) -> ArmBuffer:
+        """Make a buffer for the available arms."""
 
-    def refresh(self, view: View, key: Key, play: int) -> bool:
-        """Put the arms on offer at this play into the view; True if they are new."""
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
+        """Write the arms of this play into the buffer; return True if they are new."""
 
-    def top(self, view: View, theta: Floats) -> float:
-        """The largest x.theta on offer."""
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        """Return the largest x.theta of the available arms."""
 
-    def maximise(self, view: View, region: Region, width: float) -> int:
-        """The arm of the largest x.centre + width ||x||_{V^-1}, written into view.chosen."""
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}; copy its features into
+        buffer.chosen."""
 
 
 class Counted(Protocol):
-    """What a filter keeps: counts[0] are the plays seen, counts[1] the rewards cut."""
+    """The memory of a filter: counts[0] is the number of plays seen, counts[1] the number of
+    truncated rewards. The functions of `parts.filters.memory` read and write them."""
 
     @property
     def counts(self) -> Integers: ...
 
 
 class Filter(Protocol):
-    """The rewards of one decision made into one number."""
+    """Turn the rewards of one decision into one number."""
 
     @property
     def plays(self) -> Count:
         """Plays of one arm per decision."""
 
     def init(self) -> Counted:
-        """Its memory: a NamedTuple of arrays, `counts` among them (plays seen, rewards cut)."""
+        """Make the memory: a NamedTuple of arrays with a field `counts`, as `make_memory` makes."""
 
-    def clean(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
-        """The one number; `norm` is ||x||_{V^-1}, `predicted` the reward expected of x."""
+    def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
+        """Return the filtered reward of an arm x; `norm` is ||x||_{V^-1}, `predicted` the reward
+        that the estimator expects."""
 
 
 class Projection(Protocol):
-    """How the centre of a region is brought back where theta may be."""
+    """Move the centre of a region back into the set of possible theta."""
 
     def project(self, region: Region) -> bool:
-        """Move region.centre if it must; True if it moved."""
+        """Move region.centre if it is outside the set; return True if it moved."""
+
+
+class Observation(NamedTuple):
+    """One decision and its rewards, as an estimator receives it."""
+
+    x: Floats  # features of the arm
+    reward: float  # the filtered reward
+    rewards: Floats  # all rewards of the decision
+    predicted: float  # the reward that the estimator expected
+    norm: float  # ||x||_{V^-1}
 
 
 class Estimate(Protocol):
-    """The state of an estimator: whatever it keeps, and a confidence region."""
+    """The state of an estimator: any arrays, and a confidence region."""
 
     @property
     def region(self) -> Region: ...
 
 
 class Estimator(Protocol):
-    """theta-hat and its design matrix, from one cleaned reward at a time."""
+    """Estimate theta and its design matrix V from one filtered reward at a time."""
 
     @property
     def dim(self) -> Count:
         """The dimension d of the arms."""
 
     def init(self) -> Estimate:
-        """Its state: a NamedTuple of arrays, a `region` among them."""
+        """Make the state: a NamedTuple of arrays with a field `region`."""
 
     def predict(self, estimate: Any, z: float) -> float:
-        """The mean reward it predicts at z = x.theta."""
+        """Return the mean reward predicted at z = x.theta."""
 
-    def update(self, estimate: Any, x: Floats, reward: float, rewards: Floats) -> None:
-        """Learn from the cleaned reward of x, or from all rewards of the decision. The policy has
-        called measure(region, x) and put what it expected into region.numbers[EXPECTED]."""
+    def update(self, estimate: Any, observation: Observation) -> None:
+        """Learn from one decision: `observation` has x, the filtered `reward`, all `rewards`, the
+        `predicted` reward and the `norm` ||x||_{V^-1}, which the policy got from
+        measure(estimate.region, x)."""
 
 
 class Tally(NamedTuple):
-    """What a policy has counted so far."""
+    """Counts of a policy."""
 
     updates: int
     projections: int
-    truncated: int  # rewards that the filter cut
+    truncated: int  # rewards that were clipped or truncated
 
 
 class Tallied(Protocol):
-    """What counts what it does: policies and base routines."""
+    """A part that counts what it does: a policy or a per-arm estimator."""
 
     def tally(self, state: Any) -> Tally:
-        """Updates, projections and cut rewards so far."""
+        """Return the numbers of updates, projections and truncated rewards."""
 
 
 class PerArmEstimator(Tallied, Protocol):
-    """A base routine: mean and width of every arm by itself, from data that lie in stages."""
+    """Estimate the mean and the width of every arm separately, from data kept in stages."""
 
     @property
     def dim(self) -> Count:
@@ -174,10 +190,10 @@ class PerArmEstimator(Tallied, Protocol):
 
     @property
     def stages(self) -> Count:
-        """How many stages there are."""
+        """The number of stages."""
 
     def init(self) -> Any:
-        """Its memory: a NamedTuple of arrays."""
+        """Make the memory: a NamedTuple of arrays."""
 
     def estimate_arms(
         self,
@@ -188,31 +204,31 @@ class PerArmEstimator(Tallied, Protocol):
         estimates: Floats,
         widths: Floats,
     ) -> None:
-        """Mean and width of every living column of `features`, from the data of one stage."""
+        """Write mean and width of every column of `features` that is alive, from one stage."""
 
     def arm_width(self, memory: Any, stage: int, x: Floats) -> float:
-        """The confidence width of one arm, from the data of one stage."""
+        """Return the confidence width of one arm, from the data of one stage."""
 
     def remember(self, memory: Any, stage: int, x: Floats, rewards: Floats) -> None:
         """Add the rewards of one decision to the data of one stage."""
 
 
 class Radius(Protocol):
-    """How far the confidence region reaches: the root of the papers' gamma."""
+    """The radius of the confidence region: the square root of the papers' gamma."""
 
     def radius(self, estimate: Any, t: int) -> float:
-        """The radius (not squared) after t updates, given the state of the estimator."""
+        """Return the radius (not squared) after t updates, given the state of the estimator."""
 
 
 class TimeRadius(Radius, Protocol):
-    """A radius that is a function of t alone, and known by its square."""
+    """A radius that depends on t only and is known by its square."""
 
     def squared(self, t: int) -> float:
-        """The square of the radius, gamma, after t updates."""
+        """Return the square of the radius, gamma, after t updates."""
 
 
 class Policy(Tallied, Protocol):
-    """Chooses an arm, and learns from its rewards."""
+    """Choose an arm, and learn from its rewards."""
 
     @property
     def dim(self) -> Count:
@@ -223,27 +239,27 @@ class Policy(Tallied, Protocol):
         """Plays of one arm per decision."""
 
     def init(self) -> Any:
-        """The state: a NamedTuple of arrays, scratch included."""
+        """Make the state: a NamedTuple of arrays, scratch included."""
 
-    def choose(self, state: Any, arms: ArmSet, view: View) -> int:
-        """Pick an arm, put its features into view.chosen, return its number."""
+    def choose(self, state: Any, arms: ArmSet, buffer: ArmBuffer) -> int:
+        """Choose an arm, copy its features into buffer.chosen, return its number."""
 
     def learn(self, state: Any, x: Floats, rewards: Floats) -> None:
         """Learn from the rewards of one decision, which may come late."""
 
     def estimate_arm(self, state: Any, x: Floats) -> tuple[float, float]:
-        """The mean reward expected of x, and the confidence width of x.theta."""
+        """Return the expected reward of x, and the confidence width of x.theta."""
 
 
 class Observer(Protocol):
-    """Watches a run from outside, for an experiment; it changes nothing."""
+    """Observe a run, for an experiment, without changing it."""
 
     def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
-        """Look at the policy, which has just learned from a decision; theta is the true one."""
+        """Read the state after the policy learned from a decision; theta is the true one."""
 
 
 class Extras(Protocol):
-    """What any part may have besides; each has a default."""
+    """Optional members of any part; each has a default."""
 
     @property
     def capacity(self) -> int | None:
@@ -259,27 +275,30 @@ class Extras(Protocol):
 
     @property
     def choice_writes(self) -> tuple[str, ...] | None:
-        """The arrays in which a policy's choice leaves something that matters later, by dotted
-        name; the default, None, is all of them."""
+        """The arrays, by dotted name, that a policy's choice changes for later decisions, without
+        those of a policy inside it; None, the default, for all arrays."""
 
     def propensity(self, state: Any) -> float:
-        """Of a policy that draws its arm: how likely its last choice was. The default is 1."""
+        """For a policy that draws its arm: return the probability of the last choice. The default
+        is 1."""
 
-    def sound(self, state: Any) -> bool:
-        """Whether the numbers that index other arrays of this state, read from a file, can."""
+    def is_valid(self, state: Any) -> bool:
+        """Return True if the indices in a state read from a file are within their arrays."""
 
-    def level_in_force(self, memory: Any) -> float:
-        """Of a filter or estimator that cuts rewards: the level by which the next is judged."""
+    def threshold_in_force(self, memory: Any) -> float:
+        """For a filter or estimator that clips or truncates: return the threshold of the next
+        reward."""
 
     def revise(self, estimate: Any, x: Floats, before: float, after: float) -> None:
-        """Of an estimator: bring it to where it would be if x's cleaned reward had been `after`,
-        exactly or nearly. It runs uncompiled. Without it, `Agent.revise` refuses."""
+        """For an estimator: change the estimate, exactly or nearly, as if the filtered reward of x
+        had been `after` instead of `before`. It runs uncompiled. Without it, `Agent.revise`
+        raises."""
 
     def log_density(self, x: Floats) -> Floats:
-        """The logarithm of the density of a noise at each of x: its moments by quadrature."""
+        """For a noise: return the logarithm of its density at each x, for moments by quadrature."""
 
     def check(self) -> None:
-        """Raise InvalidInputError if the fields, each allowed by itself, do not fit together."""
+        """Raise InvalidInputError if the fields, each valid alone, contradict each other."""
 
 
 CONTRACTS: dict[str, type] = {
@@ -290,7 +309,7 @@ CONTRACTS: dict[str, type] = {
     "filter": Filter,
     "projection": Projection,
     "estimator": Estimator,
-    "base routine": PerArmEstimator,
+    "per-arm estimator": PerArmEstimator,
     "radius": Radius,
     "policy": Policy,
     "anything else a part may have": Extras,

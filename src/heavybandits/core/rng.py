@@ -1,8 +1,8 @@
-"""Randomness that can be addressed: uniform number `index` of stream `key`, in any order.
+"""Random numbers by address: uniform number `index` of stream `key`, in any order.
 
 A counter-based SplitMix64 (Steele, Lea, Flood 2014): every policy of a repetition meets the same
-arms and the same noise whatever it consumes, any part of a run can be computed alone, and the
-loop that fills an array vectorises.
+arms and the same noise, any part of a run can be computed alone, and the loop that fills an array
+vectorises.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from .jit import jitable
 
 ARMS, NOISE = 0, 1  # the streams of a repetition
 
-_POLICY = np.uint64(0xD1B54A32D192ED03)  # tells seeds of policies from noise
+_POLICY = np.uint64(0xD1B54A32D192ED03)  # separates the seeds of policies from the noise
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
@@ -20,7 +20,7 @@ _27, _30, _31, _12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 
 def stream_key(seed: int, repetition: int, stream: int) -> Key:
-    """The key of one stream of one repetition: a function of these three numbers and nothing else.
+    """Return the key of one stream of one repetition, a function of these three numbers only.
 
     >>> hex(stream_key(0, 0, NOISE))
     '0xcec08954d575e9b1'
@@ -31,7 +31,7 @@ def stream_key(seed: int, repetition: int, stream: int) -> Key:
 
 @jitable
 def uniform(key: Key, index: int) -> float:
-    """Number `index` of the stream, in the open interval (0, 1): 52 bits and never 0 or 1."""
+    """Return number `index` of the stream, in the open interval (0, 1), with 52 bits."""
     z = key + np.uint64(index) * _WEYL
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2
@@ -41,5 +41,5 @@ def uniform(key: Key, index: int) -> float:
 
 @jitable
 def seed_of(key: Key, seed: int) -> np.int64:
-    """The seed that a policy has in a repetition instead of its own; `key` is that of the noise."""
+    """Return the seed that replaces a policy's seed in a repetition; `key` is that of the noise."""
     return np.int64(uniform(key ^ _POLICY, seed) * 2.0**52)

@@ -1,4 +1,4 @@
-"""The paper's experiments and ours: one folder each, of a README and one file, or a few.
+"""The experiments of the paper and our own, one folder each, and their report.
 
 An experiment has
 

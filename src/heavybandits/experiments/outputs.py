@@ -1,4 +1,4 @@
-"""What an analysis returns, as plain data: figures, tables and verdicts; the files of a figure."""
+"""Findings of an analysis as plain data: figures, tables and verdicts; the files of a figure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Figure:
 
     @property
     def still(self) -> bool:
-        """Whether it is a picture that no script draws."""
+        """Return True for a picture that no script draws."""
         return any(isinstance(panel, Tiles) for view in self.views for panel in view.panels)
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
+from .._utils.drawing import PALETTE, colour_places
 from .._utils.files import jsonable
-from .._utils.palette import PALETTE, colour_places
 from .._utils.tables import shown, to_html
 from .outputs import FAILS, HOLDS, UNDECIDED, Figure, Findings, Table, Verdict
 
@@ -29,7 +29,7 @@ def asset(name: str) -> str:
 
 
 def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
-    """What the script draws from, safe inside a script element."""
+    """Return the data of the figures as JSON, safe inside a script element."""
     made = [jsonable(asdict(figure), digits=5) for figure in figures if not figure.still]
     for figure in made:
         series = [s for v in figure["views"] for p in v["panels"] for s in p["series"]]
@@ -74,17 +74,17 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> str:
 
 def verdict_groups(groups: dict[str, Sequence[Verdict]]) -> str:
     """One table per experiment."""
-    told = {title: verdicts for title, verdicts in groups.items() if verdicts}
-    few = sum(map(len, told.values())) <= MANY
+    judged = {title: verdicts for title, verdicts in groups.items() if verdicts}
+    few = sum(map(len, judged.values())) <= MANY
     return "".join(
         f"<details{' open' if few or place == 0 else ''}><summary>{escape(title)}: "
         f"{outcomes(verdicts)}</summary>{verdict_table(verdicts)}</details>"
-        for place, (title, verdicts) in enumerate(told.items())
+        for place, (title, verdicts) in enumerate(judged.items())
     )
 
 
 def outcomes(verdicts: Sequence[Verdict]) -> str:
-    """How many of each, in words.
+    """Return how many of each outcome there are, in words.
 
     >>> outcomes([])
     ''
@@ -120,10 +120,10 @@ def section(name: str, title: str, findings: Findings, images: Any, settings: An
     notes = "".join(f"<p>{escape(note)}</p>" for note in findings.notes)
     figures = "".join(figure_html(f, images.get(f.name, {})) for f in findings.figures)
     tables = "".join(table_html(table) for table in findings.tables)
-    told = html.escape(json.dumps(settings, indent=1, default=str))
+    text = html.escape(json.dumps(settings, indent=1, default=str))
     return (
         f"<section id={escape(name)}><h2>{escape(title)}</h2>{notes}{figures}{tables}"
-        f"<details><summary>Settings</summary><pre>{told}</pre></details></section>"
+        f"<details><summary>Settings</summary><pre>{text}</pre></details></section>"
     )
 
 

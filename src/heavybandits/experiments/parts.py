@@ -1,17 +1,17 @@
-"""Parts that only the experiments need: noises, an arm set and an estimator that is told more."""
+"""Parts that only the experiments need: noises, an arm set and an estimator."""
 
 import math
 from typing import Annotated, NamedTuple
 
 from .._utils.validation import Count, Interval, Positive
-from ..core.arm_buffer import View, best_score, entries, make_view, measure_all, pick
+from ..core.arm_buffer import ArmBuffer, best_score, entries, make_arm_buffer, measure_all, pick
 from ..core.arrays import Floats, Key
-from ..core.confidence_region import UPDATES, Region
+from ..core.confidence_region import Region, update_count
 from ..core.dispatch import draw, predict, update
 from ..core.jit import jitable
-from ..core.protocols import Estimator, KnownNoise
+from ..core.protocols import Estimator, KnownNoise, Observation, Redraw
 from ..core.rng import uniform
-from ..parts.arms.finite import Changes, draw_features
+from ..parts.arms.finite import draw_features
 from ..parts.estimators.huber import HuberEstimate
 from ..parts.noises.moments import central_moment
 
@@ -66,8 +66,8 @@ def saturating(share: float, order: float) -> TwoPoint:
 class Alternating(NamedTuple):
     """The noise of `base`, every second play `ratio` times as large.
 
-    Its moments are those of the louder plays: the ones that an algorithm must be told which is not
-    told more.
+    Its moments are those of the louder plays: the ones to give to an
+    algorithm that does not receive the scale of every reward.
 
     >>> from heavybandits.noises import Gaussian
     >>> round(Alternating(Gaussian(), 10.0).moment(2.0), 6)
@@ -97,16 +97,16 @@ class Alternating(NamedTuple):
         return self.base.tail_index()
 
 
-class Told(NamedTuple):
-    """`HuberNewton` under `Alternating` noise, told before every second reward that it is louder.
+class GivenScale(NamedTuple):
+    """`HuberNewton` under `Alternating` noise, given the scale of every reward.
 
     >>> from heavybandits import crhl
-    >>> Told(crhl(dim=3, spread=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
+    >>> GivenScale(crhl(dim=3, noise_scale=1.0, radius_scale=0.01).estimator, 1.0, 10.0).dim
     3
     """
 
     step: Estimator
-    spread: Positive
+    noise_scale: Positive
     ratio: Positive
 
     @property
@@ -120,24 +120,24 @@ class Told(NamedTuple):
     def predict(self, estimate: HuberEstimate, z: float) -> float:
         return predict(self.step, estimate, z)
 
-    def update(self, estimate: HuberEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        loud = estimate.region.counts[UPDATES] % 2 == 1
-        estimate.spread[0] = self.spread * (self.ratio if loud else 1.0)
-        update(self.step, estimate, x, reward, rewards)
+    def update(self, estimate: HuberEstimate, observation: Observation) -> None:
+        loud = update_count(estimate.region) % 2 == 1
+        estimate.noise_scale[0] = self.noise_scale * (self.ratio if loud else 1.0)
+        update(self.step, estimate, observation)
 
 
 @jitable
-def set_intercept(view: View, weight: float) -> None:
+def set_intercept(buffer: ArmBuffer, weight: float) -> None:
     """Every unit arm with `weight` as its last component, and the others scaled to length one."""
-    last = view.features.shape[0] - 1
-    for k in range(view.widths.size):
-        rest = 1.0 - view.features[last, k] * view.features[last, k]
-        view.widths[k] = math.sqrt((1.0 - weight * weight) / max(rest, 1e-12))
+    last = buffer.features.shape[0] - 1
+    for k in range(buffer.widths.size):
+        rest = 1.0 - buffer.features[last, k] * buffer.features[last, k]
+        buffer.widths[k] = math.sqrt((1.0 - weight * weight) / max(rest, 1e-12))
     for i in range(last):
-        for k in range(view.widths.size):
-            view.features[i, k] *= view.widths[k]
-    for k in range(view.widths.size):
-        view.features[last, k] = weight
+        for k in range(buffer.widths.size):
+            buffer.features[i, k] *= buffer.widths[k]
+    for k in range(buffer.widths.size):
+        buffer.features[last, k] = weight
 
 
 class Offers(NamedTuple):
@@ -145,8 +145,8 @@ class Offers(NamedTuple):
 
     Without one (0) these are the sets of `PerDecision(size, dim, -1.0)`.
 
-    >>> Offers(20, 10, intercept=0.7).changes
-    'frozen'
+    >>> Offers(20, 10, intercept=0.7).redraw
+    'decision'
     """
 
     size: Count
@@ -154,26 +154,26 @@ class Offers(NamedTuple):
     intercept: Annotated[float, Interval(0.0, 1.0, "[)")] = 0.0
 
     @property
-    def changes(self) -> Changes:
-        return "frozen"
+    def redraw(self) -> Redraw:
+        return "decision"
 
     @property
     def arm_by_arm(self) -> bool:
-        """What is written of an arm depends on no other: so lanes of a GPU may share them out."""
+        """Return True: arms are written independently, so lanes of a GPU may share them out."""
         return True
 
-    def view(self) -> View:
-        return make_view(self.dim, self.size)
+    def make_buffer(self) -> ArmBuffer:
+        return make_arm_buffer(self.dim, self.size)
 
-    def refresh(self, view: View, key: Key, play: int) -> bool:
-        draw_features(view, key, play * entries(view), -1.0)
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
+        draw_features(buffer, key, play * entries(buffer), -1.0)
         if self.intercept > 0.0:
-            set_intercept(view, self.intercept)
+            set_intercept(buffer, self.intercept)
         return True
 
-    def top(self, view: View, theta: Floats) -> float:
-        return best_score(view, theta)
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return best_score(buffer, theta)
 
-    def maximise(self, view: View, region: Region, width: float) -> int:
-        measure_all(view, region)
-        return pick(view, width)
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        measure_all(buffer, region)
+        return pick(buffer, width)

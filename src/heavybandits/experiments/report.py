@@ -16,7 +16,7 @@ from .run import PROFILES, Run
 
 # Places in the palette, the same for an algorithm wherever it appears.
 COLOURS = {"CRTM": 0, "CRMM": 1, "OL2M": 2, "GLOC": 3, "OL2M_mom": 4, "GLOC_mom": 5}
-COLOURS |= {"random play": 6, "nobody learns": 6, "here": 0, "paper": 1}
+COLOURS |= {"random play": 6, "no algorithm learns": 6, "here": 0, "paper": 1}
 
 
 def make_report(runs: Sequence[Run], profile: str, folder: str | Path) -> Path:
@@ -91,7 +91,7 @@ def failure_section(run: Run) -> str:
 
 
 def lead_html(runs: Sequence[Run], profile: str) -> str:
-    """Which profile this is, and what it leaves out."""
+    """Return the name of the profile, and what it leaves out."""
     known = PROFILES[profile]
     skipped = [n for n in known.experiments if n not in {run.name for run in runs}]
     left_out = [*known.leaves_out, *(f"{name}, which was not asked for" for name in skipped)]

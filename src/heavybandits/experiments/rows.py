@@ -13,10 +13,11 @@ from ..core.protocols import Tally
 from ..simulation.problem import check_problem
 from ..simulation.run import run_once
 from ..sweeps import Cell
+from ..sweeps.run import CellResult
 from ..sweeps.search import Choice, choose, mean_losses, search
 from ..sweeps.simulation_cell import build_parts
 
-Result = dict[str, Any]
+Result = CellResult
 Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
 Unfold = Callable[[Row, dict[str, Any], Result], list[Row]]
 
@@ -71,7 +72,7 @@ def final_rows(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["play"] == last]
 
 
-# ---- the search for constants (`sweeping.search`) over the cells of an experiment
+# ---- the search for constants (`sweeps.search`) over the cells of an experiment
 
 PAPER = (1e-4, 1.0)  # the range of the paper's grid
 
@@ -80,7 +81,7 @@ def tune_rows(
     make: Callable[..., tuple[Row, list[Cell]]],
     members: Mapping[Any, Sequence[str]],
     start: Sequence[float],
-    within: tuple[float, float],
+    bounds: tuple[float, float],
     compute: Compute,
 ) -> tuple[list[Row], dict[tuple[str, ...], float]]:
     """The rows of all tuning runs, and the best constant of every member of every place.
@@ -101,7 +102,7 @@ def tune_rows(
         compute([cell for _, cells in groups for cell in cells])
 
     device = getattr(compute, "device", "cpu")
-    curves = search(evaluate, members, start, within, None if device == "cpu" else ahead)
+    curves = search(evaluate, members, start, bounds, None if device == "cpu" else ahead)
     return rows, {(*p, member): choose(curve).constant for (p, member), curve in curves.items()}
 
 

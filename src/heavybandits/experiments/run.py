@@ -1,19 +1,15 @@
-"""The run: the experiments by name, how much of each a profile runs, and where cells come from."""
+"""The run: the experiments by name, and how much of each a profile runs."""
 
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from .._utils.errors import InvalidInputError
+from .._utils.errors import InvalidInputError, SweepError
 from .._utils.tables import Row
-from ..sweeps import Cell, read_cell, run_cells
+from ..sweeps import Runner
 from ..sweeps.gpu_cells import Twins
 from .outputs import Findings
-from .rows import Result
 
 NAMES = (
     "figure1",
@@ -111,65 +107,9 @@ def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
 NOTHING = Findings(notes=["Nothing to run here: what it needs is not installed."])
 
 
-class CellsFailed(RuntimeError):
-    """Some cells could not be computed (or are not stored); the others are safe on the disk."""
-
-    def __init__(self, failures: Sequence[tuple[Cell, str]]) -> None:
-        self.failures = [(cell, text.strip().splitlines()[-1][:300]) for cell, text in failures]
-        shown = "; ".join(f"{cell.label or cell.key}: {error}" for cell, error in self.failures[:3])
-        more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
-        super().__init__(f"{len(failures)} cells failed: {shown}{more}")
-
-
-class Runner:
-    """Computes cells in a folder, reusing those that are there.
-
-    On a device it plays what has a form there, and the rest on the CPU: `refusals` says which, and
-    why.
-    """
-
-    def __init__(
-        self, folder: str | Path, *, quiet: bool = False, device: str = "cpu", **where: Any
-    ) -> None:
-        """where: `jobs`, `backend` and `address` of `run_cells`."""
-        self.folder, self.quiet, self.device, self.where = Path(folder), quiet, device, where
-        self.twins = None if device == "cpu" else Twins()
-
-    def placed(self, cells: Sequence[Cell], alone: bool) -> Sequence[Cell]:
-        """Every cell, or the one that the device plays in its place."""
-        if self.twins is None or alone:
-            return cells
-        return [self.twins.find(cell) or cell for cell in cells]
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        """The results in the order of the cells. `alone`: one after the other, for timing."""
-        where = {"jobs": 1, "backend": "sequential"} if alone else self.where
-        cells = self.placed(cells, alone)
-        outcome = run_cells(cells, self.folder, quiet=self.quiet, **where)
-        if outcome.failed:
-            raise CellsFailed(outcome.failed)
-        return [outcome.results[cell.key] for cell in cells]
-
-
-class Stored(Runner):
-    """Reads cells that were computed before, and computes nothing."""
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        cells = self.placed(cells, alone)
-        found = {cell.key: read_cell(self.folder, cell) for cell in cells}
-        missing = [
-            (cell, "not stored by this version of the code: run reproduce")
-            for cell in cells
-            if found[cell.key] is None
-        ]
-        if missing:
-            raise CellsFailed(missing)
-        return [result for cell in cells if (result := found[cell.key]) is not None]
-
-
 @dataclass
 class Run:
-    """What came of one experiment."""
+    """The rows and findings of one experiment, or its failed cells."""
 
     name: str
     title: str
@@ -188,9 +128,9 @@ def run_experiments(
     announce: Callable[[str], None] = lambda text: None,
     **wanted: int | None,
 ) -> list[Run]:
-    """Collect and analyse experiments; one with failed cells is named, and the others go on.
+    """Collect and analyse experiments; one with failed cells is listed, and the others continue.
 
-    wanted: numbers of the user's in place of those of the profile (see `settings_of`).
+    wanted: numbers of the user in place of those of the profile (see `settings_of`).
     """
     runs = []
     for name in names:
@@ -198,41 +138,33 @@ def run_experiments(
         title = experiment.TITLE
         announce(title)
         run = Run(name, title, settings_of(name, profile, **wanted))
-        if compute.twins is not None:
-            compute.twins.refusals.clear()
+        mine = replace(compute, twins=Twins(), seconds={})
         try:
-            run.rows = experiment.collect(run.settings, Metered(compute, run))
-            run.findings = experiment.analyse(run.rows) if run.rows else NOTHING
-            run.findings = replace(
-                run.findings, notes=[*run.findings.notes, *device_notes(compute)]
-            )
-        except CellsFailed as error:
-            run.failed = [(cell.label or cell.key, text) for cell, text in error.failures]
+            run.rows = experiment.collect(run.settings, mine)
+            run.cpu_seconds = sum(mine.seconds.values())
+            found = experiment.analyse(run.rows) if run.rows else NOTHING
+            run.findings = replace(found, notes=[*found.notes, *device_notes(mine)])
+        except SweepError as error:
+            if not error.failures:
+                raise
+            run.failed = [
+                (cell.label or cell.key, last_line(text)) for cell, text in error.failures
+            ]
         runs.append(run)
     return runs
 
 
-class Metered:
-    """The same `compute`, adding up the CPU time of the cells, of each of them once."""
-
-    def __init__(self, compute: Runner, run: Run) -> None:
-        self.compute, self.run, self.device = compute, run, compute.device
-        self.seen: set[str] = set()
-
-    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[Result]:
-        results = self.compute(cells, alone=alone)
-        new = {c.key: r for c, r in zip(cells, results, strict=True) if c.key not in self.seen}
-        self.run.cpu_seconds += sum(float(np.sum(r["cpu_seconds"])) for r in new.values())
-        self.seen.update(new)
-        return results
+def last_line(text: str) -> str:
+    """Return the last line of an error report, which is the one that is shown."""
+    return text.strip().splitlines()[-1][:300]
 
 
 def device_notes(compute: Runner) -> list[str]:
-    """What was played where, if there was a choice."""
-    if compute.twins is None:
+    """Return which cells a device played, and which not and why; nothing without a device."""
+    if compute.device == "cpu":
         return []
     left: dict[str, list[str]] = {}
-    for name, why in compute.twins.refusals.items():
+    for name, why in compute.twins.reasons.items():
         left.setdefault(why, []).append(name)
     there = "Played on a GPU; seconds are its own, shared among the runs that it played at once."
     return [

@@ -1,4 +1,4 @@
-"""Features from named values: numbers, categories, dates and missing values."""
+"""Encoders: named columns, categories, dates and missing values become features."""
 
 from .columns import Category, Column, Date, Number
 from .encoder import Encoder

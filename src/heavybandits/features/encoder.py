@@ -17,6 +17,7 @@ from .._utils.validation import flag, one_of
 from ..core.arrays import Floats
 from . import tables as frames
 from .columns import Column, Reader, check_name, check_names
+from .feature_map import FeatureMap
 from .hints import CategoryCounts
 from .infer import PerColumn, distinct, infer_sides
 from .interactions import INTERACTIONS, make_interactions
@@ -513,6 +514,15 @@ class Encoder:
 
 def _make_readers(columns: Sequence[Column]) -> Readers:
     return tuple((column.name, column.reader()) for column in columns)
+
+
+def read_column(frame: frames.Frame, name: str, features: FeatureMap) -> ColumnValues:
+    """Return a column as an encoder reads it: categories of a CSV file as they are written."""
+    if not isinstance(features, Encoder):
+        return frames.values(frame, name)
+    both = (*features.context_columns, *features.action_columns)
+    typed = any(column.name == name and not column.as_written for column in both)
+    return frames.values(frame, name, as_written=not typed)
 
 
 def _read_column(frame: frames.Frame, column: Column) -> ColumnValues:

@@ -1,9 +1,9 @@
 """Arms of a team: lane l sees to the arms l, l + lanes, l + 2 lanes, ...
 
 Arms that stand still are held in common, a column each. Those that change with every decision are
-a lane's own, in registers, where a view has columns for that lane's arms alone (own_arms.py). Of
+a lane's own, in registers, where a buffer has columns for that lane's arms alone (own_arms.py). Of
 `penalty` only the size counts, the number of arms; of `synced` the first number, and its size,
-which is how many columns the CPU's view has. Sums run in the CPU's order.
+which is how many columns the CPU's buffer has. Sums run in the CPU's order.
 """
 
 import math
@@ -17,39 +17,39 @@ from ..core.arm_buffer import (
     entries,
     follow,
     load_rows,
+    measure_again,
     measure_all,
-    measure_anew,
     pick,
     take,
 )
-from ..core.blocked import combine, squares
-from ..core.confidence_region import SHRINK, STEP, STRAYED, UPDATES
+from ..core.confidence_region import has_strayed, last_step, update_count
 from ..core.jit import jitable
+from ..core.linalg import combine, squares
 from ..parts.arms.finite import draw_features
 from . import own_arms
 from .rng import further
 from .team import Shared, lane, maximum, members, opaque, sync, twin, writable
 
 
-def in_common(view: Any) -> bool:
-    """Whether a view of this type is one that the lanes of a team share."""
-    return isinstance(view[0], Shared)
+def in_common(buffer: Any) -> bool:
+    """Whether a buffer of this type is one that the lanes of a team share."""
+    return isinstance(buffer[0], Shared)
 
 
 @twin(entries)
-def _(lanes, view):
-    return lambda view: view.features.shape[0] * view.synced.size
+def _(lanes, buffer):
+    return lambda buffer: buffer.features.shape[0] * buffer.synced.size
 
 
 @twin(draw_features, alone=True)
-def _(lanes, view, key, start, low):
+def _(lanes, buffer, key, start, low):
     if not lanes:
         return draw_alone
-    if not in_common(view):
+    if not in_common(buffer):
         return own_arms.draw(lanes)
 
-    def draw(view, key, start, low):
-        features, columns = writable(view.features), view.synced.size
+    def draw(buffer, key, start, low):
+        features, columns = writable(buffer.features), buffer.synced.size
         first = further(opaque(key), start)  # else drawn even where it is not used
         sync(lanes)
         k = lane(lanes)
@@ -57,23 +57,23 @@ def _(lanes, view, key, start, low):
             own_arms.draw_arm(features, k, further(first, k), columns, low)
             k += lanes
         sync(lanes)
-        view.synced[0] = -1
+        buffer.synced[0] = -1
 
     return draw
 
 
-def draw_alone(view, key, start, low):
-    """That of the CPU for a view whose rows lie far apart."""
-    columns = view.features.shape[1]
+def draw_alone(buffer, key, start, low):
+    """That of the CPU for a buffer whose rows lie far apart."""
+    columns = buffer.features.shape[1]
     for k in range(columns):
-        own_arms.draw_arm(view.features, k, further(key, start + k), columns, low)
-    view.synced[0] = -1
+        own_arms.draw_arm(buffer.features, k, further(key, start + k), columns, low)
+    buffer.synced[0] = -1
 
 
 @twin(load_rows)
-def _(lanes, view, rows):
-    def load(view, rows):
-        features = writable(view.features)
+def _(lanes, buffer, rows):
+    def load(buffer, rows):
+        features = writable(buffer.features)
         sync(lanes)
         k = lane(lanes)
         while k < rows.shape[0]:
@@ -81,9 +81,9 @@ def _(lanes, view, rows):
                 features[i, k] = rows[k, i]
             k += lanes
         sync(lanes)
-        view.synced[0] = -1
+        buffer.synced[0] = -1
 
-    return load if in_common(view) else own_arms.load(lanes)
+    return load if in_common(buffer) else own_arms.load(lanes)
 
 
 @jitable
@@ -99,29 +99,29 @@ def product(rows: Any, weights: Any, k: int) -> float:
 
 
 @twin(best_score)
-def _(lanes, view, theta):
-    def best(view, theta):
+def _(lanes, buffer, theta):
+    def best(buffer, theta):
         most, k = -math.inf, lane(lanes)
-        while k < view.penalty.size:
-            most = max(most, product(view.features, theta, k))
+        while k < buffer.penalty.size:
+            most = max(most, product(buffer.features, theta, k))
             k += lanes
         return maximum(most, lanes)
 
-    return best if in_common(view) else own_arms.best(lanes)
+    return best if in_common(buffer) else own_arms.best(lanes)
 
 
 @twin(take)
-def _(lanes, view, arm):
-    def copy(view, arm):
-        chosen = writable(view.chosen)
+def _(lanes, buffer, arm):
+    def copy(buffer, arm):
+        chosen = writable(buffer.chosen)
         sync(lanes)
         i = lane(lanes)
         while i < chosen.size:
-            chosen[i] = view.features[i, arm]
+            chosen[i] = buffer.features[i, arm]
             i += lanes
         sync(lanes)
 
-    return copy if in_common(view) else own_arms.copy(lanes)
+    return copy if in_common(buffer) else own_arms.copy(lanes)
 
 
 @jitable
@@ -135,26 +135,26 @@ def lowest(arm: int, lanes: int) -> Any:
 
 
 @twin(pick)
-def _(lanes, view, width):
-    optimistic = find_in_common(lanes) if in_common(view) else own_arms.find(lanes)
+def _(lanes, buffer, width):
+    optimistic = find_in_common(lanes) if in_common(buffer) else own_arms.find(lanes)
     optimistic = jitable(optimistic)
 
-    def choose(view, width):
+    def choose(buffer, width):
         """If no index is a number, all lanes name their first arm, as on the CPU."""
-        best, mine = optimistic(view, width)
-        arm = lowest(mine if best == maximum(best, lanes) else view.penalty.size, lanes)
-        take(view, arm)
+        best, mine = optimistic(buffer, width)
+        arm = lowest(mine if best == maximum(best, lanes) else buffer.penalty.size, lanes)
+        take(buffer, arm)
         return arm
 
     return choose
 
 
 def find_in_common(lanes: int) -> Any:
-    def find(view, width):
+    def find(buffer, width):
         """The largest index of this lane's arms, and the arm."""
         best, arm, k = -math.inf, lane(lanes), lane(lanes)
-        while k < view.penalty.size:
-            index = view.scores[k] + width * math.sqrt(max(view.squares[k], 0.0))
+        while k < buffer.penalty.size:
+            index = buffer.scores[k] + width * math.sqrt(max(buffer.squares[k], 0.0))
             if index > best:
                 best, arm = index, k
             k += lanes
@@ -164,34 +164,35 @@ def find_in_common(lanes: int) -> Any:
 
 
 @twin(follow)
-def _(lanes, view, region):
-    def follow_in_common(view, region):
-        updates, shrink = region.counts[UPDATES], region.numbers[SHRINK]
-        if view.synced[0] == updates - 1 and shrink > 0.0:
-            advance(view, region, shrink, lanes)
-            if region.numbers[STRAYED] != 0.0:
-                combine(view.features, region.centre, view.scores)
-        elif view.synced[0] != updates:
-            measure_all(view, region)
-        view.synced[0] = updates
+def _(lanes, buffer, region):
+    def follow_in_common(buffer, region):
+        updates, (shrink, step) = update_count(region), last_step(region)
+        if buffer.synced[0] == updates - 1 and shrink > 0.0:
+            advance(buffer, region.direction, (shrink, step), lanes)
+            if has_strayed(region):
+                combine(buffer.features, region.centre, buffer.scores)
+        elif buffer.synced[0] != updates:
+            measure_all(buffer, region)
+        buffer.synced[0] = updates
 
-    return follow_in_common if in_common(view) else None
+    return follow_in_common if in_common(buffer) else None
 
 
 @jitable
-def advance(view: Any, region: Any, shrink: float, lanes: int) -> None:
+def advance(buffer: Any, direction: Any, last: tuple[float, float], lanes: int) -> None:
     """Squares and scores after one update, from those before it."""
-    measured, scores, k = writable(view.squares), writable(view.scores), lane(lanes)
+    measured, scores, k = writable(buffer.squares), writable(buffer.scores), lane(lanes)
+    shrink, step = last
     while k < scores.size:
-        width = product(view.features, region.direction, k)
+        width = product(buffer.features, direction, k)
         measured[k] -= shrink * width * width
-        scores[k] -= region.numbers[STEP] * width
+        scores[k] -= step * width
         k += lanes
 
 
-@twin(measure_anew)
-def _(lanes, view, region):
-    return lambda view, region: measure_all(view, region)
+@twin(measure_again)
+def _(lanes, buffer, region):
+    return lambda buffer, region: measure_all(buffer, region)
 
 
 @twin(combine)

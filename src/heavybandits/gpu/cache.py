@@ -1,19 +1,24 @@
 """Kernels of a device on disk, in the files and under the checks of core/cache.py."""
 
 import hashlib
-import pickle
 import sys
-from importlib.metadata import version
 from typing import Any
 
 import numba
 from numba import cuda
-from numba.cuda.dispatcher import _Kernel
-from numba.cuda.serialize import dumps
 
-from ..core.cache import Refused, digest, edited, folders, read_checked, spell, write_checked
+from ..core.cache import (
+    UnsafePlaceError,
+    digest,
+    edited,
+    folders,
+    read_checked,
+    spell,
+    write_checked,
+)
 from ..core.compile import is_cacheable
 from ..core.part import classes_of
+from .numba_cuda_internals import VERSION, can_cache, dump_kernel, load_kernel
 
 
 class DeviceCache:
@@ -24,13 +29,14 @@ class DeviceCache:
     def __init__(self, text: str, parts: tuple[Any, ...]) -> None:
         kinds = classes_of(parts)
         modules = {base.__module__ for kind in kinds for base in kind.__mro__}
-        modules.add(f"{__package__}.compiling")
-        kept = all(map(is_cacheable, kinds)) and not edited(modules)
+        modules.add(f"{__package__}.compile")
+        kept = can_cache() and all(map(is_cacheable, kinds)) and not edited(modules)
         self._text, self._stamp = text, digest(modules) if kept else None
+        self.works, self.found = can_cache(), False  # found: the kernel was loaded from disk
 
     def _place(self, signature: Any) -> tuple[str, bytes]:
         """The name of the file and the key that it is written for."""
-        versions = (sys.version, numba.__version__, version("numba-cuda"))
+        versions = (sys.version, numba.__version__, VERSION)
         device = tuple(cuda.get_current_device().compute_capability)
         kinds = [spell(kind) for kind in signature]
         key = repr((self._text, self._stamp, versions, device, kinds)).encode()
@@ -50,22 +56,23 @@ class DeviceCache:
         for folder in folders():
             try:
                 content = read_checked(folder / name, key)
-            except (OSError, Refused):
+            except (OSError, UnsafePlaceError):
                 continue
             if content is not None:
                 context.refresh()
-                return _Kernel._rebuild(**pickle.loads(content))
+                self.found = True
+                return load_kernel(content)
         return None
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
         if self._stamp is None:
             return
         name, key = self._place(signature)
-        content = dumps(kernel._reduce_states())
+        content = dump_kernel(kernel)
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
-            except (OSError, Refused):
+            except (OSError, UnsafePlaceError):
                 continue
 
     def flush(self) -> None:

@@ -1,23 +1,25 @@
 """The text of a kernel, compiled by numba-cuda so that it rounds as the CPU does."""
 
-import contextlib
 import functools
 import re
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numba import cuda
-from numba.core.errors import NumbaError
-from numba.cuda import types
-from numba.cuda.core.errors import NumbaError as CudaError
-from numba.cuda.cudadrv import nvvm
-from numba.cuda.cudadrv.driver import binding, driver
-from numba.cuda.typing.typeof import typeof
 
-from ..core.arm_buffer import View
-from ..core.loop import Episode, Trace, Unobserved, draw_noise, play
+from ..core.arm_buffer import ArmBuffer
+from ..core.loop import (
+    Episode,
+    Trace,
+    Unobserved,
+    begin_decision,
+    draw_noise,
+    load_progress,
+    play,
+)
+from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
 from . import arms, medians
 from . import confidence_region as regions
@@ -27,6 +29,14 @@ from . import rng as streams
 from .cache import DeviceCache
 from .kernels import kernel_text
 from .layout import FAR, Layout
+from .numba_cuda_internals import (
+    CudaError,
+    allow_shared_memory,
+    rewrite_code,
+    typeof,
+    types,
+    unknown_version,
+)
 from .storage import draw_together, due, load_common, store_common
 from .team import carve, hold, leading
 
@@ -42,7 +52,8 @@ TWINS = (
 _NAMES = {
     "Episode": Episode,
     "Trace": Trace,
-    "View": View,
+    "ArmBuffer": ArmBuffer,
+    "begin_decision": begin_decision,
     "cuda": cuda,
     "draw_noise": draw_noise,
     "seed_of": seed_of,
@@ -52,6 +63,7 @@ _NAMES = {
     "int64": types.int64,
     "leading": leading,
     "load_common": load_common,
+    "load_progress": load_progress,
     "play": play,
     "store_common": store_common,
 }
@@ -61,7 +73,6 @@ _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 _SELDOM = r"15invert_together|noises[^(]*4drawB"
 _SELDOM_ALONE = rf"{_SELDOM}|12project_ball|6repair|10bring_back|10renew_gaps|6medoid"
 _DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
-_patching = threading.Lock()
 
 
 def _inlined(definition: re.Match[str], seldom: str) -> str:
@@ -80,24 +91,11 @@ def _chosen(declaration: re.Match[str]) -> str:
 }}"""
 
 
-@contextlib.contextmanager
-def as_on_the_cpu(lanes: int) -> Iterator[None]:
-    """a * b + c in two roundings and `max` by one comparison, as the CPU has them: numba-cuda has
-    no option for that."""
-    compile_ir = nvvm.compile_ir
-    inlined = functools.partial(_inlined, seldom=_SELDOM if lanes > 1 else _SELDOM_ALONE)
-
-    def compile_strictly(ir: Any, **options: Any) -> Any:
-        texts = [ir] if isinstance(ir, str) else ir
-        texts = [_DECLARED.sub(_chosen, _DEFINED.sub(inlined, text)) for text in texts]
-        return compile_ir(texts, **{"fma": False, **options})
-
-    with _patching:
-        nvvm.compile_ir = compile_strictly
-        try:
-            yield
-        finally:
-            nvvm.compile_ir = compile_ir
+def as_on_the_cpu(lanes: int) -> AbstractContextManager[list[str]]:
+    """Compile a * b + c in two roundings and `max` by one comparison, as the CPU has them."""
+    seldom = _SELDOM if lanes > 1 else _SELDOM_ALONE
+    inlined = functools.partial(_inlined, seldom=seldom)
+    return rewrite_code(lambda text: _DECLARED.sub(_chosen, _DEFINED.sub(inlined, text)))
 
 
 def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
@@ -135,9 +133,16 @@ def compile_ptx(
     text, classes = kernel_text(parts, varying, layout)
     function = make_function(text, classes, layout.lanes)
     signature = types.void(*signature_of(parts, layout))
-    with as_on_the_cpu(layout.lanes):
+    with as_on_the_cpu(layout.lanes) as rewritten:
         ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba")
+    _check_rewritten(rewritten)
     return str(ptx)
+
+
+def _check_rewritten(texts: Sequence[str]) -> None:
+    """Raise DeviceError if a kernel was compiled that would not round as the CPU does."""
+    if not texts:
+        raise unknown_version("it no longer compiles by nvvm.compile_ir")
 
 
 @functools.cache
@@ -155,21 +160,18 @@ def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> 
     registers = layout.registers if layout.lanes > 1 else 0
     kinds = tuple(classes.values())
     dispatcher = _dispatcher(text, tuple(classes), kinds, layout.lanes, registers)
-    dispatcher._cache = DeviceCache(text, tuple(parts))
-    with as_on_the_cpu(layout.lanes):
+    cache = DeviceCache(text, tuple(parts))
+    if cache.works:
+        dispatcher._cache = cache
+    before = len(dispatcher.overloads)
+    with as_on_the_cpu(layout.lanes) as rewritten:
         dispatcher.disable_compile(False)
         dispatcher.compile(signature_of(parts, layout))
         dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
-    allow_room(dispatcher, 8 * layout.pool)
+    if len(dispatcher.overloads) > before and not cache.found:
+        _check_rewritten(rewritten)
+    allow_shared_memory(dispatcher, 8 * layout.pool)
     return dispatcher
-
-
-def allow_room(dispatcher: Any, size: int) -> None:
-    """Let a block of this kernel have so many bytes of shared memory; 48 kB are free to take."""
-    for kernel in dispatcher.overloads.values():
-        found = kernel._codelibrary.get_cufunc()
-        most = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        driver.cuKernelSetAttribute(most, size, found.handle, found.device.id)
 
 
 def is_stored(

@@ -6,10 +6,10 @@ from typing import Any
 from numba import cuda
 from numba.cuda.types import float64
 
-from ..core.confidence_region import FLOOR, NOISE, ROUNDING, SHRINK, UPDATES, repair
+from ..core.confidence_region import penalty_of, renew_inverse
 from ..core.jit import jitable
-from ..core.linalg import LOST, add_outer, cholesky, mend_inverse, stretch, subtract
-from .team import Shared, lane, sync, told, twin, writable
+from ..core.linalg import LOST, add_outer, cholesky, correct_inverse, stretch, subtract
+from .team import Shared, broadcast, lane, sync, twin, writable
 
 AT_ONCE = 8  # entries of a row
 
@@ -119,8 +119,8 @@ def trace(matrix: Any) -> float:
 
 
 @jitable
-def known(design: Any, inverse: Any) -> bool:
-    """That of the CPU: whether V has digits in every direction."""
+def is_well_conditioned(design: Any, inverse: Any) -> bool:
+    """Do what the function of this name in core does: return True if V has enough digits."""
     most = 0.0
     for i in range(design.shape[0]):
         most = max(most, LOST * design[i, i] * inverse[i, i])
@@ -129,40 +129,35 @@ def known(design: Any, inverse: Any) -> bool:
 
 @jitable
 def invert_together(region: Any, scales: tuple[float, float], lanes: int) -> bool:
-    """Sum up V and invert it: Cholesky by one lane, the columns by all; False if it was mended.
+    """Sum up V and invert it: Cholesky by one lane, the columns by all; False if it was corrected.
 
     `region` is design, recent, inverse, direction and scratch; `scales` are floor and shrink.
     """
     design, recent, inverse, direction, scratch = region
     sync(lanes)
     sum_up(design, recent, lanes)
-    sound = 1.0 if known(design, inverse) else 0.0
+    inverted = 1.0 if is_well_conditioned(design, inverse) else 0.0
     sync(lanes)
-    if sound == 1.0 and lane(lanes) == 0:
-        sound = 1.0 if cholesky(design, writable(scratch)) else 0.0
+    if inverted == 1.0 and lane(lanes) == 0:
+        inverted = 1.0 if cholesky(design, writable(scratch)) else 0.0
     sync(lanes)
-    sound = told(sound, lanes)
-    if sound == 1.0:
+    inverted = broadcast(inverted, lanes)
+    if inverted == 1.0:
         invert_columns(scratch, inverse, lanes)
     else:
         add_outer(inverse, -scales[1], direction)
         if lane(lanes) == 0:
             dim = design.shape[0]
             work, mark = writable(scratch[:dim]), writable(scratch[dim])
-            mend_inverse(design, scales[0], writable(inverse), work, mark)
+            correct_inverse(design, scales[0], writable(inverse), work, mark)
         sync(lanes)
-    return sound == 1.0
+    return inverted == 1.0
 
 
-@twin(repair)
+@twin(renew_inverse)
 def _(lanes, region, shrink):
-    def repair(region, shrink):
-        numbers = region.numbers
-        numbers[SHRINK] = 0.0
+    def renew(region, shrink):
         held = (region.design, region.recent, region.inverse, region.direction, region.scratch)
-        sound = invert_together(held, (numbers[FLOOR], shrink), lanes)
-        typical = trace(region.design) / region.counts[UPDATES]
-        numbers[NOISE] = ROUNDING * typical * trace(region.inverse)
-        return sound
+        return invert_together(held, (penalty_of(region), shrink), lanes)
 
-    return repair
+    return renew

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.loop import NEXT, PENDING
 from ..core.part import has_seed, is_part
 from .layout import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
 
@@ -69,8 +68,8 @@ _TEAM = """
     drawn = carve_{noises}(pool, at + {drawn})
     synced = cuda.local.array({columns}, int64)
     {arrays}
-    view = View(view_features, view_scores, view_squares, view_widths, view_penalty, view_chosen,
-                synced)
+    buffer = ArmBuffer(buffer_features, buffer_scores, buffer_squares, buffer_widths,
+                       buffer_penalty, buffer_chosen, synced)
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
@@ -78,15 +77,15 @@ _TEAM = """
     load_common(pool, {theta}, truth, {dim}, {lanes})
     load_common(pool, at, common[run], {kept}, {lanes})
     {load}
-    synced[0] = view_kept[0]
+    synced[0] = buffer_kept[0]
     for t in range(start, stop, {noises}):
         draw_together(noise, noise_keys[run], t, drawn, {lanes})
-        near = leading(plays, due(plays, episode_counts[{next}], t + {noises}))
+        near = leading(plays, due(plays, load_progress(episode).upcoming, t + {noises}))
         trace = Trace(near, regret[run], updates[run], projections[run], truncated[run], unused)
-        play(policy, state, arms, link, theta, view, arm_keys[run],
+        play(policy, state, arms, link, theta, buffer, arm_keys[run],
              leading(drawn, min({noises}, stop - t)), episode, trace, observer)
     store_common(pool, at, common[run], {kept}, {lanes})
-    view_kept[0] = synced[0]
+    buffer_kept[0] = synced[0]
     {store}
 """
 
@@ -96,8 +95,8 @@ _LANE = """
         return
     drawn = cuda.local.array({noises}, float64)
     {arrays}
-    view = View(view_features, view_scores, view_squares, view_widths, view_penalty, view_chosen,
-                view_synced)
+    buffer = ArmBuffer(buffer_features, buffer_scores, buffer_squares, buffer_widths,
+                       buffer_penalty, buffer_chosen, buffer_synced)
     {parts}
     state = {state}
     episode = Episode(episode_rewards, episode_numbers, episode_counts)
@@ -105,7 +104,7 @@ _LANE = """
     trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
-        play(policy, state, arms, link, truth, view, arm_keys[run],
+        play(policy, state, arms, link, truth, buffer, arm_keys[run],
              leading(drawn, min({noises}, stop - t)), episode, trace, observer)
 """
 
@@ -128,7 +127,6 @@ def kernel_text(
         "kept": common,
         "drawn": common + common % 2,
         "noises": layout.noises,
-        "next": NEXT,
         "dim": parts[0].dim,
         "tables": ", ".join(tables),
         "arrays": "\n    ".join(declare(layout)),
@@ -141,9 +139,9 @@ def kernel_text(
 
 
 def known(policy: Any) -> Iterator[str]:
-    """What the compiler could not know of a state: no play of a decision of one play is pending."""
+    """A fact that lets the compiler drop code: no play of a decision of one play is pending."""
     if policy.plays == 1:
-        yield f"episode_counts[{PENDING}] = 0"
+        yield "begin_decision(episode)"
 
 
 def declare(layout: Layout) -> Iterator[str]:

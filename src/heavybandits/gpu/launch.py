@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
-from numba.cuda.core.errors import NumbaPerformanceWarning
 
-from ..core.confidence_region import FALLBACKS
+from ..core.confidence_region import fallbacks_of_many
 from ..core.loop import Unobserved
 from ..core.part import is_part
 from ..core.rng import ARMS, NOISE
@@ -16,6 +15,7 @@ from .batches import Job
 from .compile import kernel_of
 from .keys import stream_keys
 from .layout import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves
+from .numba_cuda_internals import NumbaPerformanceWarning
 from .storage import spreader
 
 THREADS = 128  # per block, where the number does not matter
@@ -157,14 +157,15 @@ class Launch:
         ]
 
     def _fallbacks(self) -> Any:
-        """What `parts.fallbacks_of` says of every state."""
+        """Return what `part.fallbacks_of` returns, for every state."""
         total, place = np.zeros(self.size, np.int64), 0
         for name, array, where in self.layout.leaves:
             counts = name.endswith("_region_counts")
             if counts and where == FAR:
-                total += self.tables[name].copy_to_host()[FALLBACKS]
+                total += fallbacks_of_many(self.tables[name].copy_to_host())
             elif counts:
-                total += self.tables["integers"].copy_to_host()[:, place + FALLBACKS]
+                integers = self.tables["integers"].copy_to_host()
+                total += fallbacks_of_many(integers[:, place : place + array.size].T)
             place += array.size if where == OWN and array.dtype == np.int64 else 0
         return total
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._utils.errors import InvalidInputError
-from ..core.arm_buffer import View
+from ..core.arm_buffer import ArmBuffer
 from ..core.loop import make_episode
 from ..parts.estimators import NewtonEnsemble
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
     teams: int  # per block
     size: int  # numbers that a team holds in common
     pool: int  # the same of all teams of a block, and theta*
-    columns: int  # of the CPU's view
+    columns: int  # of the CPU's buffer
     noises: int  # drawn at once
     leaves: list[Leaf]
 
@@ -93,17 +93,17 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
     return leaves_of(policy.init(), "state")
 
 
-def view_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
-    """The arrays of a team's view: in common if the arms stand still, else those of a lane."""
-    still = arms.changes == "fixed"
+def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
+    """The arrays of a team's buffer: in common if the arms stand still, else those of a lane."""
+    still = arms.redraw == "never"
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
-    yield Leaf("view_features", np.zeros((arms.dim, columns)), place)
-    yield Leaf("view_scores", np.zeros(columns), place)
-    yield Leaf("view_squares", np.zeros(columns), place)
-    yield Leaf("view_widths", np.zeros(columns), PASSING)
-    yield Leaf("view_penalty", np.zeros(arms.size), PASSING)
-    yield Leaf("view_chosen", np.zeros(arms.dim), COMMON)
-    yield Leaf("view_kept", np.array([-1]), OWN)  # of `synced`
+    yield Leaf("buffer_features", np.zeros((arms.dim, columns)), place)
+    yield Leaf("buffer_scores", np.zeros(columns), place)
+    yield Leaf("buffer_squares", np.zeros(columns), place)
+    yield Leaf("buffer_widths", np.zeros(columns), PASSING)
+    yield Leaf("buffer_penalty", np.zeros(arms.size), PASSING)
+    yield Leaf("buffer_chosen", np.zeros(arms.dim), COMMON)
+    yield Leaf("buffer_kept", np.array([-1]), OWN)  # of `synced`
 
 
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
@@ -148,11 +148,11 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
     runs for a multiprocessor, so that two kernels seldom meet in one and fetch in turns.
     """
     leaves = [*state_leaves(policy), *leaves_of(make_episode(policy.plays), "episode")]
-    columns = arms.view().penalty.size
+    columns = arms.make_buffer().penalty.size
     if policy.plays > ALONE:
         leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
     if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
-        leaves += leaves_of(arms.view(), "view")
+        leaves += leaves_of(arms.make_buffer(), "buffer")
         threads = 128 if runs >= MANY else 32
         return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
     lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP
@@ -174,11 +174,11 @@ def noises_of(policy: Any) -> int:
 
 
 def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
-    """These and the leaves of the view, the large ones in device memory where room is scarce; so is
-    it where a decision lasts long, and its view is seldom looked at."""
-    leaves = [*leaves, *view_leaves(arms, lanes)]
+    """These leaves and those of the buffer, the large ones in device memory where room is scarce,
+    and where a decision lasts so long that its buffer is seldom read."""
+    leaves = [*leaves, *buffer_leaves(arms, lanes)]
     for field in _LARGE:
-        seldom = policy.plays > ALONE and field in View._fields
+        seldom = policy.plays > ALONE and field in ArmBuffer._fields
         if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < TEAMS:
             leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
     return leaves

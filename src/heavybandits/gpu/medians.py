@@ -8,7 +8,7 @@ from numba import cuda
 from ..core.jit import jitable
 from ..core.linalg import bounded, clamp
 from ..core.order_statistics import median, select_rank
-from .team import Shared, lane, maximum, members, sync, told, total, twin, writable
+from .team import Shared, broadcast, lane, maximum, members, sync, total, twin, writable
 
 HALF = 1 << 32  # two counts in one number
 
@@ -80,7 +80,7 @@ def _(lanes, values, start, stop, rank):
         if lane(lanes) == 0:
             found = select_rank(writable(values), start, stop, rank)
         sync(lanes)
-        return told(found, lanes)
+        return broadcast(found, lanes)
 
     return select
 

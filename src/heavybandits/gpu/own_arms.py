@@ -1,11 +1,11 @@
 """Arms that change with every decision: a lane keeps its own in registers, and nobody keeps them
-after it. A view has columns for them alone (see arms.py)."""
+after it. A buffer has columns for them alone (see arms.py)."""
 
 import math
 from typing import Any
 
-from ..core.blocked import combine
 from ..core.jit import jitable
+from ..core.linalg import combine
 from ..core.rng import uniform
 from .rng import further
 from .team import lane, maximum, opaque, sync, writable
@@ -25,61 +25,61 @@ def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
 
 
 def draw(lanes: int) -> Any:
-    def draw(view, key, start, low):
-        features, columns = view.features, view.synced.size
+    def draw(buffer, key, start, low):
+        features, columns = buffer.features, buffer.synced.size
         first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
         for k in range(features.shape[1]):
             draw_arm(features, k, further(first, k * lanes), columns, low)
-        view.synced[0] = -1
+        buffer.synced[0] = -1
 
     return draw
 
 
 def load(lanes: int) -> Any:
-    def load(view, rows):
-        dim, own = view.features.shape
+    def load(buffer, rows):
+        dim, own = buffer.features.shape
         for k in range(own):
             arm = k * lanes + lane(lanes)
             for i in range(dim):
-                view.features[i, k] = rows[arm, i] if arm < rows.shape[0] else 0.0
-        view.synced[0] = -1
+                buffer.features[i, k] = rows[arm, i] if arm < rows.shape[0] else 0.0
+        buffer.synced[0] = -1
 
     return load
 
 
 def best(lanes: int) -> Any:
-    def best(view, theta):
-        combine(view.features, theta, view.widths)
+    def best(buffer, theta):
+        combine(buffer.features, theta, buffer.widths)
         most = -math.inf
-        for k in range(view.widths.size):
-            if k * lanes + lane(lanes) < view.penalty.size:
-                most = max(most, view.widths[k])
+        for k in range(buffer.widths.size):
+            if k * lanes + lane(lanes) < buffer.penalty.size:
+                most = max(most, buffer.widths[k])
         return maximum(most, lanes)
 
     return best
 
 
 def copy(lanes: int) -> Any:
-    def copy(view, arm):
-        chosen = writable(view.chosen)
+    def copy(buffer, arm):
+        chosen = writable(buffer.chosen)
         sync(lanes)
-        for k in range(view.widths.size):
+        for k in range(buffer.widths.size):
             if k * lanes + lane(lanes) == arm:
-                for i in range(view.features.shape[0]):
-                    chosen[i] = view.features[i, k]
+                for i in range(buffer.features.shape[0]):
+                    chosen[i] = buffer.features[i, k]
         sync(lanes)
 
     return copy
 
 
 def find(lanes: int) -> Any:
-    def find(view, width):
+    def find(buffer, width):
         """The largest index of this lane's arms, and the arm."""
         best, column = -math.inf, 0
-        for k in range(view.scores.size):
-            bonus = width * math.sqrt(max(view.squares[k], 0.0))
-            index = view.scores[k] + bonus
-            if index > best and k * lanes + lane(lanes) < view.penalty.size:
+        for k in range(buffer.scores.size):
+            bonus = width * math.sqrt(max(buffer.squares[k], 0.0))
+            index = buffer.scores[k] + bonus
+            if index > best and k * lanes + lane(lanes) < buffer.penalty.size:
                 best, column = index, k
         return best, column * lanes + lane(lanes)
 

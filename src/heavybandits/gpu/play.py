@@ -2,25 +2,24 @@
 
 from ..core.dispatch import choose, learn, mean, observe, refresh, tally, top
 from ..core.linalg import dot
-from ..core.loop import BEST, MEAN, NEXT, PENDING, PLAY, REGRET, play
+from ..core.loop import Progress, load_progress, play, store_progress
 from .team import lane, lanes_of, sync, twin, writable
 
 
 @twin(play)
-def _(lanes, policy, state, arms, link, theta, view, key, noise, episode, trace, observer):
-    def play_many(policy, state, arms, link, theta, view, key, noise, episode, trace, observer):
+def _(lanes, policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer):
+    def play_many(policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer):
         """The text of core/loop.py up to the next end: of a decision, of the noise, or a
         checkpoint. Regret is summed up play by play, as there."""
-        rewards, numbers, counts = episode
-        regret, expected, best = numbers[REGRET], numbers[MEAN], numbers[BEST]
-        done, pending, upcoming = counts[PLAY], counts[PENDING], counts[NEXT]
+        rewards = episode.rewards
+        regret, expected, best, done, pending, upcoming = load_progress(episode)
         gap, shared, i = best - expected, writable(rewards), 0
         while i < noise.size:
             if pending == 0:
-                if refresh(arms, view, key, done):
-                    best = mean(link, top(arms, view, theta))
-                choose(policy, state, arms, view)
-                expected = mean(link, dot(view.chosen, theta))
+                if refresh(arms, buffer, key, done):
+                    best = mean(link, top(arms, buffer, theta))
+                choose(policy, state, arms, buffer)
+                expected = mean(link, dot(buffer.chosen, theta))
                 gap = best - expected
             many = min(noise.size - i, rewards.size - pending)
             if upcoming < trace.plays.size:
@@ -34,7 +33,7 @@ def _(lanes, policy, state, arms, link, theta, view, key, noise, episode, trace,
                 regret += gap
             i, pending, done = i + many, pending + many, done + many
             if pending == rewards.size:
-                learn(policy, state, view.chosen, rewards)
+                learn(policy, state, buffer.chosen, rewards)
                 observe(observer, policy, state, theta)
                 pending = 0
             if upcoming < trace.plays.size and done == trace.plays[upcoming]:
@@ -44,7 +43,6 @@ def _(lanes, policy, state, arms, link, theta, view, key, noise, episode, trace,
                 trace.projections[upcoming] = projections
                 trace.truncated[upcoming] = truncated
                 upcoming += 1
-        numbers[REGRET], numbers[MEAN], numbers[BEST] = regret, expected, best
-        counts[PLAY], counts[PENDING], counts[NEXT] = done, pending, upcoming
+        store_progress(episode, Progress(regret, expected, best, done, pending, upcoming))
 
     return play_many if lanes_of(episode[0]) else None

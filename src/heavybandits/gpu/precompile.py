@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
-from .._utils.progress import tell_compiling
+from .._utils.progress import announce_compilation
 from .batches import Job
 from .compile import NUMBA_ERRORS, is_stored
 from .launch import varying
@@ -33,7 +33,7 @@ def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
             missing[stored[0]] = kernel
     if not missing:
         return
-    tell_compiling()
+    announce_compilation()
     if len(missing) <= FEW or importlib.util.find_spec("joblib") is None:
         return
     from joblib.externals.loky import ProcessPoolExecutor

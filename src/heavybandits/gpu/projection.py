@@ -10,11 +10,9 @@ import math
 from typing import Any
 
 from numba.cuda import libdevice
-from numba.cuda.core.errors import TypingError
 
-from ..core.blocked import combine
 from ..core.jit import jitable
-from ..core.linalg import stretch
+from ..core.linalg import combine, stretch
 from ..core.projection import (
     ROWS,
     Tridiagonal,
@@ -24,6 +22,7 @@ from ..core.projection import (
     shortening,
     solve_secular,
 )
+from .numba_cuda_internals import TypingError
 from .series import project_nearby, set_scaled
 from .team import Shared, lane, opaque, sync, total, twin, writable
 

@@ -11,8 +11,8 @@ of which, whatever nu and V are, the terms left out are together no longer than 
 
 from typing import Any
 
-from ..core.blocked import combine
 from ..core.jit import jitable
+from ..core.linalg import combine
 from ..core.projection import EXACT, ROWS
 from .confidence_region import trace
 from .team import lane, opaque, sync, total, writable

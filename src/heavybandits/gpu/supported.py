@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.errors import DeviceError, InvalidInputError
+from ..core.capabilities import capacity_of
 from ..core.part import classes_of, is_part
 from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
 from ..parts.estimators import Discounted, NewtonEnsemble, RidgeEnsemble, ScaleFreeHuber
@@ -71,7 +72,7 @@ def _refusal(policy: Any) -> str | None:
     if not isinstance(policy, UCB):
         return f"{kind} has no cooperative form; policies of the family UCB have one"
     estimator = policy.estimator
-    if policy.capacity is not None:
+    if capacity_of(policy) is not None:
         return f"{type(estimator).__name__} keeps its history, which a device has no room for"
     alone = isinstance(estimator, NewtonEnsemble) and policy.plays > ALONE
     if isinstance(estimator, RidgeEnsemble | NewtonEnsemble) and not alone:
@@ -121,7 +122,7 @@ def require_device() -> None:
         raise DeviceError(
             "device='cuda' needs numba-cuda: pip install \"heavybandits[gpu]\""
         ) from error
-    from numba import cuda
+    from .numba_cuda_internals import cuda
 
     if not cuda.is_available():
         raise DeviceError(

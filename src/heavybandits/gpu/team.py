@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import cuda
-from numba.cuda import types
-from numba.cuda.datamodel.models import ArrayModel
-from numba.cuda.extending import intrinsic, overload, register_model
-from numba.cuda.np.arrayobj import populate_array
-from numba.cuda.typing.templates import signature
 
 from ..core.jit import jitable
 from .layout import WARP
+from .numba_cuda_internals import (
+    ArrayModel,
+    intrinsic,
+    overload,
+    populate_array,
+    register_model,
+    signature,
+    types,
+)
 
 F = Callable[..., Any]
 MAKERS: dict[F, F] = {}  # what makes the twin of a function, for whoever runs it without a device
@@ -222,6 +226,6 @@ def total(value: Any, lanes: int) -> Any:
 
 
 @jitable
-def told(value: float, lanes: int) -> float:
+def broadcast(value: float, lanes: int) -> float:
     """The value that the first lane has."""
     return cuda.shfl_sync(members(lanes), value, first_lane(lanes))

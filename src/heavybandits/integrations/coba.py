@@ -16,7 +16,7 @@ from ..agents.state_file import pack, unpack
 from ..agents.tickets import Ticket
 from ..core.arrays import Floats
 from ..core.protocols import Policy
-from ..offline.replay.protocols import Offer, fit_oracle
+from ..offline.replay.protocols import Schedule, fit_oracle
 
 __all__ = ["EnvironmentRounds", "Learner", "products"]
 
@@ -105,8 +105,8 @@ class Environment(Protocol):
 class EnvironmentRounds:
     """The interactions of a coba environment as rounds for `replay`.
 
-    Order 0 is that of the environment, others are random. All features are divided by the longest
-    row; the oracle is the least-squares fit on all rewards.
+    Pass 0 has the order of the environment, the others a random one. All features are divided by
+    the longest row; the oracle is the least-squares fit on all rewards.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class EnvironmentRounds:
     ...         for t in range(200):
     ...             yield {"context": None, "actions": [(1, 0), (0, 1)], "rewards": [t % 2, 3.0]}
     >>> rounds = EnvironmentRounds(Simulation())
-    >>> result = hb.replay(rounds, policies=hb.linucb(dim=2, radius=1.0), orders=2)
+    >>> result = hb.replay(rounds, policies=hb.linucb(dim=2, radius=1.0), passes=2)
     >>> bool(result.values("policy").mean() > 2.9)
     True
     """
@@ -150,11 +150,11 @@ class EnvironmentRounds:
         self._rows = np.full((len(sizes), self.size), -1, np.int64)
         self._rows[np.arange(self.size) < np.array(sizes)[:, None]] = np.arange(sum(sizes))
 
-    def deal(self, order: int) -> Offer:
+    def deal(self, number: int) -> Schedule:
         """The rounds of one pass."""
-        rng = np.random.default_rng([self.seed, order])
-        rows = self._rows if order == 0 else self._rows[rng.permutation(len(self._rows))]
-        return Offer(rows, rows)
+        rng = np.random.default_rng([self.seed, number])
+        rows = self._rows if number == 0 else self._rows[rng.permutation(len(self._rows))]
+        return Schedule(rows, rows)
 
     def oracle(self) -> Floats:
         """The scores of all arms by least squares on all rewards."""

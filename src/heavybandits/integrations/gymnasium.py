@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError, optional
 from .._utils.validation import whole
-from ..core.arm_buffer import View
+from ..core.arm_buffer import ArmBuffer
 from ..core.arrays import Floats, Key
 from ..core.compile import Function, compiled
 from ..core.dispatch import draw, mean, refresh
@@ -24,7 +24,7 @@ ENV_ID = "heavybandits/HeavyTailedGLB-v0"
 
 
 def offer_kernel(stamp: str) -> Function:
-    def kernel(arms: ArmSet, view: View, key: Key, play: int) -> None:
+    def kernel(arms: ArmSet, view: ArmBuffer, key: Key, play: int) -> None:
         stamp  # noqa: B018
         refresh(arms, view, key, play)
 
@@ -73,7 +73,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
             raise InvalidInputError(
                 f"problem.arms must be a finite set, got {type(problem.arms).__name__}"
             )
-        self._view = self.problem.arms.view()
+        self._view = self.problem.arms.make_buffer()
         self._size = int(self.problem.arms.size)
         self._seed: int | None = None
         self._episode = self._play = 0

@@ -1,8 +1,7 @@
-"""What is whole in a ledger, and how to save it: `examine`, `repair` and `export`.
+"""Check, repair and export ledgers that may be damaged.
 
-They read copies of the files, so that nothing happens to the ledger itself, whatever state it is
-in. What counts is the longest true prefix: the events from the first on, as far as each carries the
-hash of all before it.
+The functions read copies of the files, so that the ledger itself never changes. What counts is the
+longest intact prefix: the events from the first on, as far as the chain of hashes holds.
 """
 
 import os
@@ -19,56 +18,54 @@ import numpy as np
 from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import replace_atomically, sync_folder
 from .._utils.tables import to_csv, write_parquet
-from ..agents.events import Kind
-from .rows import (
+from ..agents.events import Revised, Selected
+from .sqlite import (
     FORMAT,
     INSERT,
     SEALED,
     SNAPSHOT,
-    Row,
     about,
     chain,
     check_format,
     check_pages,
     first_end,
     linked_rows,
-    make_tables,
-    migrate,
-    propensity_of,
-    spread_of,
+    new_tables,
 )
-from .sqlite import Database, End, Head, Statement, check_file, read_end, spare_ledger
+from .sqlite_file import Database, End, Head, Statement, check_file, read_end, spare_ledger
+from .store import Row
 
 
 class Findings(NamedTuple):
-    """What was found in a ledger. `trouble` is empty if all of it is whole."""
+    """What was found in a ledger. `problems` is empty if all of it is intact."""
 
     path: str
     format: int
     version: str
     policy: str
-    events: int  # of the longest true prefix, and so the number of the last good event
+    events: int  # in the longest intact prefix, and so the number of the last good event
     kinds: dict[str, int]
     last_time: float | None
-    snapshots: list[int]  # the events after which a state was kept that is whole
+    snapshots: list[int]  # events after which an intact state was stored
     wal_bytes: int | None
-    head_events: int | None  # None if there is no head that is whole
-    trouble: list[str]
+    head_events: int | None  # None if there is no intact head
+    problems: list[str]
 
     @property
-    def whole(self) -> bool:
-        return not self.trouble
+    def intact(self) -> bool:
+        """Return True if no problem was found."""
+        return not self.problems
 
 
 def examine(path: str | Path) -> Findings:
-    """Say what is whole in a ledger that no agent has open. Nothing is written beside it.
+    """Report what is intact in a ledger that no agent has open. Nothing is written.
 
     >>> import heavybandits as hb, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
     ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
     ...     found = examine(f"{folder}/agent.db")
-    >>> found.whole, found.events, found.kinds
+    >>> found.intact, found.events, found.kinds
     (True, 2, {'select': 1, 'reward': 1})
     """
     with copied(Path(path)) as (database, end):
@@ -77,57 +74,57 @@ def examine(path: str | Path) -> Findings:
 
 def _examine(path: Path, database: Database, head: End | None) -> Findings:
     kinds: Counter[str] = Counter()
-    trouble, last, time = _trouble(database, head), End(0, b""), None
+    problems, last, time = _file_problems(database, head), End(0, b""), None
     try:
         last = first_end(database)
         for row, end in linked_rows(database):
-            last, time = end, row[3]
-            kinds[str(row[1])] += 1
+            last, time = end, row.time
+            kinds[str(row.kind)] += 1
     except LedgerError as error:
-        trouble.append(_reason(error))
+        problems.append(_reason(error))
     if head is not None and head.events > last.events:
-        trouble.append(f"it ends at event {last.events}, but {head.events} were written")
+        problems.append(f"it ends at event {last.events}, but {head.events} were written")
     snapshots = [event for event, _, _ in _snapshots(database, last.events)]
-    trouble += _lost_states(database, snapshots)
+    problems += _lost_states(database, snapshots)
     return Findings(
         path=str(path),
         format=FORMAT,
-        version=_told(database, "heavybandits"),
-        policy=_told(database, "policy"),
+        version=_entry(database, "heavybandits"),
+        policy=_entry(database, "policy"),
         events=last.events,
         kinds=dict(kinds),
         last_time=time,
         snapshots=snapshots,
         wal_bytes=Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else None,
         head_events=None if head is None else head.events,
-        trouble=list(dict.fromkeys(trouble)),
+        problems=list(dict.fromkeys(problems)),
     )
 
 
-def _trouble(database: Database, head: End | None) -> list[str]:
-    """What is wrong with the files as such."""
+def _file_problems(database: Database, head: End | None) -> list[str]:
+    """Return what is wrong with the files as such."""
     found = []
     try:
         check_pages(database)
     except LedgerError as error:
         found.append(_reason(error))
-    if head is None and _told(database, "open") == "1" and not database.had_wal:
+    if head is None and _entry(database, "open") == "1" and not database.had_wal:
         found.append("it was not closed, and its -wal file is missing")
     return found
 
 
-def _lost_states(database: Database, whole: list[int]) -> list[str]:
-    """What is wrong with the snapshots, of which these are whole."""
+def _lost_states(database: Database, intact: list[int]) -> list[str]:
+    """Return what is wrong with the snapshots, of which these are intact."""
     try:
-        kept = [event for (event,) in database.rows("SELECT event FROM states")]
+        stored = [event for (event,) in database.rows("SELECT event FROM states")]
     except LedgerError as error:
         return [_reason(error)]
-    lost = [f"the state after event {event} is not whole" for event in kept if event not in whole]
-    return lost if whole else [*lost, "it holds no state that is whole"]
+    lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
+    return lost if intact else [*lost, "it holds no intact state"]
 
 
 def new_ledger(output: str | Path) -> Path:
-    """Where a new ledger is to be; refused if there is one, or what one has left there."""
+    """Return the path of a new ledger; raise InvalidInputError if one is, or was, there."""
     path = Path(output).absolute()
     if not path.parent.is_dir():
         raise InvalidInputError(f"output must be in a folder that exists, got {output}")
@@ -138,10 +135,10 @@ def new_ledger(output: str | Path) -> Path:
 
 
 def repair(path: str | Path, output: str | Path) -> Findings:
-    """Save the longest true prefix of a ledger into a new one, which is then examined.
+    """Save the longest intact prefix of a ledger into a new one, and examine that.
 
-    The new ledger is of the same policy, and an agent goes on from its last event; rewards that
-    came later must be sent again. The old one is left as it is.
+    The new ledger has the same policy, and an agent continues from its last event; rewards that
+    came later must be sent again. The old ledger does not change.
     """
     path, output = Path(path), new_ledger(output)
     with copied(path) as (source, _), tempfile.TemporaryDirectory(dir=output.parent) as folder:
@@ -158,17 +155,15 @@ def repair(path: str | Path, output: str | Path) -> Findings:
 
 
 def _rewrite(source: Database, made: Path, path: Path) -> End:
-    """A ledger of what is true in the source."""
-    rows, end = _true_rows(source)
+    """Write a ledger of what is intact in the source."""
+    rows, end = _intact_rows(source)
     snapshots = list(_snapshots(source, end.events))
     if not snapshots:
-        raise LedgerError(
-            f"{path} holds no state that is whole: its events can be exported, not repaired"
-        )
-    told = {name: about(source, name) for name in (*SEALED, "heavybandits")}
-    statements: list[Statement] = make_tables(told | {"failures": "0", "open": "0"})
+        raise LedgerError(f"{path} holds no intact state: its events can be exported, not repaired")
+    entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
+    statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
-    statements += [(INSERT, row) for row in rows]
+    statements += [(INSERT, (*row, link)) for row, link in rows]
     with closing(Database(made)) as database:
         database.prepare()
         database.write(statements)
@@ -177,17 +172,17 @@ def _rewrite(source: Database, made: Path, path: Path) -> End:
 
 
 def export(path: str | Path, output: str | Path) -> Findings:
-    """Write the true events of a ledger to a table: CSV if `output` ends so, else Parquet.
+    """Write the intact events of a ledger to a table: CSV if `output` ends in .csv, else Parquet.
 
-    One row per event: its number, kind, ticket, time, reward and the spread given with it, and for
-    a decision the arm, the mean expected of it, its width, how likely it was and its features x0,
-    x1, ...
+    One row per event: its number, kind, ticket, time, reward, the noise scale given with it and the
+    reward before a revision; for a decision also the arm, the action, the mean reward expected,
+    the width, the propensity and the features x0, x1, ...
     """
     path, output = Path(path), Path(output)
     spare_ledger(output)
     with copied(path) as (database, head):
         found = _examine(path, database, head)
-        columns = _columns(_true_rows(database)[0])
+        columns = _columns([row for row, _ in _intact_rows(database)[0]])
     if output.suffix == ".csv":
         names, values = list(columns), zip(*columns.values(), strict=True)
         text = to_csv([dict(zip(names, row, strict=True)) for row in values])
@@ -198,15 +193,15 @@ def export(path: str | Path, output: str | Path) -> Findings:
     return found
 
 
+EXPORTED = (
+    *("event", "kind", "ticket", "time", "reward", "noise_scale", "previous_reward"),
+    *("arm", "action", "expected", "width", "propensity"),
+)
+
+
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
-    names = ("event", "kind", "ticket", "time", "reward", "arm", "estimate", "width")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    columns["offer"] = [row[10] for row in rows]
-    columns["spread"] = [spread_of(row[9]) if row[1] == Kind.REWARD else None for row in rows]
-    columns["propensity"] = [
-        propensity_of(row[9]) if row[1] == Kind.SELECT else None for row in rows
-    ]
-    chosen = [row[8] if row[1] in (Kind.SELECT, Kind.REVISE) else None for row in rows]
+    columns = {name: [getattr(row, name) for row in rows] for name in EXPORTED}
+    chosen = [row.features if row.kind in (Selected.kind, Revised.kind) else None for row in rows]
     arms = [None if x is None else np.frombuffer(x).tolist() for x in chosen]
     dim = max((len(arm) for arm in arms if arm is not None), default=0)
     for i in range(dim):
@@ -219,7 +214,7 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 @contextmanager
 def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
-    """A copy of a ledger, and what its head says; a LedgerError if that is not possible."""
+    """Open a copy of a ledger; yield it and the end in its head."""
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file")
     check_file(path)
@@ -236,30 +231,29 @@ def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
                 if not database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                     raise LedgerError(f"{copy} is damaged: it holds no table")
                 check_format(database)
-                migrate(database)
                 yield database, head
         except LedgerError as error:
             raise LedgerError(str(error).replace(str(copy), str(path))) from error
 
 
-def _true_rows(database: Database) -> tuple[list[Row], End]:
-    """The rows of the longest true prefix, with their links, and where it ends."""
-    rows: list[Row] = []
+def _intact_rows(database: Database) -> tuple[list[tuple[Row, bytes]], End]:
+    """Return the rows of the longest intact prefix, each with its link, and its end."""
+    rows: list[tuple[Row, bytes]] = []
     end = first_end(database)
     try:
         for row, end in linked_rows(database):
-            rows.append((*row, end.link))
+            rows.append((row, end.link))
     except LedgerError:
         pass
     return rows, end
 
 
 def _snapshots(database: Database, last: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """The states that are whole and were taken within the prefix."""
+    """Yield the intact states that were stored within the prefix."""
     links = {}
     try:
         links = {0: first_end(database).link}
-        links |= {row[0]: end.link for row, end in linked_rows(database)}
+        links |= {row.event: end.link for row, end in linked_rows(database)}
     except LedgerError:
         pass
     try:
@@ -270,7 +264,7 @@ def _snapshots(database: Database, last: int) -> Iterator[tuple[int, bytes, byte
         pass
 
 
-def _told(database: Database, name: str) -> str:
+def _entry(database: Database, name: str) -> str:
     try:
         return about(database, name)
     except LedgerError:
@@ -278,5 +272,5 @@ def _told(database: Database, name: str) -> str:
 
 
 def _reason(error: LedgerError) -> str:
-    """Why, without the name of the file."""
+    """Return the message without the name of the file."""
     return str(error).partition(": ")[2].removeprefix("is damaged: ") or str(error)

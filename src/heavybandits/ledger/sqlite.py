@@ -1,383 +1,448 @@
-"""The files of a ledger: a database that is written whole or not at all, and the head beside it.
+"""The ledger of an agent in a SQLite file, with everything that detects damage to its contents.
 
-A log that is cut off at a commit looks whole; the head says how far it went. It is also the lock:
-SQLite's are lost when anything in the process closes the database file, to copy it for instance.
-Before a fork every agent finishes the call it is in; in the child all ledgers are let go untouched,
-for closing one would remove what its parent has written. What the operating system must provide:
-`fsync` that means it, `flock`, and a local disk whose folders say when they changed.
+An event is on the disk before the agent applies it (write-ahead log, synchronous=FULL), and the
+whole state is stored now and then: opening a ledger reads the last state and repeats the events
+after it. Nothing in the file is used before it is validated. The link of a row is a hash of the
+link before it and of all columns of the row: a row that is missing, altered or out of place breaks
+the chain. A head file next to the database says where the chain ended.
 """
 
-import ctypes
 import hashlib
-import os
-import shutil
-import sqlite3
-import struct
-import threading
-import time
+import json
+import marshal
+import secrets
 import weakref
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any
 
-from .._utils.errors import InvalidInputError, LedgerError
+import numpy as np
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows: there SQLite's own lock has to do
-    fcntl = None  # type: ignore[assignment]
+from .._utils.errors import InvalidInputError, LedgerError, StateError
+from .._utils.files import canonical, sync_folder, too_new
+from .._utils.version import __version__
+from ..agents.events import SETTLING, Event
+from ..agents.rewards import Given, Outcome
+from ..agents.state import AgentState, Learner
+from ..agents.state_file import describe_encoder, pack, restore_encoder, unpack
+from ..core.arrays import Floats
+from ..core.part import describe
+from ..core.protocols import Policy
+from ..features import FeatureMap
+from .sqlite_file import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
+from .store import Row, Source, repeat_events, to_row
 
-Statement = tuple[str, tuple[Any, ...]]
+# ---- the tables
 
-STATE_FILE = b"PK"  # how a state file begins
-DATABASE = b"SQLite format 3\0"
-FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
-SETTLED = 10**8  # nanoseconds: a folder changed twice in less may show one time for both
-LOG_PAGES = 250  # in the log before SQLite brings them into the database
-LOG_BYTES = 1 << 20  # a little more than these pages take
-FORKED = "was opened before a fork: open it in the child instead"
+APPLICATION = 0x48424C47  # "HBLG" in the header of the database: never write into another program's
+FORMAT = 1
+COLUMNS = ", ".join(Row._fields)
+SETTLED = f"({', '.join(repr(kind) for kind in SETTLING)})"
+
+SCHEMA = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE states (event INTEGER PRIMARY KEY, seal BLOB NOT NULL, data BLOB NOT NULL)",
+    """CREATE TABLE events (
+    event INTEGER PRIMARY KEY, kind TEXT NOT NULL, ticket INTEGER NOT NULL, time REAL NOT NULL,
+    reward REAL, noise_scale REAL, previous_reward REAL,
+    arm INTEGER, action TEXT, expected REAL, width REAL, propensity REAL,
+    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs TEXT, link BLOB NOT NULL
+)""",
+    f"CREATE UNIQUE INDEX settled ON events (ticket) WHERE kind IN {SETTLED}",
+    "CREATE INDEX revised ON events (ticket) WHERE kind = 'revise'",
+    f"""CREATE VIEW plays AS
+    SELECT ask.ticket, ask.time, ask.arm, ask.action, ask.expected, ask.width, ask.propensity,
+           end.kind AS outcome,
+           CASE WHEN last.event > end.event THEN last.reward ELSE end.reward END AS reward,
+           end.time AS settled, end.reward AS first_reward, ask.features, ask.inputs
+    FROM events ask
+    LEFT JOIN events end ON end.ticket = ask.ticket AND end.kind IN {SETTLED}
+    LEFT JOIN events last ON last.event =
+      (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
+    WHERE ask.kind = 'select'""",
+)
+INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES ({'?, ' * len(Row._fields)}?)"
+SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
+MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
+SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts
 
 
-class Source(Protocol):
-    """A database that can be asked."""
+def new_tables(about: dict[str, str]) -> list[Statement]:
+    """Return the statements that make an empty ledger with these entries about itself."""
+    statements: list[Statement] = [(part, ()) for part in SCHEMA]
+    statements += [
+        (f"PRAGMA application_id = {APPLICATION}", ()),
+        (f"PRAGMA user_version = {FORMAT}", ()),
+        *(("INSERT INTO about VALUES (?, ?)", pair) for pair in about.items()),
+    ]
+    return statements
+
+
+def about(database: Source, name: str) -> str:
+    """Return an entry of a ledger about itself."""
+    return str(database.one("SELECT value FROM about WHERE name = ?", name))
+
+
+def check_format(database: Source) -> None:
+    """Raise LedgerError unless this is a ledger of the format that this version knows."""
+    if database.one("PRAGMA application_id") != APPLICATION:
+        raise LedgerError(f"{database.path} is a database, but not a ledger: choose another name")
+    found = database.one("PRAGMA user_version")
+    if found != FORMAT:
+        version = about(database, "heavybandits")
+        raise LedgerError(f"{database.path} {too_new(found, FORMAT, version)}")
+
+
+def check_pages(database: Database) -> None:
+    """Raise LedgerError unless the tables are those of a ledger and SQLite finds them intact."""
+    schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    if {sql for (sql,) in schema} != set(SCHEMA):
+        raise damaged(database, "its tables are not those of a ledger")
+    problem = database.one("PRAGMA quick_check(1)")
+    if problem != "ok":
+        raise damaged(database, str(problem))
+
+
+def check_free_pages(database: Database) -> None:
+    """Raise LedgerError unless the free pages can be used: SQLite's own check trusts their list.
+
+    All of them are taken in a transaction that is rolled back: nothing is written.
+    """
+    size = database.one("PRAGMA freelist_count") * database.one("PRAGMA page_size")
+    try:
+        for step in ("BEGIN IMMEDIATE", "CREATE TABLE trial (data BLOB)"):
+            database.rows(step)
+        database.rows("INSERT INTO trial VALUES (zeroblob(?))", size)
+    finally:
+        database.roll_back()
+
+
+def damaged(database: Database, why: str) -> LedgerError:
+    """Return the error of a damaged ledger."""
+    return LedgerError(f"{database.path} is damaged: {why}")
+
+
+# ---- the chain of hashes
+
+
+def chain(previous: bytes, *contents: Any) -> bytes:
+    """Return the link after `previous` for these contents.
+
+    >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
+    False
+    """
+    data = marshal.dumps(contents, 2)  # this version gives equal bytes in every Python
+    return hashlib.blake2b(previous + data, digest_size=16).digest()
+
+
+def first_end(database: Database) -> End:
+    """Return the end of the chain before any event."""
+    return End(0, chain(b"", *(about(database, name) for name in SEALED)))
+
+
+def linked_rows(database: Database) -> Iterator[tuple[Row, End]]:
+    """Yield the rows from the first on, each with the end of the chain there; raise LedgerError at
+    the first row that is not as it was written."""
+    end = first_end(database)
+    for *values, link in database.stream(f"SELECT {COLUMNS}, link FROM events ORDER BY event"):
+        row = Row(*values)
+        end = End(end.events + 1, chain(end.link, *row))
+        if row.event != end.events or link != end.link:
+            raise damaged(database, f"event {end.events} is missing or altered")
+        yield row, end
+
+
+def follow_chain(
+    database: Database, head: End | None, places: Collection[int]
+) -> tuple[End, dict[int, bytes]]:
+    """Return the end of the chain, and the links at these places; raise LedgerError if an event is
+    not as it was written."""
+    if head is None and about(database, "open") == "1" and not database.had_wal:
+        raise damaged(database, "it was not closed, and its -wal file is missing")
+    end = first_end(database)
+    links = {0: end.link}
+    for _, end in linked_rows(database):
+        if end.events in places or (head is not None and end.events == head.events):
+            links[end.events] = end.link
+    if head is not None and head.events > end.events:
+        missing = f"it ends at event {end.events}, but {head.events} were written"
+        raise damaged(database, missing)
+    if head is not None and links[head.events] != head.link:
+        raise damaged(database, "it is not the ledger that its -head file belongs to")
+    return end, links
+
+
+# ---- the ledger
+
+
+class SqliteLedger:
+    """A ledger in a SQLite file, for one agent in one process.
+
+    Parameters
+    ----------
+    path : path
+        The database; created if it does not exist, continued if it belongs to this policy.
+    snapshot_every : int
+        Events between two snapshots, and so the most that opening repeats.
+    """
+
+    def __init__(self, path: str | Path, snapshot_every: int) -> None:
+        self.path = Path(path).absolute()
+        self._every, self._since = snapshot_every, 0
+        self._end = End(0, b"")
+        if self.path.is_dir():
+            raise LedgerError(f"{self.path} is a folder: a ledger is a file")
+        try:
+            self._head = Head(self.path)
+            try:
+                check_file(self.path)
+                if not self.path.exists() or self.path.stat().st_size == 0:
+                    self._check_new()  # before SQLite finds and deletes a log without a database
+                self.database: Database = Database(self.path)
+            except BaseException:
+                self._head.discard()
+                raise
+        except OSError as error:
+            where = room(self.path.parent)
+            raise LedgerError(f"{self.path}: {error.strerror} ({where})") from error
+        self._close_files = weakref.finalize(self, _close, self.database, self._head)
+        leak_at_fork(self)
+
+    # ---- opening
+
+    def resume(self, state: AgentState, learner: Learner) -> AgentState:
+        """Return the state after the last event; a new ledger starts with the one given."""
+        try:
+            if self.database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+                check_format(self.database)
+                self.database.prepare()
+                state = self._continue(state, learner)
+                self.database.write([(MARK_OPEN, ("1",))])
+            else:
+                self._check_new()
+                self.database.prepare()
+                self._create(state)
+            self.database.checkpoint("TRUNCATE")
+            self.database.reserve()
+            self._head.write(self._end)
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            self.drop()
+            raise damaged(self.database, str(error)) from error
+        except BaseException:
+            self.drop()
+            raise
+        return state
+
+    def _check_new(self) -> None:
+        """Raise LedgerError where a ledger was: its head may be all that is left of it."""
+        end = self._head.read()
+        if end is not None and end.events > 0:
+            raise LedgerError(
+                f"{self.path} is damaged: it is empty, but {end.events} events were written; to "
+                f"start a new ledger, remove {self.path.name}-head and {self.path.name}-wal as well"
+            )
+
+    def _create(self, state: AgentState) -> None:
+        entries = {
+            "policy": canonical(describe(state.policy)),
+            "encoder": canonical(describe_encoder(state.encoder)),
+            "name": secrets.token_hex(16),  # two ledgers of one policy have different chains
+            "heavybandits": __version__,
+            "failures": "0",
+            "open": "1",
+        }
+        self._end = End(0, chain(b"", *(entries[name] for name in SEALED)))
+        self.database.write([*new_tables(entries), self._snapshot(state)])
+        sync_folder(self.path.parent)
+
+    def _continue(self, state: AgentState, learner: Learner) -> AgentState:
+        check_pages(self.database)
+        check_free_pages(self.database)
+        self._check_policy(state.policy)
+        state = state._replace(encoder=self._check_encoder(state.encoder))
+        seals = dict(self.database.rows("SELECT event, seal FROM states ORDER BY event DESC"))
+        self._end, links = follow_chain(self.database, self._head.read(), seals)
+        start, state = self._restore(state, seals, links)
+        tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
+        rows = [Row(*values) for values in self.database.rows(tail, start)]
+        self._since = len(rows)
+        try:
+            return repeat_events(state, rows, learner)
+        except LedgerError as error:
+            raise damaged(self.database, str(error)) from error
+
+    def _check_policy(self, policy: Policy) -> None:
+        stored = json.loads(about(self.database, "policy"))
+        different = list(differences(stored, json.loads(canonical(describe(policy)))))
+        if different:
+            raise LedgerError(
+                f"{self.path} belongs to another policy: {'; '.join(different)}. "
+                "Open it with that policy, or start a ledger with another name"
+            )
+
+    def _check_encoder(self, given: FeatureMap | None) -> FeatureMap | None:
+        """Return the encoder of this ledger."""
+        try:
+            return restore_encoder(json.loads(about(self.database, "encoder")), given)
+        except StateError as error:
+            raise LedgerError(f"{self.path}: {error}") from error
+
+    def _restore(
+        self, state: AgentState, seals: dict[int, bytes], links: dict[int, bytes]
+    ) -> tuple[int, AgentState]:
+        """Return the newest intact state, and the event after which it was stored."""
+        problem: Exception | None = None
+        for event, seal in seals.items():
+            data = self.database.one("SELECT data FROM states WHERE event = ?", event)
+            try:
+                if seal != chain(links.get(event, b""), data):
+                    raise StateError("the snapshot is not the one that was stored here")
+                found = unpack(data, policy=state.policy, encoder=state.encoder)
+                return event, found._replace(limits=state.limits)
+            except StateError as error:
+                problem = error
+        raise damaged(self.database, "it holds no intact state") from problem
+
+    # ---- writing
 
     @property
-    def path(self) -> Path: ...
+    def length(self) -> int:
+        """Return the number of events."""
+        return self._end.events
 
-    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows that a statement finds."""
+    def write(self, events: Sequence[Event]) -> None:
+        """Store all of these events, or none of them and raise LedgerError."""
+        end = self._end
+        statements: list[Statement] = []
+        for event in events:
+            row = to_row(end.events + 1, event)
+            end = End(end.events + 1, chain(end.link, *row))
+            statements.append((INSERT, (*row, end.link)))
+        self.database.write(statements)
+        self._end, self._since = end, self._since + len(statements)
+        self._head.write(end)
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """The first column of the first of them."""
+    def wrote_since(self, length: int) -> bool:
+        """Return True if events that were being written at this length are stored."""
+        self.database.roll_back()
+        last = "SELECT event, link FROM events ORDER BY event DESC LIMIT 1"
+        for found in self.database.rows(last):
+            self._end = End(*found)
+            self._head.write(self._end)
+        return self.length > length
 
+    def snapshot_if_due(self, state: AgentState) -> None:
+        """Store the state if it is due. If that fails, the events are stored, and it is due
+        again after the next one."""
+        if self._since >= self._every:
+            try:
+                self.snapshot(state)
+            except LedgerError:
+                pass
 
-class Database:
-    """A SQLite file for one writer. Every failure is a LedgerError that names the file."""
+    def snapshot(self, state: AgentState) -> None:
+        """Store the state, so that opening starts from here."""
+        old = ("DELETE FROM states WHERE event NOT IN (0, ?)", (self.length,))
+        self.database.write([self._snapshot(state), old])
+        self._since = 0
+        self.database.checkpoint("PASSIVE")
 
-    def __init__(self, path: Path) -> None:
-        self.path, self._names = path, (str(path), f"{path}-wal")
-        self._place = str(path.parent)
-        self.had_wal = os.path.exists(self._names[1])
-        self._process = os.getpid()
-        self._files: list[tuple[int, int]] | None = None
-        self._folder: tuple[int, ...] | None = None  # as it was when the files were last looked at
-        self._why = "has been closed by this agent: open a new Agent on it"
-        self._connection: sqlite3.Connection | None = None
-        try:
-            self._connection = self._connect()
-        except FAILURES as error:
-            self.fail(error)
+    def _snapshot(self, state: AgentState) -> Statement:
+        data = pack(state)
+        return SNAPSHOT, (self._end.events, chain(self._end.link, data), data)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=1.0, isolation_level=None, check_same_thread=False
+    # ---- reading
+
+    def outcome(self, ticket: int) -> Outcome:
+        """Return how a ticket was settled, and the reward given for it."""
+        found = self.database.rows(
+            f"SELECT kind, reward, noise_scale FROM events WHERE ticket = ? AND kind IN {SETTLED}",
+            ticket,
         )
-        try:
-            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
-                connection.execute(f"PRAGMA {pragma}")
-            if fcntl is None:  # pragma: no cover - then SQLite's lock has to do
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        if not found:  # by cancel_all, or before a reset
+            return Outcome()
+        kind, reward, noise_scale = found[0]
+        return Outcome(kind, None if reward is None else Given(reward, noise_scale))
 
-    def prepare(self) -> None:
-        """Ready for writing: a write-ahead log, flushed at every commit."""
-        try:
-            for setting in (
-                "journal_mode = WAL",
-                "synchronous = FULL",
-                f"wal_autocheckpoint = {LOG_PAGES}",
-            ):
-                self.rows(f"PRAGMA {setting}")
-            for step in ("BEGIN IMMEDIATE", "COMMIT"):
-                self.rows(step)
-        except BaseException:
-            self.close()
-            raise
+    def learned_from(self, ticket: int) -> tuple[Floats, float]:
+        """Return the features of a settled ticket and the reward in force."""
+        found = self.database.rows(
+            f"SELECT event, reward FROM events WHERE ticket = ? AND kind IN {SETTLED}", ticket
+        )
+        if not found or found[0][1] is None:
+            raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
+        settled, reward = found[0]
+        reset = self.database.one("SELECT max(event) FROM events WHERE kind = 'reset'")
+        if reset is not None and reset > settled:
+            raise InvalidInputError(
+                f"ticket {ticket} had its reward before a reset: it is forgotten"
+            )
+        last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
+        revised = self.database.one(f"{last} LIMIT 1", ticket)
+        features = "SELECT features FROM events WHERE event = ?"
+        x = np.frombuffer(self.database.one(features, self._selected(ticket)), np.float64)
+        return x, reward if revised is None else revised
 
-    # ---- reading and writing
+    def _selected(self, ticket: int) -> int:
+        """Return the event that issued a ticket, by bisection: tickets are issued in order."""
+        low, high = 1, self.length
+        first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
+        while low < high:
+            middle = (low + high) // 2
+            found = self.database.rows(first, middle)
+            if found and found[0][1] < ticket:
+                low = int(found[0][0]) + 1
+            else:
+                high = middle
+        return int(self.database.rows(first, low)[0][0])
 
-    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        try:
-            return self._open().execute(statement, values).fetchall()
-        except FAILURES as error:
-            self.fail(error)
+    # ---- closing
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """The first column of the first row; None if there is none."""
-        found = self.rows(statement, *values)
-        return found[0][0] if found else None
+    def close(self, state: AgentState) -> None:
+        """Store the state and close the file."""
+        if self._close_files.alive:
+            try:
+                self.snapshot(state)
+            finally:
+                self._close_files()
 
-    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows one by one."""
-        try:
-            yield from self._open().execute(statement)
-        except FAILURES as error:
-            self.fail(error)
+    def drop(self) -> None:
+        """Close the file as it is: the state in memory may differ from it."""
+        self._close_files.detach()
+        self.database.close()
+        self._head.close()
 
-    def write(self, statements: list[Statement]) -> None:
-        """All of it on the disk, or none of it and a LedgerError.
-
-        An interrupt may have left the last transaction open: then it is given up first.
-        """
-        self.roll_back()
-        database, steps = self._open(), statements
-        if len(statements) > 1:  # one by itself is a transaction
-            steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
-        try:
-            for statement, values in steps:
-                database.execute(statement, values)
-        except FAILURES as error:
-            last = statement == "COMMIT" or len(statements) == 1
-            self._undo(doubtful=last and _code(error) == sqlite3.SQLITE_IOERR)
-            self.fail(error)
-        self._check_files()
-
-    def roll_back(self) -> None:
-        """Give up a transaction that an interrupt has left open."""
-        if self._open().in_transaction:
-            self.rows("ROLLBACK")
-
-    def _undo(self, doubtful: bool) -> None:
-        """Make sure that a failed transaction is not on the disk.
-
-        If the last flush failed, the log may hold all of it, and would bring it back after a crash:
-        then another transaction is written over it.
-        """
-        database = self._open()
-        try:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
-            if doubtful:
-                database.execute("UPDATE about SET value = value + 1 WHERE name = 'failures'")
-        except FAILURES as error:
-            self.leak("could not be written, and whether it was is not known: open it again")
-            raise LedgerError(f"{self.path} {self._why}") from error
-
-    def checkpoint(self, mode: str) -> None:
-        """Bring the write-ahead log into the database itself."""
-        self.rows(f"PRAGMA wal_checkpoint({mode})")
-
-    def reserve(self) -> None:
-        """Fill an empty log with zeros, so that a commit overwrites and does not lengthen it.
-
-        A file that grows has its new length flushed as well, which takes as long as the commit. To
-        SQLite a log that begins with zeros is an empty one. A log is not empty after a checkpoint
-        if somebody reads it: then it holds events, and is left alone.
-        """
-        log = self._names[1]
-        if not os.path.exists(log) or os.path.getsize(log) > 0:
-            return
-        try:
-            with open(log, "r+b") as file:
-                file.write(bytes(LOG_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError:  # a full disk, perhaps: what room there is belongs to the events
-            with suppress(OSError):
-                os.truncate(log, 0)
-
-    def _check_files(self) -> None:
-        """Whether the names still lead to the files that are open: else a commit goes nowhere."""
-        if self._folder_is_unchanged():
-            return
-        try:
-            found = [(at.st_ino, at.st_dev) for at in map(os.stat, self._names)]
-        except FileNotFoundError:
-            found = []
-        if self._files is None:
-            self._files = found
-        if self._files != found:
-            self.leak("was moved, removed or replaced while it was open: open it again")
-            self._open()
-
-    def _folder_is_unchanged(self) -> bool:
-        """Whether nothing was moved, removed or made in the folder since the files were looked at.
-
-        Looking at a file for each commit would cost more than one look at the folder: a file whose
-        times somebody has read must keep them at the next write, and flush them too.
-        """
-        try:
-            at = os.stat(self._place)
-        except FileNotFoundError:
-            return False
-        before, now = self._folder, (at.st_ino, at.st_dev, at.st_mtime_ns)
-        self._folder = now if time.time_ns() - at.st_mtime_ns > SETTLED else None
-        return before == now
-
-    # ---- letting go
-
-    def close(self) -> None:
-        """Close it. In a process that did not open it, leave it alone."""
-        if self._connection is not None and os.getpid() == self._process:
-            connection, self._connection = self._connection, None
-            connection.close()
-
-    def leak(self, why: str) -> None:
-        """Never close it: closing would write into, and remove, what belongs to somebody else."""
-        if self._connection is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
-            self._connection, self._why = None, why
-
-    def _open(self) -> sqlite3.Connection:
-        if os.getpid() != self._process:
-            raise LedgerError(f"{self.path} {FORKED}")
-        if self._connection is None:
-            raise LedgerError(f"{self.path} {self._why}")
-        return self._connection
-
-    def fail(self, error: Exception) -> NoReturn:
-        if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise LedgerError(f"{self.path} is being written by another program") from error
-        raise LedgerError(f"{self.path}: {error} ({room(self.path.parent)})") from error
+    def leak(self) -> None:
+        """In a forked child, release everything without touching the file."""
+        self._close_files.detach()
+        self.database.leak(FORKED)
+        self._head.close()
 
 
-def _code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+def _close(database: Database, head: Head) -> None:
+    """Close a ledger properly, also when its agent is garbage or the program ends."""
+    try:
+        database.write([(MARK_OPEN, ("0",))])
+        database.checkpoint("TRUNCATE")
+    except LedgerError:
+        pass  # all events are stored: the next agent finds them
+    finally:
+        database.close()
+        head.close()
 
 
-def check_file(path: Path) -> None:
-    """Refuse what is there and is no ledger. Only for who has the lock: closing a database file
-    in any way takes SQLite's locks from the agent that has it open in this process."""
-    start = b""
-    if path.exists():
-        with path.open("rb") as file:
-            start = file.read(len(DATABASE))
-    if start.startswith(STATE_FILE):
-        raise LedgerError(f"{path} is a state file: load({str(path)!r}) opens it")
-    if start and start != DATABASE:
-        raise LedgerError(f"{path}: file is not a database: choose another name")
+def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:
+    """Yield in words where two described policies differ.
 
-
-def spare_ledger(path: str | Path) -> None:
-    """Refuse to put another file in the place of a ledger.
-
-    Known by the head beside it: opening the file itself would take SQLite's locks from its agent.
+    >>> list(differences({"level": 1.0, "plays": 1}, {"level": 2.0, "plays": 1}))
+    ['policy.level is 1.0 in the ledger, 2.0 here']
     """
-    target = os.path.realpath(path)
-    if os.path.isfile(target) and os.path.exists(f"{target}-head"):
-        raise InvalidInputError(
-            f"{path} is a ledger, and nothing else is written there: choose another"
-        )
-
-
-def room(folder: Path) -> str:
-    """How a folder stands, for messages."""
-    if not folder.is_dir():
-        return "there is no such folder"
-    if not os.access(folder, os.W_OK):
-        return "the folder is read-only"
-    return f"{shutil.disk_usage(folder).free} bytes free"
-
-
-# ---- the head
-
-
-class End(NamedTuple):
-    """Where a log ends: its number of events, and the last link of their chain."""
-
-    events: int
-    link: bytes
-
-
-_LAYOUT = struct.Struct("<8sQ16s")
-_MAGIC = b"HBHEAD1\n"
-
-
-def _seal(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=8).digest()
-
-
-def read_end(data: bytes) -> End | None:
-    """The end that a head holds; None if it is not whole."""
-    if len(data) < _LAYOUT.size + 8 or _seal(data[: _LAYOUT.size]) != data[_LAYOUT.size :]:
-        return None
-    magic, events, link = _LAYOUT.unpack_from(data)
-    return End(events, link) if magic == _MAGIC else None
-
-
-class Head:
-    """The lock and the end of a ledger, in a file beside it."""
-
-    def __init__(self, ledger: Path) -> None:
-        self._path = f"{ledger}-head"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._file)
-            raise LedgerError(
-                f"{ledger} is in use by another agent, here or in another process; "
-                "a ledger has one at a time"
-            ) from error
-
-    @staticmethod
-    def check_free(ledger: Path) -> None:
-        """Refuse a ledger that an agent has open."""
-        if os.path.exists(f"{ledger}-head"):
-            Head(ledger).close()
-
-    def read(self) -> End | None:
-        """The end that was written last; None if there is none that is whole."""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        return read_end(os.read(self._file, _LAYOUT.size + 8))
-
-    def write(self, end: End) -> None:
-        """Neither flushed nor missed: it may be older than the log, never newer."""
-        data = _LAYOUT.pack(_MAGIC, *end)
-        try:
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, data + _seal(data))
-        except OSError:
-            pass
-
-    def discard(self) -> None:
-        """Close it, and leave no trace of a ledger that never was."""
-        if self.read() is None:
-            os.unlink(self._path)
-        self.close()
-
-    def close(self) -> None:
-        """Let the lock go; in a forked child, where it is shared, leave it to the parent."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-
-# ---- forks
-
-_locks: "weakref.WeakSet[Any]" = weakref.WeakSet()
-_ledgers: "weakref.WeakSet[Any]" = weakref.WeakSet()
-_held: list[Any] = []
-_forking = threading.RLock()  # two threads that fork would empty each other's list
-
-hold_at_fork = _locks.add  # no fork while somebody has this lock
-leak_at_fork = _ledgers.add  # in a child, `ledger.leak()`
-
-
-def _before() -> None:
-    _forking.acquire()
-    _held[:] = list(_locks)
-    for lock in _held:
-        lock.acquire()
-
-
-def _after() -> None:
-    while _held:
-        _held.pop().release()
-    _forking.release()
-
-
-def _in_child() -> None:
-    for ledger in list(_ledgers):
-        ledger.leak()
-    _after()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)
+    if isinstance(stored, dict) and isinstance(given, dict) and set(stored) == set(given):
+        if stored.get("part") != given.get("part"):
+            yield f"{name} is a {stored['part']} in the ledger, a {given['part']} here"
+            return
+        for key in stored:
+            label = name if key == "fields" else f"{name}.{key}"
+            yield from differences(stored[key], given[key], label)
+    elif stored != given:
+        yield f"{name} is {stored} in the ledger, {given} here"

@@ -1,309 +1,286 @@
-"""Ledgers: what happened to an agent, in order, so that it can be made again.
+"""Ledgers: what happened to an agent, in order, so that its state can be restored.
 
-A `Ledger` is a SQLite database. An event is on the disk before the agent acts on it (write-ahead
-log, synchronous=FULL), and the whole state is kept now and then, so that reopening reads the last
-state and repeats the events after it: killed at any moment, the agent comes back bit for bit.
-Nothing in the file is believed: a chain of hashes runs through the events, and a head beside the
-file says where it ended.
+This module has what every ledger shares: the methods that an agent calls, events as rows of a table
+with named columns, and the state after such rows. `sqlite` stores them in a file.
 """
 
 import json
-import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._utils.errors import InvalidInputError, LedgerError, StateError
-from .._utils.files import canonical, sync_folder
-from ..agents.events import Event, Kind
-from ..agents.state import AgentState, Teacher, carry_out, check_state, install, plan
-from ..agents.state_file import pack, restore_encoder, unpack
-from ..agents.tickets import Given
-from ..core.arrays import Floats
-from ..core.part import describe
-from .reader import Reports
-from .rows import (
-    COLUMNS,
-    INSERT,
-    SNAPSHOT,
-    Row,
-    about,
-    begin,
-    chain,
-    check_format,
-    check_free_pages,
-    check_pages,
-    damaged,
-    differences,
-    follow_chain,
-    migrate,
-    spread_of,
-    to_event,
-    to_row,
+from .._utils.errors import LedgerError
+from .._utils.validation import bounded_array, finite_array, finite_number, positive, whole
+from ..agents.events import (
+    SETTLING,
+    Cancelled,
+    CancelledAll,
+    Changes,
+    Event,
+    Expired,
+    Lesson,
+    Reset,
+    Revised,
+    Revision,
+    Rewarded,
+    Selected,
+    SelectedMany,
+    WarmStarted,
 )
-from .sqlite import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
+from ..agents.rewards import Outcome
+from ..agents.state import (
+    LARGEST_NUMBER,
+    AgentState,
+    Learner,
+    apply,
+    check_state,
+    install,
+    make_plan,
+)
+from ..agents.state_file import make_decision
+from ..core.arrays import Floats
+from ..core.capabilities import takes_noise_scale
 
-MARK = "UPDATE about SET value = ? WHERE name = 'open'"
+
+class Source(Protocol):
+    """A database that can be queried."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that a statement finds."""
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """Return the first column of the first row; None if there is none."""
 
 
-class Ledger(Reports):
-    """A ledger in a file, for one agent in one process.
+class Ledger(Protocol):
+    """The ledger of one agent: an event is stored before the agent applies it."""
 
-    Parameters
-    ----------
-    path : the database; made if it is not there, continued if it is this policy's.
-    snapshot_every : events between two snapshots, and so the most that reopening repeats.
-    """
+    @property
+    def path(self) -> Path: ...
 
-    def __init__(self, path: str | Path, snapshot_every: int) -> None:
-        self.path = Path(path).absolute()
-        self._every, self._since = snapshot_every, 0
-        self._end = End(0, b"")
-        if self.path.is_dir():
-            raise LedgerError(f"{self.path} is a folder: a ledger is a file")
-        try:
-            self._head = Head(self.path)
-            try:
-                check_file(self.path)
-                if not self.path.exists() or self.path.stat().st_size == 0:
-                    self._check_new()  # before SQLite finds a log without a database, and ends it
-                self.database: Database = Database(self.path)
-            except BaseException:
-                self._head.discard()
-                raise
-        except OSError as error:
-            where = room(self.path.parent)
-            raise LedgerError(f"{self.path}: {error.strerror} ({where})") from error
-        self._farewell = weakref.finalize(self, _bid_farewell, self.database, self._head)
-        leak_at_fork(self)
-
-    # ---- opening
-
-    def resume(self, state: AgentState, teacher: Teacher) -> AgentState:
-        """The state where the ledger ends; a new ledger begins with the one given."""
-        try:
-            if self.database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
-                check_format(self.database)
-                self.database.prepare()
-                state = self._continue(state, teacher)
-                self.database.write([(MARK, ("1",))])
-            else:
-                self._check_new()
-                self.database.prepare()
-                self._begin(state)
-            self.database.checkpoint("TRUNCATE")
-            self.database.reserve()
-            self._head.write(self._end)
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            self.drop()
-            raise damaged(self.database, str(error)) from error
-        except BaseException:
-            self.drop()
-            raise
-        return state
-
-    def _check_new(self) -> None:
-        """Refuse to begin where a ledger was: its head is left, and may be all that tells of it."""
-        end = self._head.read()
-        if end is not None and end.events > 0:
-            raise LedgerError(
-                f"{self.path} is damaged: it is empty, but {end.events} events were written; to "
-                f"begin anew, remove {self.path.name}-head and {self.path.name}-wal as well"
-            )
-
-    def _begin(self, state: AgentState) -> None:
-        statements, self._end = begin(state.policy, state.encoder)
-        self.database.write([*statements, self._snapshot(state)])
-        sync_folder(self.path.parent)
-
-    def _continue(self, state: AgentState, teacher: Teacher) -> AgentState:
-        migrate(self.database)
-        check_pages(self.database)
-        check_free_pages(self.database)
-        self._check_policy(state.policy)
-        state = state._replace(encoder=self._check_encoder(state.encoder))
-        seals = dict(self.database.rows("SELECT event, seal FROM states ORDER BY event DESC"))
-        self._end, links = follow_chain(self.database, self._head.read(), seals)
-        start, state = self._restore(state, seals, links)
-        tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
-        rows = self.database.rows(tail, start)
-        self._since = len(rows)
-        return self._repeat(state, rows, teacher)
-
-    def _check_policy(self, policy: Any) -> None:
-        stored = json.loads(about(self.database, "policy"))
-        different = list(differences(stored, json.loads(canonical(describe(policy)))))
-        if different:
-            raise LedgerError(
-                f"{self.path} belongs to another policy: {'; '.join(different)}. "
-                "Open it with that policy, or begin a ledger with another name"
-            )
-
-    def _check_encoder(self, given: Any) -> Any:
-        """The encoder of this ledger."""
-        try:
-            return restore_encoder(json.loads(about(self.database, "encoder")), given)
-        except StateError as error:
-            raise LedgerError(f"{self.path}: {error}") from error
-
-    def _restore(
-        self, state: AgentState, seals: dict[int, Any], links: dict[int, bytes]
-    ) -> tuple[int, AgentState]:
-        """The last state that is whole, and the event it was taken after."""
-        trouble: Exception | None = None
-        for event, seal in seals.items():
-            data = self.database.one("SELECT data FROM states WHERE event = ?", event)
-            try:
-                if seal != chain(links.get(event, b""), data):
-                    raise StateError("the snapshot is not the one that was taken here")
-                whole = unpack(data, policy=state.policy, encoder=state.encoder)
-                return event, whole._replace(limits=state.limits)
-            except StateError as error:
-                trouble = error
-        raise damaged(self.database, "it holds no state that is whole") from trouble
-
-    def _repeat(self, state: AgentState, rows: list[Row], teacher: Teacher) -> AgentState:
-        """The state after these events, if each of them can have happened."""
-        number = 0
-        try:
-            for row in rows:
-                number = row[0]
-                event = to_event(row, state)
-                if event.changes is not None:
-                    state = install(state, event.changes)
-                state = carry_out(state, plan(state, [event]), teacher)
-            check_state(state.policy, state.learned)
-        except (KeyError, TypeError, ValueError, LedgerError) as error:
-            raise damaged(self.database, f"event {number} does not fit: {error}") from error
-        return state
-
-    # ---- writing
+    @property
+    def database(self) -> Source: ...
 
     @property
     def length(self) -> int:
-        """Events so far."""
-        return self._end.events
+        """Return the number of events."""
+
+    def resume(self, state: AgentState, learner: Learner) -> AgentState:
+        """Return the state after the last event; a new ledger starts with the one given."""
 
     def write(self, events: Sequence[Event]) -> None:
-        """All of these events on the disk, or none of them and a LedgerError."""
-        end = self._end
-        statements: list[Statement] = []
-        for event in events:
-            row = to_row(end.events + 1, event)
-            end = End(end.events + 1, chain(end.link, *row))
-            statements.append((INSERT, (*row, end.link)))
-        self.database.write(statements)
-        self._end, self._since = end, self._since + len(statements)
-        self._head.write(end)
+        """Store all of these events, or none of them and raise LedgerError."""
 
     def wrote_since(self, length: int) -> bool:
-        """Whether what was being written at this length, and was interrupted, is on the disk."""
-        self.database.roll_back()
-        last = "SELECT event, link FROM events ORDER BY event DESC LIMIT 1"
-        for found in self.database.rows(last):
-            self._end = End(*found)
-            self._head.write(self._end)
-        return self.length > length
+        """Return True if events that were being written at this length are stored."""
 
     def snapshot_if_due(self, state: AgentState) -> None:
-        """Keep a snapshot if one is due. If that fails, the events are still there: later, then."""
-        if self._since >= self._every:
-            try:
-                self.snapshot(state)
-            except LedgerError:
-                pass
+        """Store the state if enough events came since the last time."""
 
-    def snapshot(self, state: AgentState) -> None:
-        """Keep the state, so that reopening starts from here."""
-        old = ("DELETE FROM states WHERE event NOT IN (0, ?)", (self.length,))
-        self.database.write([self._snapshot(state), old])
-        self._since = 0
-        self.database.checkpoint("PASSIVE")
-
-    def _snapshot(self, state: AgentState) -> Statement:
-        data = pack(state)
-        row = (self._end.events, chain(self._end.link, data), data)
-        return SNAPSHOT, row
-
-    # ---- reading
-
-    def outcome(self, ticket: int) -> tuple[Kind | None, Given | None]:
-        """What became of a ticket, and what was given for it, if anything."""
-        found = self.database.rows(
-            "SELECT kind, reward, changes FROM events "
-            "WHERE ticket = ? AND kind IN ('reward', 'cancel', 'expire')",
-            ticket,
-        )
-        if not found:  # abandoned, or from before a reset
-            return None, None
-        kind, reward, changes = found[0]
-        return Kind(kind), None if reward is None else Given(reward, spread_of(changes))
+    def outcome(self, ticket: int) -> Outcome:
+        """Return how a ticket was settled, and the reward given for it."""
 
     def learned_from(self, ticket: int) -> tuple[Floats, float]:
-        """The features of a settled ticket, and the reward in force, from which was learned."""
-        end = self.database.rows(
-            "SELECT event, reward FROM events "
-            "WHERE ticket = ? AND kind IN ('reward', 'cancel', 'expire')",
-            ticket,
-        )
-        if not end or end[0][1] is None:
-            raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
-        reset = self.database.one("SELECT max(event) FROM events WHERE kind = 'reset'")
-        if reset is not None and reset > end[0][0]:
-            raise InvalidInputError(
-                f"ticket {ticket} had its reward before a reset: it is forgotten"
-            )
-        last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
-        revised = self.database.one(f"{last} LIMIT 1", ticket)
-        row = f"SELECT features FROM events WHERE event = {self._asked(ticket)}"
-        x = np.frombuffer(self.database.one(row), np.float64)
-        return x, end[0][1] if revised is None else revised
-
-    def _asked(self, ticket: int) -> int:
-        """The event that issued a ticket, by bisection: tickets are issued in order."""
-        low, high = 1, self.length
-        first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
-        while low < high:
-            middle = (low + high) // 2
-            found = self.database.rows(first, middle)
-            if found and found[0][1] < ticket:
-                low = int(found[0][0]) + 1
-            else:
-                high = middle
-        return int(self.database.rows(first, low)[0][0])
-
-    # ---- letting go
+        """Return the features of a settled ticket and the reward in force."""
 
     def close(self, state: AgentState) -> None:
-        """Snapshot, and let the file go."""
-        if self._farewell.alive:
-            try:
-                self.snapshot(state)
-            finally:
-                self._farewell()
+        """Store the state and close the ledger."""
 
     def drop(self) -> None:
-        """Let the file go as it is: what is in memory cannot be trusted to be what is in it."""
-        self._farewell.detach()
-        self.database.close()
-        self._head.close()
-
-    def leak(self) -> None:
-        """In a forked child: let go of everything without touching it."""
-        self._farewell.detach()
-        self.database.leak(FORKED)
-        self._head.close()
+        """Close the ledger as it is."""
 
 
-def _bid_farewell(database: Database, head: Head) -> None:
-    """Close a ledger in good order, also when its agent is forgotten or the program ends."""
+# ---- events as rows
+
+
+class Row(NamedTuple):
+    """An event as a row of the table `events`: a column for each field, in this order."""
+
+    event: int
+    kind: str
+    ticket: int
+    time: float
+    reward: float | None = None
+    noise_scale: float | None = None  # given with the reward
+    previous_reward: float | None = None  # before a revision
+    arm: int | None = None
+    action: str | None = None
+    expected: float | None = None
+    width: float | None = None
+    propensity: float | None = None
+    features: bytes | None = None  # of the arm, or of the rows of a warm start
+    rewards: bytes | None = None  # of the rows of a warm start
+    arrays: str | None = None  # of the policy that the choice changed, as JSON
+    generator: str | None = None  # after the choice, as JSON
+    inputs: str | None = None  # by name, as JSON
+
+
+CHOICE = ("arm", "action", "expected", "width", "propensity")
+COLUMNS_OF = {
+    Selected.kind: {*CHOICE, "features", "arrays", "generator", "inputs"},
+    Rewarded.kind: {"reward", "noise_scale"},
+    Cancelled.kind: set(),
+    Expired.kind: {"reward"},
+    CancelledAll.kind: set(),
+    Reset.kind: set(),
+    WarmStarted.kind: {"features", "rewards", "inputs"},
+    Revised.kind: {"reward", "previous_reward", "features"},
+}
+TEXTS = ("kind", "action", "arrays", "generator", "inputs")
+ALWAYS = ("event", "kind", "ticket", "time")
+
+
+def to_row(number: int, event: Event) -> Row:
+    """Return an event as a row with this number."""
+    if isinstance(event, SelectedMany):
+        raise TypeError("a ledger stores each decision as its own event")
+    row = Row(number, event.kind, event.ticket, event.time)
+    match event:
+        case Selected(decision=made, changes=changes, inputs=inputs):
+            row = row._replace(
+                arm=made.arm,
+                action=made.action,
+                expected=made.expected,
+                width=made.width,
+                propensity=made.propensity,
+                features=made.features.tobytes(),
+                inputs=inputs,
+            )
+            return row if changes is None else _with_changes(row, changes)
+        case Rewarded(reward=reward, noise_scale=noise_scale):
+            return row._replace(reward=reward, noise_scale=noise_scale)
+        case Expired(reward=expired_reward):
+            return row._replace(reward=expired_reward)
+        case WarmStarted(lesson=lesson, inputs=inputs):
+            x, rewards = lesson.rows.tobytes(), lesson.rewards.tobytes()
+            return row._replace(features=x, rewards=rewards, inputs=inputs)
+        case Revised(reward=reward, revision=revision):
+            x, before = revision.features.tobytes(), revision.before
+            return row._replace(reward=reward, previous_reward=before, features=x)
+    return row
+
+
+def _with_changes(row: Row, changes: Changes) -> Row:
+    arrays = {name: data.hex() for name, data in changes.arrays.items()}
+    generator = changes.generator
+    return row._replace(
+        arrays=json.dumps(arrays) if arrays else None,
+        generator=None if generator is None else json.dumps(generator),
+    )
+
+
+def _read_changes(row: Row) -> Changes | None:
+    if row.arrays is None and row.generator is None:
+        return None
+    arrays = {} if row.arrays is None else json.loads(row.arrays)
+    if not isinstance(arrays, dict):
+        raise LedgerError("the arrays of a select are not arrays by name")
+    changed = {name: bytes.fromhex(text) for name, text in arrays.items()}
+    return Changes(changed, None if row.generator is None else json.loads(row.generator))
+
+
+def to_event(row: Row, state: AgentState) -> Event:
+    """Return the event in a row; raise LedgerError if it cannot happen to this state."""
+    _check_columns(row)
+    ticket, time = whole("ticket", row.ticket, least=0), finite_number("time", row.time)
+    _check_ticket(row.kind, ticket, state)
+    match row.kind:
+        case Selected.kind:
+            fields = {name: getattr(row, name) for name in CHOICE}
+            x = _read_arm(row.features, state.policy.dim)
+            decision = make_decision(state.policy, features=x, **fields)
+            return Selected(ticket, time, decision, _read_changes(row), row.inputs)
+        case Rewarded.kind:
+            scale = _read_noise_scale(row, state)
+            return Rewarded(ticket, time, finite_number("reward", row.reward), scale)
+        case Expired.kind:
+            reward = None if row.reward is None else finite_number("reward", row.reward)
+            return Expired(ticket, time, reward)
+        case WarmStarted.kind:
+            return WarmStarted(ticket, time, _read_lesson(row, state), row.inputs)
+        case Revised.kind:
+            dim, reward = state.policy.dim, finite_number("reward", row.reward)
+            x = bounded_array("features", _read_arm(row.features, dim), (dim,))
+            before = finite_number("previous_reward", row.previous_reward)
+            return Revised(ticket, time, reward, Revision(x, before))
+        case Cancelled.kind:
+            return Cancelled(ticket, time)
+        case CancelledAll.kind:
+            return CancelledAll(ticket, time)
+    return Reset(ticket, time)
+
+
+def _check_columns(row: Row) -> None:
+    if row.kind not in COLUMNS_OF:
+        raise LedgerError(f"there is no event of kind {row.kind!r}")
+    for name, value in row._asdict().items():
+        if value is None or name in ALWAYS:
+            continue
+        if name not in COLUMNS_OF[row.kind]:
+            raise LedgerError(f"a {row.kind} has no {name}")
+        if name in TEXTS and not isinstance(value, str):
+            raise LedgerError(f"the {name} of a {row.kind} is not text")
+
+
+def _check_ticket(kind: str, ticket: int, state: AgentState) -> None:
+    tickets = state.tickets
+    if ticket >= LARGEST_NUMBER:
+        raise LedgerError(f"ticket {ticket} cannot be")
+    if kind in SETTLING:
+        if ticket not in tickets.pending:
+            raise LedgerError(f"ticket {ticket} does not wait for a reward")
+    elif kind == Revised.kind:
+        if ticket >= tickets.issued or ticket in tickets.pending:
+            raise LedgerError(f"ticket {ticket} has no reward that could be revised")
+    elif ticket != tickets.issued:
+        raise LedgerError(f"ticket {ticket} comes after ticket {tickets.issued - 1}")
+
+
+def _read_floats(blob: object, width: int) -> Floats:
+    """Return rows of so many numbers from a column of bytes."""
+    if not isinstance(blob, bytes) or not blob or len(blob) % (8 * width):
+        raise LedgerError("the features are not those of arms")
+    return np.frombuffer(blob, np.float64).reshape(-1, width)
+
+
+def _read_arm(blob: object, dim: int) -> Floats:
+    rows = _read_floats(blob, dim)
+    if len(rows) != 1:
+        raise LedgerError("the features are not those of one arm")
+    return rows[0]
+
+
+def _read_lesson(row: Row, state: AgentState) -> Lesson:
+    dim, plays = state.policy.dim, state.policy.plays
+    x = bounded_array("features", _read_floats(row.features, dim).copy(), (None, dim))
+    rewards = _read_floats(row.rewards, plays).copy()
+    return Lesson(x, finite_array("rewards", rewards, (len(x), plays)))
+
+
+def _read_noise_scale(row: Row, state: AgentState) -> float | None:
+    if row.noise_scale is None:
+        return None
+    if not takes_noise_scale(state.policy):
+        raise LedgerError("a reward of this policy has no noise_scale")
+    return positive("noise_scale", row.noise_scale)
+
+
+def repeat_events(state: AgentState, rows: Iterable[Row], learner: Learner) -> AgentState:
+    """Return the state after these rows; raise LedgerError at one that cannot have happened."""
+    number = 0
     try:
-        database.write([(MARK, ("0",))])
-        database.checkpoint("TRUNCATE")
-    except LedgerError:
-        pass  # all events are there: the next agent finds them
-    finally:
-        database.close()
-        head.close()
+        for row in rows:
+            number = row.event
+            event = to_event(row, state)
+            if isinstance(event, Selected):
+                state = install(state, event.changes)
+            state = apply(state, make_plan(state, [event]), learner)
+        check_state(state.policy, state.learned)
+    except (KeyError, TypeError, ValueError, LedgerError) as error:
+        raise LedgerError(f"event {number} does not fit: {error}") from error
+    return state

@@ -46,7 +46,7 @@ FAMILIES: dict[str, Family] = {
     "filter": Family(filters, Filter),
     "projection": Family(estimators, Projection),
     "estimator": Family(estimators, Estimator),
-    "base routine": Family(estimators, PerArmEstimator),
+    "per-arm estimator": Family(estimators, PerArmEstimator),
     "radius": Family(radii, Radius),
     "policy": Family(policies, Policy),
 }

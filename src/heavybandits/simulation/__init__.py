@@ -1,1 +1,1 @@
-"""Policies that play problems, and what came of it."""
+"""Simulation of policies on problems with a known answer, and its results."""

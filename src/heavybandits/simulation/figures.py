@@ -1,42 +1,38 @@
-"""Figures of regret. matplotlib is imported only when one is drawn."""
+"""Figures of regret, as plain data."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._utils.drawing import Panel, Series, View, draw_panel, draw_view
+from .._utils.drawing import Panel, Series
 from .._utils.errors import InvalidInputError
-from .._utils.validation import one_of
+from .._utils.validation import finite_array, one_of
+
+Curves = tuple[NDArray[np.int64], NDArray[np.float64]]  # the plays; one row per repetition
 
 
-def plot_regret(
-    result: Any, places: Sequence[Any], axes: Any, band: tuple[float, float], scale: str
-) -> Any:
-    """One panel per problem, in a figure of its own or in given axes; the figure."""
+def check_band(band: tuple[float, float]) -> tuple[float, float]:
+    """Return two quantiles, the lower first.
+
+    >>> check_band((0.9, 0.1))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: band must be two quantiles, the lower first, got (0.9, 0.1)
+    """
+    low, high = finite_array("band", band, (2,))
+    if not 0.0 <= low < high <= 1.0:
+        raise InvalidInputError(f"band must be two quantiles, the lower first, got {band!r}")
+    return low, high
+
+
+def regret_panel(
+    title: str, curves: Mapping[str, Curves], band: tuple[float, float], scale: str
+) -> Panel:
+    """Return the mean regret of every policy on one problem, with a band between two quantiles."""
     one_of("scale", scale, ("linear", "log"))
-    panels = [regret_panel(result, problem, band, scale) for _, problem in places]
-    if axes is None:
-        return draw_view(View("", panels), {})
-    if len(panels) > 1:
-        raise InvalidInputError(
-            f"axes are for one problem, got {len(panels)} of them: leave axes out"
-        )
-    draw_panel(axes, panels[0], {})
-    where: dict[str, Any] = {}
-    if axes.figure.get_layout_engine() is not None:  # which makes room; else there is none below
-        columns = min(4, len(panels[0].series))
-        where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": columns}
-    axes.legend(frameon=False, **where)
-    return axes.figure
-
-
-def regret_panel(result: Any, problem: str | None, band: tuple[float, float], scale: str) -> Panel:
-    """Mean regret of every policy on one problem, with a band between two quantiles."""
     series = []
-    for name in result.policies:
-        plays, regret = result.curves(name, problem)
+    for name, (plays, regret) in curves.items():
         low, high = np.quantile(regret, band, axis=0)
         means = regret.mean(axis=0)
         series.append(Series(name, *(a.tolist() for a in (plays, means, low, high))))
-    return Panel(problem or "", "plays", "cumulative regret", series, scale, scale)
+    return Panel(title, "plays", "cumulative regret", series, scale, scale)

@@ -8,6 +8,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.part import cast, check_part
 from ..core.protocols import ArmSet, Link, Noise
+from ..parts.arms import Rows
 from ..parts.links import check_link
 
 
@@ -30,6 +31,11 @@ def check_problem(problem: Any) -> Problem:
     if not isinstance(problem, Problem):
         raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}")
     arms = check_part("arms", problem.arms, ArmSet)
+    if isinstance(arms, Rows):
+        raise InvalidInputError(
+            "arms must be a set with arms of its own, such as Fixed or FromArray, got Rows, which "
+            "its caller fills"
+        )
     dim = arms.dim
     given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta
     theta = finite_array("theta", given, (dim,))

@@ -1,4 +1,4 @@
-"""What simulations return: tidy rows, and what a paper makes of them."""
+"""The result of simulations: tidy rows, summaries, comparisons, tables and figures."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.drawing import check_picture, write_picture
-from .._utils.errors import InvalidInputError, optional
-from .._utils.records import Records
+from .._utils.drawing import View, plot_view
+from .._utils.errors import InvalidInputError
+from .._utils.records import Frame, Records, to_frame
 from .._utils.statistics import difference
 from .._utils.tables import to_latex
-from .._utils.validation import finite_array
 from ..core.loop import Trace
 from ..core.protocols import Tally
-from .figures import plot_regret
+from .figures import check_band, regret_panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +37,9 @@ class Result(Records):
 
     >>> rows = [(p, r, 9, regret) for p, regret in (("a", 5.0), ("b", 7.0)) for r in range(8)]
     >>> result = Result(dict(zip(("policy", "repetition", "play", "regret"), zip(*rows))))
-    >>> [row] = result.compare("a")
-    >>> row["policy"], row["difference"], row["low"], row["outcome"]
-    ('b', 2.0, 2.0, 'more regret')
+    >>> result.compare("a")[["policy", "difference", "low", "outcome"]]
+      policy  difference  low      outcome
+    0      b         2.0  2.0  more regret
     """
 
     @classmethod
@@ -147,32 +146,40 @@ class Result(Records):
         ]
         return named or [({}, None)]
 
-    def summary(self) -> list[dict[str, Any]]:
-        """Mean, standard error, median and quartiles of the final regret of each policy."""
+    def summary(self) -> Frame:
+        """Return mean, standard error, median and quartiles of the final regret of each policy.
+
+        The table is a pandas DataFrame, or a list of dictionaries if pandas is not installed.
+        """
         self.need("summary", NEEDED)
-        return [
-            {**named, "policy": name, **_summarise(self.final(name, problem))}
-            for named, problem in self._places()
-            for name in self.policies
-        ]
+        return to_frame(
+            [
+                {**named, "policy": name, **_summarise(self.final(name, problem))}
+                for named, problem in self._places()
+                for name in self.policies
+            ]
+        )
 
-    def compare(self, baseline: str | None = None) -> list[dict[str, Any]]:
-        """By how much the mean final regret of each policy exceeds that of the baseline.
+    def compare(self, baseline: str | None = None) -> Frame:
+        """Return by how much the mean final regret of each policy exceeds that of the baseline.
 
-        Differences are taken repetition by repetition; `low` and `high` bound their mean at 95%
-        (bootstrap over repetitions; one repetition bounds nothing), and `outcome` says what the
-        interval decides. `better` is the share of repetitions with less regret than the baseline,
-        which is the first policy if not named.
+        The table is of the same kind as that of `summary`. Differences are taken repetition by
+        repetition; `low` and `high` bound their mean at 95% (bootstrap over repetitions; one
+        repetition bounds nothing), and `outcome` says what the interval decides. `better` is the
+        fraction of repetitions with less regret than the baseline, which is the first policy unless
+        it is given.
         """
         self.need("compare", NEEDED)
         against = self.policies[0] if baseline is None else baseline
-        return [
-            {**named, "policy": name, "baseline": against}
-            | _compare(*self._paired(name, against, problem))
-            for named, problem in self._places()
-            for name in self.policies
-            if name != against
-        ]
+        return to_frame(
+            [
+                {**named, "policy": name, "baseline": against}
+                | _compare(*self._paired(name, against, problem))
+                for named, problem in self._places()
+                for name in self.policies
+                if name != against
+            ]
+        )
 
     def to_latex(self, caption: str | None = None) -> str:
         """The table of a paper: a row per policy, a column per problem; see its caption."""
@@ -195,24 +202,26 @@ class Result(Records):
         band: tuple[float, float] = (0.1, 0.9),
         scale: str = "linear",
     ) -> "Figure":
-        """Mean regret against plays, one panel per problem, legend below; the matplotlib figure.
+        """Plot the mean regret against the plays, one panel per problem; return the figure.
 
         Parameters
         ----------
-        path : where to write it: a PDF as papers print it, SVG or PNG.
-        axes : axes of your own to draw in, if there is one problem.
+        path : the PDF, SVG or PNG file to write.
+        axes : matplotlib axes to draw in, if there is one problem.
         band : the quantiles of the repetitions between which the bands lie.
         scale : "linear" or "log", for both axes.
         """
-        optional("matplotlib", "lab")
-        target = None if path is None else check_picture(path)
-        low, high = finite_array("band", band, (2,))
-        if not 0.0 <= low < high <= 1.0:
-            raise InvalidInputError(f"band must be two quantiles, the lower first, got {band!r}")
-        canvas = plot_regret(self, self._places(), axes, (low, high), scale)
-        if target is not None:
-            write_picture(canvas, target)
-        return canvas
+        between = check_band(band)
+        panels = [
+            regret_panel(
+                problem or "",
+                {name: self.curves(name, problem) for name in self.policies},
+                between,
+                scale,
+            )
+            for _, problem in self._places()
+        ]
+        return plot_view(View("", panels), path, axes)
 
 
 def _summarise(values: NDArray[np.float64]) -> dict[str, float]:
@@ -252,7 +261,7 @@ def _compare(mine: NDArray[np.float64], other: NDArray[np.float64]) -> dict[str,
 
 
 def _lowest(ends: list[NDArray[np.float64]]) -> list[int]:
-    """The places of the lowest mean, and of those that are not told apart from it."""
+    """The places of the lowest mean, and of those that are not significantly different from it."""
     best = min(range(len(ends)), key=lambda i: ends[i].mean())
     return [i for i in range(len(ends)) if i == best or difference(ends[i], ends[best]).low <= 0.0]
 

@@ -1,6 +1,5 @@
 """Policies that play problems."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError, PartError
 from .._utils.progress import Progress
-from .._utils.threads import run_all
+from .._utils.threads import count_workers, run_all
 from .._utils.validation import whole
 from ..core.compile import compiled
 from ..core.dry_run import first_plays
@@ -40,7 +39,7 @@ def simulate(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Result:
-    """Let policies play a problem; pseudo-regret at checkpoints, for every policy and repetition.
+    """Simulate policies on a problem; return the pseudo-regret of every repetition at checkpoints.
 
     All policies of a repetition meet the same arms and the same noise, and the numbers do not
     depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per
@@ -51,8 +50,8 @@ def simulate(
     policies : one policy, or a mapping from names to policies.
     problem : arms, link, noise and theta*.
     horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
-        A policy that draws does so anew in every repetition, whatever its own `seed`.
-    jobs : threads (the loop is compiled and holds no lock); None for all cores.
+        A policy that draws uses other random numbers in every repetition, whatever its own `seed`.
+    jobs : threads (the compiled loop holds no lock); None for all cores.
     checkpoints : how many plays to report at, or which.
     spacing : "even" or "log", when `checkpoints` is a number.
     progress : a bar on stderr; None shows it on a terminal.
@@ -60,7 +59,7 @@ def simulate(
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    >>> policy = hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=1e-3)
+    >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
     >>> result = hb.simulate({"CRTM": policy}, problem, horizon=1000, repetitions=2, checkpoints=4)
     >>> len(result), result.columns[:4]
     (8, ('policy', 'repetition', 'play', 'regret'))
@@ -75,7 +74,7 @@ def simulate(
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     runs = [(name, r) for name in named for r in range(repetitions)]
-    workers = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    workers = count_workers(jobs)
     check_device(device)
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
@@ -94,7 +93,7 @@ def simulate(
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that there is not.
+    """Raise an error for an unknown device.
 
     >>> check_device("tpu")
     Traceback (most recent call last):
@@ -105,7 +104,7 @@ def check_device(device: str) -> None:
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
-    """Whether a noise of the user's own draws numbers, and the same ones again."""
+    """Raise an error if your own noise does not draw finite numbers, the same ones every time."""
     again = np.empty_like(drawn)
     draw(noise, key, 0, again)
     method = f"{type(noise).__name__}.draw"
@@ -120,7 +119,7 @@ def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -
 
 
 def check_theta(state: Any, own: Iterable[type]) -> None:
-    """Whether parts of the user's own have left an estimate that is a number."""
+    """Raise an error if your own parts have left an estimate that is not finite."""
     if not all(np.isfinite(region.centre).all() for region in regions_of(state)):
         names = ", ".join(sorted(part.__name__ for part in own))
         raise PartError(
@@ -144,8 +143,8 @@ def run_once(
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
     noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
-    state, view, episode = policy.init(), problem.arms.view(), make_episode(policy.plays)
-    setting = (policy, state, problem.arms, problem.link, problem.theta, view, arms_key)
+    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(policy.plays)
+    setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
     record = (episode, trace, observer)
     first = noise[: first_plays(policy, problem.arms)]
     with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly

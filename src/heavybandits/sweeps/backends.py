@@ -1,22 +1,147 @@
-"""Where cells run. A backend takes a call and gives a future; all of them give the same results.
+"""Where cells run: what a worker does with one cell, and the backends that have workers.
 
-We drive the executors themselves, loky's from joblib, Dask's and Ray's, and not `joblib.Parallel`:
-it loses every result in flight when one worker is killed, over Dask it then waits forever, and
-over Ray it returns nothing before everything is done.
+A worker computes a cell, stores it at once and reports how it went. A backend takes a call and
+returns a future; all backends give the same results. We drive the executors themselves, loky's from
+joblib, Dask's and Ray's, and not `joblib.Parallel`: it loses every result in flight when one worker
+is killed, over Dask it then waits forever, and over Ray it returns nothing before everything is
+done.
 """
 
+import copy
+import ctypes
 import os
+import platform
+import signal
 import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .._utils.errors import InvalidInputError, optional
+from .._utils.errors import InvalidInputError, PartError, optional
+from .._utils.files import write_failure
+from .._utils.progress import announce_compilation
+from .._utils.threads import available_cores
 from .._utils.validation import whole
-from .worker import attach
+from .cell import Cell, resolve, stamp
+from .store import cell_path, write_cell
 
+# HALTED: nothing more can be computed here, so the whole sweep must stop.
+DONE, RAISED, CRASHED, HALTED = "done", "raised", "crashed", "halted"
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+_PR_SET_PDEATHSIG = 1
+
+
+# ---- one cell
+
+
+@dataclass(frozen=True)
+class Report:
+    """The status of a computed cell; the result itself is on the disk."""
+
+    status: str
+    text: str = ""
+
+    @classmethod
+    def halted(cls, text: str) -> "Report":
+        return cls(HALTED, text)
+
+
+def compute(cell: Cell, folder: str) -> Report:
+    """Compute a cell, store it and report; every exception becomes a report."""
+    stale = other_sources(cell)
+    if stale:
+        return Report(HALTED, stale)
+    started = time.thread_time()
+    try:
+        result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
+    except PartError as error:
+        return Report(RAISED, f"{error.details}\n{in_one_line(str(error))}")
+    except (Exception, SystemExit) as error:
+        only = in_one_line("".join(traceback.format_exception_only(error)))
+        return Report(RAISED, f"{traceback.format_exc()}{only}")
+    return store(cell, folder, result, time.thread_time() - started)
+
+
+def in_one_line(text: str) -> str:
+    """A message as the last line of a report, which is the one that is shown.
+
+    >>> in_one_line("Mine.clean, line 7: it makes an array\\n  write instead: sorted(...)")
+    'Mine.clean, line 7: it makes an array; write instead: sorted(...)'
+    """
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Report:
+    """Store the result of a cell."""
+    try:
+        write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
+    except OSError as error:
+        return Report(HALTED, write_failure(cell_path(folder, cell), error))
+    except Exception:
+        return Report(RAISED, traceback.format_exc())
+    return Report(DONE)
+
+
+def other_sources(cell: Cell) -> str:
+    """Return why this process has other sources than the key of the cell; empty if it has not."""
+    try:
+        here = stamp(cell.function, cell.settings)
+    except InvalidInputError:
+        return ""  # not to be found here: that the call itself will say
+    if here.sources != cell.sources:
+        return (
+            f"{cell.name}: this worker has other sources than the process that asks: they were "
+            "edited in between (start again), or differ between machines"
+        )
+    if here.doubtful is not None:
+        return (
+            f"{cell.name}: {here.doubtful} was written after this process had started, which may "
+            "run an older version of it: start again, or compute in new processes (loky)"
+        )
+    return ""
+
+
+def machine() -> dict[str, str]:
+    """Return the machine that computes a cell; it is stored with the timings."""
+    return {"host": platform.node(), "system": platform.platform(), "python": sys.version}
+
+
+# ---- no worker outlives the run
+
+
+def attach(parent: int) -> None:
+    """Called in a fresh worker: die with the process that started it, leave Ctrl-C to that one."""
+    announce_compilation(silently=True)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not _die_with_parent():
+        threading.Thread(target=watch, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it died before we asked
+        os._exit(1)
+
+
+def _die_with_parent() -> bool:
+    """Ask the kernel to kill this process when its parent dies; only Linux can."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def watch(parent: int, every: float = 1.0) -> None:
+    """Check on the parent from time to time, and leave when it is gone."""
+    while os.getppid() == parent:
+        time.sleep(every)
+    os._exit(1)
+
+
+# ---- backends
 
 
 class Backend(Protocol):
@@ -28,13 +153,6 @@ class Backend(Protocol):
 
     def close(self, kill: bool) -> None:
         """Give the workers back, or kill them and what they are at."""
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Sequential:
@@ -58,7 +176,7 @@ class Threads:
     """Threads of this process: enough for compiled cells, which hold no lock."""
 
     def __init__(self, jobs: int | None, address: str | None) -> None:
-        self.workers = jobs or cores()
+        self.workers = jobs or available_cores()
         self._pool = ThreadPoolExecutor(self.workers)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -73,7 +191,7 @@ class Loky:
 
     def __init__(self, jobs: int | None, address: str | None) -> None:
         optional("joblib", "lab")
-        self.workers = jobs or cores()
+        self.workers = jobs or available_cores()
 
     def _pool(self) -> Any:
         """The pool; a new one if a worker of the last one died."""
@@ -102,7 +220,7 @@ class Dask:
 
     def __init__(self, jobs: int | None, address: str | None) -> None:
         distributed = optional("distributed", "dask")
-        self._cluster = None if address else self._start(distributed, jobs or cores())
+        self._cluster = None if address else self._start(distributed, jobs or available_cores())
         self._client = distributed.Client(address or self._cluster, set_as_default=False)
         self.workers = jobs or sum(self._client.ncores().values()) or 1
         self._pool = self._client.get_executor(pure=False)
@@ -147,7 +265,7 @@ class Ray:
         self._ray = optional("ray", "ray")
         self._ours = not self._ray.is_initialized()
         if self._ours:
-            settings = {"address": address} if address else self._local(jobs or cores())
+            settings = {"address": address} if address else self._local(jobs or available_cores())
             self._ray.init(log_to_driver=False, configure_logging=False, **settings)
         self.workers = jobs or int(self._ray.cluster_resources().get("CPU", 1))
 
@@ -180,7 +298,7 @@ BACKENDS: dict[str, Callable[[int | None, str | None], Backend]] = {
 
 
 def check_backend(backend: str, jobs: int | None, address: str | None) -> None:
-    """Refuse what makes no sense, before anything is started."""
+    """Raise an error for an unknown backend, or jobs or address that do not fit it."""
     if backend not in BACKENDS:
         raise InvalidInputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if jobs is not None:

@@ -1,9 +1,8 @@
 """Cells: what is to be computed, named by its content and never by its position.
 
-To its content belong the sources that can change its number: those of its function, of its parts
-and ours. A stamp of them is taken once per process, when a function is first met with certain
-parts, which is when their modules are loaded: it goes with the code in memory, not with what the
-files say later.
+The content includes the sources that can change the result: those of the function, of the parts
+and ours. A stamp of the sources is taken once per process, for every function and its parts, when
+their modules are loaded: it belongs to the code in memory, not to later versions of the files.
 """
 
 import functools
@@ -86,12 +85,12 @@ class Cell:
 
     @property
     def on_device(self) -> bool:
-        """Whether a GPU is to play it."""
+        """Return True if a GPU plays it."""
         return self.function.endswith(ON_DEVICE)
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """The name in messages."""
         return self.label or f"{self.function} {self.key[:12]}"
 
     def __hash__(self) -> int:
@@ -99,7 +98,7 @@ class Cell:
 
 
 def check_json(name: str, value: Any) -> None:
-    """Refuse what JSON cannot hold exactly, saying where it is.
+    """Raise an error, with the place, for what JSON cannot hold exactly.
 
     >>> check_json("settings", {"horizon": [1, {2}]})
     Traceback (most recent call last):
@@ -121,7 +120,7 @@ def check_json(name: str, value: Any) -> None:
 
 
 def kind(cell: Cell) -> str:
-    """What cells that differ only in numbers share: they need the same compiled code.
+    """Return what cells share that differ only in numbers: they need the same compiled code.
 
     >>> kind(Cell("math:sqrt", {"x": 2.0})) == kind(Cell("math:sqrt", {"x": 3.0}))
     True
@@ -201,7 +200,7 @@ _STAMPS: dict[Any, tuple[Stamp, tuple[Any, ...]]] = {}
 
 
 def _loaded(names: Iterable[str]) -> tuple[Any, ...]:
-    """What these names stand for now: other classes, once their module was loaded again."""
+    """Return the classes of these names: others once their module was loaded again."""
     pairs = [name.partition(":") for name in sorted(names)]
     return tuple(getattr(sys.modules.get(module), kind, None) for module, _, kind in pairs)
 

@@ -11,8 +11,8 @@ from typing import Any
 from .._utils.errors import InvalidInputError
 from ..gpu.batches import Job
 from ..gpu.supported import check_supported, play_on_device
+from .backends import Report, other_sources, store
 from .cell import ON_DEVICE, Cell, kind, resolve
-from .worker import Report, other_sources, store
 
 PORTION = 200_000  # runs that are played before the cells they belong to are stored
 
@@ -34,12 +34,12 @@ def on_device(jobs: Jobs, assemble: Assemble) -> Any:
 class Twins:
     """The cells that a device plays in place of others; None for one that it cannot play.
 
-    `refusals` says why not, by what the cell is called.
+    `reasons` says why not, by the name of the cell.
     """
 
     def __init__(self) -> None:
-        self.refusals: dict[str, str] = {}
-        self._known: dict[str, str] = {}  # the refusal of every kind of cell, or nothing
+        self.reasons: dict[str, str] = {}
+        self._known: dict[str, str] = {}  # the reason of every kind of cell, or nothing
         self._found: dict[Cell, Cell] = {}
 
     def find(self, cell: Cell) -> Cell | None:
@@ -47,9 +47,9 @@ class Twins:
             return self._found[cell]
         alike = kind(cell)
         if alike not in self._known:
-            self._known[alike] = refusal(cell)
+            self._known[alike] = unsupported(cell)
         if self._known[alike]:
-            self.refusals.setdefault(cell.name, self._known[alike])
+            self.reasons.setdefault(cell.name, self._known[alike])
             return None
         twin = Cell(cell.function + ON_DEVICE, cell.settings, cell.code, cell.label, cell.weight)
         return self._found.setdefault(cell, twin)
@@ -60,13 +60,13 @@ class Twins:
         for cell in cells:
             made = self.find(cell)
             if made is None:
-                raise InvalidInputError(f"{cell.name}: {self.refusals[cell.name]}")
+                raise InvalidInputError(f"{cell.name}: {self.reasons[cell.name]}")
             found.append(made)
         return found
 
 
-def refusal(cell: Cell) -> str:
-    """Why a device cannot play a cell; nothing if it can."""
+def unsupported(cell: Cell) -> str:
+    """Return why a device cannot play a cell; an empty text if it can."""
     try:
         twin: Any = resolve(cell.function + ON_DEVICE)
     except InvalidInputError:
@@ -100,7 +100,7 @@ def play_portion(
 ) -> Iterator[tuple[Cell, Report]]:
     """Play the jobs of cells together, and store every cell.
 
-    advance: told what share of the weight of these cells is done.
+    advance: called with the fraction of the weight of these cells that is done.
     """
     stale = [(cell, text) for cell, _ in portion if (text := other_sources(cell))]
     if stale:

@@ -1,33 +1,55 @@
-"""The run of a sweep: what is stored is not computed again, what fails is tried again."""
+"""The one runner of cells: sweeps, tuning and the experiments all compute their cells here.
+
+What is stored is not computed again, and what fails is tried again.
+"""
 
 import contextlib
 import sys
+import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._utils.errors import CellError, SweepError
+import numpy as np
+
+from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.progress import Progress
 from .._utils.validation import whole
-from .backends import BACKENDS, Backend, check_backend
+from .backends import (
+    BACKENDS,
+    CRASHED,
+    DONE,
+    HALTED,
+    RAISED,
+    Backend,
+    Report,
+    check_backend,
+    compute,
+)
 from .cell import Cell, schedule
-from .gpu_cells import play_portion, portions
-from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure
-from .worker import CRASHED, DONE, HALTED, RAISED, Report, compute
+from .gpu_cells import Twins, play_portion, portions
+from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
+
+CellResult = dict[str, Any]  # what the function of a cell returned
+OnProgress = Callable[[int, int], None]  # called with the cells done and the cells in all
+
+HERE = ("sequential", "threads")  # backends that compute in this very process
+MAIN = "__main__"
+SHOWN = 3  # failed cells that a message names
 
 
 @dataclass
 class Outcome:
-    """What came of a sweep.
+    """The results of a run of cells.
 
     `results` are by key, as read back from the disk; `failed` are the cells given up and why;
     `damaged` those whose files could not be trusted and were computed again.
     """
 
-    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    results: dict[str, CellResult] = field(default_factory=dict)
     failed: list[tuple[Cell, str]] = field(default_factory=list)
     damaged: list[tuple[Cell, str]] = field(default_factory=list)
     computed: int = 0
@@ -42,15 +64,15 @@ def run_cells(
     backend: str = "loky",
     address: str | None = None,
     retries: int = 3,
-    progress: Callable[[int, int], None] | None = None,
-    quiet: bool | None = False,
+    progress: bool | None = True,
+    on_progress: OnProgress | None = None,
     kept: bool = True,
 ) -> Outcome:
-    """Compute the cells that the folder does not hold yet, and return all of them.
+    """Compute the cells that the folder does not contain yet, and return all of them.
 
     The results depend on the cells alone: not on their order, the workers, the backend, nor on how
     often the run was killed and started again. A cell that raises, or kills its worker, `retries`
-    times is given up and named in `failed`; the others finish.
+    times is given up and listed in `failed`; the others finish.
 
     Parameters
     ----------
@@ -58,13 +80,15 @@ def run_cells(
     jobs : workers; None for all cores, or for all of the cluster.
     backend : "loky" (processes), "sequential", "threads", "dask" or "ray".
     address : of a Dask or Ray cluster that is already there.
-    progress : called with the cells done and the cells in all.
-    quiet : nothing on stderr but what went wrong; None for a bar, where there is a terminal.
+    progress : a bar on stderr, and lines where there is no terminal; None for the bar alone; False
+        for nothing but what went wrong.
+    on_progress : called with the cells done and the cells in all.
+    kept : False if the folder is a temporary one; only for what an interrupted run prints.
 
     >>> import tempfile
     >>> cells = [Cell("builtins:dict", {"number": number}) for number in (1, 2, 3)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     outcome = run_cells(cells, folder, backend="sequential", quiet=True)
+    ...     outcome = run_cells(cells, folder, backend="sequential", progress=False)
     >>> outcome.computed, outcome.results[cells[2].key]["number"]
     (3, 3)
     """
@@ -75,8 +99,7 @@ def run_cells(
     with hold(folder):
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
-        show = None if quiet is None else not quiet
-        with Progress(sum(cell.weight for cell in missing), show) as display:
+        with Progress(sum(cell.weight for cell in missing), progress) as display:
             for cell, reason in outcome.damaged:
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
             if not missing and outcome.reused:
@@ -84,17 +107,17 @@ def run_cells(
             there = [cell for cell in missing if cell.on_device]
             here = [cell for cell in missing if not cell.on_device]
             if there:
-                _play(there, Path(folder), outcome, display, progress)
+                _play(there, Path(folder), outcome, display, on_progress)
             if here:
                 with _started(backend, jobs, address, kept) as workers:
-                    sweep = Sweep(workers, Path(folder), retries, outcome, display, progress)
-                    sweep.run(schedule(here))
+                    queue = Queue(workers, Path(folder), retries, outcome, display, on_progress)
+                    queue.run(schedule(here))
         outcome.failed.sort(key=lambda failure: failure[0].key)
     return outcome
 
 
 def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
-    """Take the result that is stored, if there is one that can be trusted."""
+    """Take the stored result, if there is one that can be trusted."""
     try:
         result = load_cell(folder, cell, same_versions=True)
     except CellError as error:
@@ -112,7 +135,7 @@ def _play(
     folder: Path,
     outcome: Outcome,
     display: Progress,
-    progress: Callable[[int, int], None] | None,
+    on_progress: OnProgress | None,
 ) -> None:
     """Compute cells on a GPU, portion by portion; what fails there fails the sweep."""
     total = len(outcome.results) + len(cells)
@@ -128,26 +151,26 @@ def _play(
                 raise SweepError(f"{cell.name}: {report.text}")
             outcome.results[cell.key] = result
             outcome.computed += 1
-            if progress is not None:
-                progress(len(outcome.results), total)
+            if on_progress is not None:
+                on_progress(len(outcome.results), total)
 
 
 @contextlib.contextmanager
 def _started(backend: str, jobs: int | None, address: str | None, kept: bool) -> Iterator[Backend]:
-    """The backend, killed with all it is at if anything goes wrong."""
+    """Start the backend; kill it and its running cells if anything goes wrong."""
     workers = BACKENDS[backend](jobs, address)
     try:
         yield workers
     except BaseException as error:
         workers.close(kill=True)
         if isinstance(error, KeyboardInterrupt):
-            rest = "Run the same command again to go on from here." if kept else "Nothing is kept."
+            rest = "Run the same command again to resume from here." if kept else "Nothing is kept."
             print(f"Interrupted. {rest}", file=sys.stderr)
         raise
     workers.close(kill=False)
 
 
-class Sweep:
+class Queue:
     """Cells on their way: tried, tried again, given up.
 
     When a worker is killed, the cells in flight are suspects. They are tried again one by one, when
@@ -161,10 +184,10 @@ class Sweep:
         retries: int,
         outcome: Outcome,
         display: Progress,
-        progress: Callable[[int, int], None] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         self.workers, self.folder, self.retries = workers, folder, retries
-        self.outcome, self.display, self.progress = outcome, display, progress
+        self.outcome, self.display, self.on_progress = outcome, display, on_progress
         self.attempts: Counter[str] = Counter()
         self.total = 0
 
@@ -226,15 +249,130 @@ class Sweep:
         done, reused = len(self.outcome.results) + len(self.outcome.failed), self.outcome.reused
         text = f"{done}/{self.total} cells" + (f", {reused} reused" if reused else "")
         self.display.advance(cell.weight, text)
-        if self.progress is not None:
-            self.progress(done, self.total)
+        if self.on_progress is not None:
+            self.on_progress(done, self.total)
 
 
 def _report(future: "Future[Any]") -> Report:
-    """What the worker said, or how it died."""
+    """Return the report of the worker, or how it died."""
     try:
         report: Report = future.result()
         return report
     except (Exception, CancelledError) as error:
         first_line = str(error).partition("\n")[0]
         return Report(CRASHED, f"the worker died: {type(error).__name__}: {first_line}")
+
+
+# ---- the runner
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Compute cells, or find them in the folder; the results come in the order of the cells.
+
+    Parameters
+    ----------
+    folder : where results are kept; None keeps nothing.
+    jobs, backend, address, retries, progress : as in `run_cells`.
+    device : "cpu", or "cuda" for a GPU, which then plays in place of workers.
+    fallback : compute on the CPU what the device cannot play, instead of raising an error;
+        `twins.reasons` then says which cells, and why.
+    stored : only read what the folder contains; a cell that is not there has failed.
+    """
+
+    folder: str | Path | None
+    jobs: int | None = None
+    backend: str = "threads"
+    address: str | None = None
+    retries: int = 3
+    progress: bool | None = None
+    device: str = "cpu"
+    fallback: bool = False
+    stored: bool = False
+    twins: Twins = field(default_factory=Twins, compare=False)
+    played: dict[str, CellResult] = field(default_factory=dict)  # by a device, in this process
+    seconds: dict[str, float] = field(default_factory=dict)  # CPU time of every cell, by key
+
+    def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
+        """Return the cells that are computed in place of these, which differ on a device."""
+        if self.device == "cpu" or alone:
+            return cells
+        if self.fallback:
+            return [self.twins.find(cell) or cell for cell in cells]
+        return self.twins.require(cells)
+
+    def __call__(self, cells: Sequence[Cell], alone: bool = False) -> list[CellResult]:
+        """Return the result of every cell.
+
+        alone: one cell after the other, on the CPU, for timing.
+
+        Raises
+        ------
+        SweepError
+            Some cells could not be computed; the others are stored.
+        """
+        cells = self.place(cells, alone)
+        results = self._read(cells) if self.stored else self._compute(cells, alone)
+        for cell in cells:
+            self.seconds[cell.key] = float(np.sum(results[cell.key]["cpu_seconds"]))
+        return [results[cell.key] for cell in cells]
+
+    def _compute(self, cells: Sequence[Cell], alone: bool) -> dict[str, CellResult]:
+        backend, jobs = ("sequential", 1) if alone else (self.backend, self.jobs)
+        if backend not in HERE:
+            check_importable(cells)
+        with _folder(self.folder) as folder:
+            outcome = run_cells(
+                [cell for cell in cells if cell.key not in self.played],
+                folder,
+                jobs=jobs,
+                backend=backend,
+                address=None if alone else self.address,
+                retries=self.retries,
+                progress=self.progress,
+                kept=self.folder is not None,
+            )
+        if outcome.failed:
+            message = describe_failures(outcome.failed, len(cells), self.folder is not None)
+            raise SweepError(message, outcome.failed)
+        if self.device != "cpu":
+            self.played.update(outcome.results)
+        return self.played | outcome.results
+
+    def _read(self, cells: Sequence[Cell]) -> dict[str, CellResult]:
+        found = {cell.key: read_cell(self.folder or "", cell) for cell in cells}
+        why = "not stored by this version of the code: run reproduce"
+        missing = [(cell, why) for cell in cells if found[cell.key] is None]
+        if missing:
+            raise SweepError(describe_failures(missing, len(cells), True), missing)
+        return {key: result for key, result in found.items() if result is not None}
+
+
+@contextlib.contextmanager
+def _folder(folder: str | Path | None) -> Iterator[str | Path]:
+    if folder is not None:
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            yield place
+
+
+def describe_failures(failed: Sequence[tuple[Cell, str]], size: int, kept: bool) -> str:
+    """Describe a run with failed cells in a few lines."""
+    lines = [f"{cell.name}: {text.strip().splitlines()[-1]}" for cell, text in failed[:SHOWN]]
+    if len(failed) > SHOWN:
+        lines.append(f"and {len(failed) - SHOWN} more")
+    rest = "the others are kept, and not computed again" if kept else "nothing is kept"
+    return "\n".join([f"{len(failed)} of {size} cells failed; {rest}", *lines])
+
+
+def check_importable(cells: Sequence[Cell]) -> None:
+    """Reject functions and parts of the script itself: other processes cannot import them."""
+    for cell in cells:
+        names = [cell.function, *cell.settings.get("parts", [])]
+        lost = [str(name) for name in names if str(name).startswith(f"{MAIN}:")]
+        if lost:
+            raise InvalidInputError(
+                f"{lost[0].partition(':')[2]} is defined in the script itself, where other "
+                "processes do not find it: move it to a module, or use backend='threads'"
+            )

@@ -1,8 +1,8 @@
-"""The search for a constant: one grid for all who are compared, which grows until it holds optima.
+"""The search for a constant: one grid for all that are compared, which grows as needed.
 
 Nothing is said here of what a constant does: losses come from a function, and the smallest mean
-wins. A constant that is best at an end of the grid, or level with it, is not believed: the grid
-grows at that end by its ratio, for everybody, until every optimum lies inside or the stated range
+wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the grid
+grows at that end by its ratio, for all of them, until every optimum lies inside or the stated range
 is used up. Then the choice says so.
 """
 
@@ -19,7 +19,7 @@ from .._utils.validation import positive, whole
 TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
 SAME = 1e-9  # of an end of the range, which powers of a ratio may miss by so much
 LEVEL = 0.01  # means that differ by less than this share of the smallest count as equal
-FIRST = (1e-4, 1.0)  # where a grid begins, if nobody says
+FIRST = (1e-4, 1.0)  # the default ends of a grid
 INSIDE, FLAT = "inside", "flat"
 
 Curve = Mapping[float, Array]  # the losses at each constant, one per repetition
@@ -27,10 +27,10 @@ Group = TypeVar("Group", bound=Hashable)
 Member = TypeVar("Member", bound=Hashable)
 
 
-def grid(size: int, low: float = FIRST[0], high: float = FIRST[1]) -> list[float]:
+def log_grid(size: int, low: float = FIRST[0], high: float = FIRST[1]) -> list[float]:
     """`size` log-spaced constants, both ends included, rounded to four digits.
 
-    >>> grid(5)
+    >>> log_grid(5)
     [0.0001, 0.001, 0.01, 0.1, 1.0]
     """
     return [rounded(c) for c in np.geomspace(low, high, size)]
@@ -75,7 +75,7 @@ def choose(curve: Curve) -> Choice:
 
 
 def _place(level: Sequence[bool]) -> str:
-    """Where the optimum lies, by which points of the curve are as low as it."""
+    """Return where the optimum lies, given which points of the curve are as low as it."""
     if all(level):
         return FLAT
     words = ["flat below" if level[1] else "lower end"] if level[0] else []
@@ -84,7 +84,7 @@ def _place(level: Sequence[bool]) -> str:
 
 
 def remark(choices: Mapping[str, Choice]) -> str:
-    """Which choices do not lie inside their grids, in words; nothing if all do.
+    """Return which choices do not lie inside their grids, in words; empty if all do.
 
     >>> remark({"a": Choice(1.0, "flat", 3.0), "b": Choice(1.0, "inside", 3.0)})
     'not inside the grid: a (flat)'
@@ -102,19 +102,19 @@ def search(
     evaluate: Callable[[Sequence[tuple[Group, Member, float]]], Iterable[Any]],
     members: Mapping[Group, Sequence[Member]],
     start: Sequence[float],
-    within: tuple[float, float],
+    bounds: tuple[float, float],
     ahead: Callable[[Sequence[tuple[Group, Member, float]]], Any] | None = None,
 ) -> dict[tuple[Group, Member], dict[float, Array]]:
     """The curve of every member; those of one group are compared, and have one grid.
 
     evaluate: the losses at points (group, member, constant), one per repetition.
-    within: the range in which a grid may grow; with the ends of `start` it stays as it is.
-    ahead: told first of all points that might be asked for, one after the other: a GPU has room for
-        all of them at once, and takes no longer than for the first.
+    bounds: the range in which a grid may grow; with the ends of `start` it stays as it is.
+    ahead: called first with all points that might be asked for later: a GPU has room for all of
+        them at once, and takes no longer than for the first.
 
     >>> def evaluate(points):
     ...     return [np.array([abs(np.log10(c) - best)]) for _, best, c in points]
-    >>> found = search(evaluate, {"g": [-1, 2]}, grid(3, 0.1, 10.0), (1e-3, 1e3))
+    >>> found = search(evaluate, {"g": [-1, 2]}, log_grid(3, 0.1, 10.0), (1e-3, 1e3))
     >>> {member: choose(curve).constant for (_, member), curve in found.items()}
     {-1: 0.1, 2: 100.0}
     >>> list(mean_losses(found["g", -1]))  # the same grid for both
@@ -126,34 +126,34 @@ def search(
     ratio = (start[-1] / start[0]) ** (1.0 / (len(start) - 1))
     wanted: dict[Group, Sequence[float]] = dict.fromkeys(members, start)
     if ahead is not None:
-        ahead([(*pair, constant) for pair in curves for constant in widest(start, ratio, within)])
+        ahead([(*pair, constant) for pair in curves for constant in widest(start, ratio, bounds)])
     while any(wanted.values()):
         points = [(group, member, c) for group, member in curves for c in wanted[group]]
         for (group, member, c), losses in zip(points, evaluate(points), strict=True):
             curves[group, member][c] = np.asarray(losses, dtype=np.float64)
         wanted = {
-            group: grown([curves[group, member] for member in mine], start, ratio, within)
+            group: grown([curves[group, member] for member in mine], start, ratio, bounds)
             for group, mine in members.items()
         }
     return curves
 
 
-def widest(start: Sequence[float], ratio: float, within: tuple[float, float]) -> list[float]:
+def widest(start: Sequence[float], ratio: float, bounds: tuple[float, float]) -> list[float]:
     """All constants that a grid may come to hold.
 
     >>> widest([0.1, 1.0], 10.0, (0.01, 200.0))
     [0.01, 0.1, 1.0, 10.0, 100.0]
     """
     found = list(start)
-    while below := step(found, start, 1.0 / ratio, within):
+    while below := step(found, start, 1.0 / ratio, bounds):
         found.insert(0, below)
-    while above := step(found, start, ratio, within):
+    while above := step(found, start, ratio, bounds):
         found.append(above)
     return found
 
 
 def step(
-    tried: Iterable[float], start: Sequence[float], ratio: float, within: tuple[float, float]
+    tried: Iterable[float], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> float | None:
     """The next constant beyond those tried, or None beyond the range; counted from the end of
     `start`, so that what is rounded for people does not add up.
@@ -164,17 +164,17 @@ def step(
     end = start[0] if ratio < 1.0 else start[-1]
     beyond = sum((constant < end) if ratio < 1.0 else (constant > end) for constant in tried)
     exact = end * ratio ** (beyond + 1)
-    if not within[0] * (1.0 - SAME) <= exact <= within[1] * (1.0 + SAME):
+    if not bounds[0] * (1.0 - SAME) <= exact <= bounds[1] * (1.0 + SAME):
         return None
-    return min(max(rounded(exact), within[0]), within[1])
+    return min(max(rounded(exact), bounds[0]), bounds[1])
 
 
 def grown(
-    curves: Sequence[Curve], start: Sequence[float], ratio: float, within: tuple[float, float]
+    curves: Sequence[Curve], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> list[float]:
     """The constants to try next: one beyond each end at which some curve has not risen."""
     words = [choose(curve).at for curve in curves]
-    below, above = (step(curves[0], start, by, within) for by in (1.0 / ratio, ratio))
+    below, above = (step(curves[0], start, by, bounds) for by in (1.0 / ratio, ratio))
     new = []
     if below and any(at == FLAT or "lower" in at or "below" in at for at in words):
         new.append(below)
@@ -183,44 +183,42 @@ def grown(
     return new
 
 
-def check_range(within: Any) -> tuple[float, float]:
+def check_range(bounds: Any) -> tuple[float, float]:
     """The range in which a grid may grow.
 
     >>> check_range(5)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: within must be a pair (low, high), got 5
+    heavybandits.InvalidInputError: bounds must be a pair (low, high), got 5
     """
-    if not isinstance(within, Sequence) or len(within) != 2:
-        raise InvalidInputError(f"within must be a pair (low, high), got {within!r}")
-    low, high = (positive("within", end) for end in within)
+    if not isinstance(bounds, Sequence) or len(bounds) != 2:
+        raise InvalidInputError(f"bounds must be a pair (low, high), got {bounds!r}")
+    low, high = (positive("bounds", end) for end in bounds)
     if not low < high:
         raise InvalidInputError(
-            f"within must be a pair (low, high) with low < high, got {within!r}"
+            f"bounds must be a pair (low, high) with low < high, got {bounds!r}"
         )
     return low, high
 
 
-def check_grid(constants: int | Iterable[float], within: tuple[float, float]) -> list[float]:
+def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list[float]:
     """The constants to begin with, inside the range in which they may grow.
 
     A number of them lies in [1e-4, 1], or in what the range leaves of it.
 
-    >>> check_grid([1.0, 10.0], within=(0.1, 5.0))
+    >>> check_grid([1.0, 10.0], bounds=(0.1, 5.0))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: constants must lie within (0.1, 5), got 10
+    heavybandits.InvalidInputError: grid must lie within (0.1, 5), got 10
     """
-    low, high = check_range(within)
+    low, high = check_range(bounds)
     ends = (max(low, FIRST[0]), min(high, FIRST[1]))
-    made = constants
+    made = grid
     if not isinstance(made, Iterable):
-        size = whole("constants", constants, least=2)
-        made = grid(size, *(ends if ends[0] < ends[1] else (low, high)))
-    found = sorted({positive("constants", constant) for constant in made})
+        size = whole("grid", grid, least=2)
+        made = log_grid(size, *(ends if ends[0] < ends[1] else (low, high)))
+    found = sorted({positive("grid", constant) for constant in made})
     if len(found) < 2:
-        raise InvalidInputError(f"constants must be at least two, got {found}")
+        raise InvalidInputError(f"grid must have at least two constants, got {found}")
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
-            raise InvalidInputError(
-                f"constants must lie within ({low:g}, {high:g}), got {constant:g}"
-            )
+            raise InvalidInputError(f"grid must lie within ({low:g}, {high:g}), got {constant:g}")
     return found

@@ -117,7 +117,7 @@ def simulation_jobs(
     checkpoints: int | list[int],
     parts: list[str] | None = None,
 ) -> list[Job]:
-    """What a GPU plays in place of `simulate_cell`."""
+    """Return the jobs that a GPU plays in place of `simulate_cell`."""
     player, ours = build_match(policy, problem, parts)
     plays = tuple(make_checkpoints(whole("horizon", horizon), checkpoints).tolist())
     return [Job(player, ours, horizon, plays, seed, repetitions_from, repetitions_to)]

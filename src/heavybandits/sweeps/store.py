@@ -1,7 +1,7 @@
-"""The store: one file for each finished cell, whole or not there, checked before it is believed.
+"""The store: one file for each finished cell, complete or not there, validated when it is read.
 
-folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes whoever
-computes it. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes on every
+machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from .._utils.files import (
     canonical,
     free_bytes,
     read_container,
-    refusal,
     replace_atomically,
     write_container,
+    write_failure,
 )
 from .._utils.files import digest as digest_of
 from .cell import Cell
@@ -68,7 +68,7 @@ def hold(folder: str | Path) -> Iterator[None]:
             (folder / name).mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise SweepError(refusal(error.filename or folder, error)) from error
+        raise SweepError(write_failure(error.filename or folder, error)) from error
     try:
         if fcntl is not None:
             _clear(folder, handle)
@@ -90,7 +90,7 @@ def _clear(folder: Path, handle: int) -> None:
 
 
 def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
-    """Refuse a sweep that the disk has no room for, judging by the cells that are there.
+    """Raise an error if the disk has no room for a sweep, judging by the cells that are there.
 
     `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
     """
@@ -162,7 +162,7 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
-    """What is stored of a cell, its timings included; None if there is nothing, or nothing whole.
+    """Return the stored result of a cell with its timings; None if there is no intact file.
 
     >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
     True
@@ -174,7 +174,7 @@ def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
 
 
 def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
-    """As `read_cell`, but a file that cannot be trusted is a CellError that says why."""
+    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged."""
     try:
         data = cell_path(folder, cell).read_bytes()
     except FileNotFoundError:
@@ -266,7 +266,7 @@ def note_failure(folder: Path, cell: Cell, error: str) -> None:
         path.parent.mkdir(exist_ok=True)
         replace_atomically(path, lambda temporary: temporary.write_bytes(text))
     except OSError as problem:
-        raise SweepError(refusal(path, problem)) from problem
+        raise SweepError(write_failure(path, problem)) from problem
 
 
 def forget_failure(folder: Path, cell: Cell) -> None:

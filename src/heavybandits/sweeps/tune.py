@@ -1,26 +1,144 @@
-"""Tuning for people: constants searched on seeds of their own, results reported on others."""
+"""Tuning: parameters searched on tuning seeds, results reported on other seeds."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._utils.drawing import Panel, Series, View, plot_view
 from .._utils.errors import InvalidInputError
+from .._utils.records import Frame, Records, to_frame, to_records
 from .._utils.statistics import Array
+from .._utils.tables import to_latex
 from .._utils.validation import whole
 from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_match, check_names, check_policies
 from ..simulation.problem import Problem, check_problem
+from ..simulation.result import Result
 from ..simulation.run import check_device, make_checkpoints
 from .backends import check_backend
-from .search import TUNING_SEEDS, check_grid, choose, search
-from .sweep import Makers, Point, Size, Workplace, play_all, point_cells
-from .tune_result import Key, Tuning
+from .grid import Makers, Point, Size, play_all, point_cells
+from .run import Runner
+from .search import TUNING_SEEDS, Choice, check_grid, choose, mean_losses, remark, search
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+Key = tuple[str, str]  # problem, policy
+COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
+
+
+class Tuning(Records):
+    """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
+
+    `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
+    or else "flat", "flat below", "lower end" and so on, which says that the grid was measured and
+    not the policy. `result` has the tuned policies on seeds that no constant was chosen on, and
+    `bounds` the range in which the grid could grow.
+
+    >>> curve = {c: np.array([abs(c - 0.1)]) for c in (0.01, 0.1, 1.0)}
+    >>> Tuning({("p", "a"): curve}, {}, None, (0.01, 1.0)).choices["p", "a"]
+    Choice(constant=0.1, at='inside', loss=0.0)
+    """
+
+    def __init__(
+        self,
+        curves: Mapping[Key, Mapping[float, Array]],
+        made: Mapping[Key, Policy],
+        result: Result,
+        bounds: tuple[float, float],
+    ) -> None:
+        rows = [
+            (place, name, constant, repetition, regret)
+            for (place, name), curve in curves.items()
+            for constant in sorted(curve)
+            for repetition, regret in enumerate(curve[constant].tolist())
+        ]
+        super().__init__(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+        self.curves, self.made, self.bounds = curves, made, bounds
+        self.result = result
+        self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
+
+    def tuned(self, problem: str | None = None) -> dict[str, Policy]:
+        """The policies at their best constants, by name, for a problem (the first if not named)."""
+        where = self.names("problem")[0] if problem is None else problem
+        if where not in self.names("problem"):
+            there = ", ".join(self.names("problem"))
+            raise KeyError(f"no problem {where!r} here; there are {there}")
+        return {name: policy for (place, name), policy in self.made.items() if place == where}
+
+    def summary(self) -> Frame:
+        """Return one row per problem and policy: its constant, where that lies, and its regret.
+
+        `tuning` is the mean regret on the tuning seeds; `mean` and the columns after it are of the
+        reported seeds.
+        """
+        reported = {self._key(row): row for row in to_records(self.result.summary())}
+        return to_frame([self._row(key) | _rest(reported[key]) for key in self.made])
+
+    def _key(self, row: dict[str, Any]) -> Key:
+        return row.get("problem", self.names("problem")[0]), row["policy"]
+
+    def _row(self, key: Key) -> dict[str, Any]:
+        named = {"problem": key[0]} if self.result.problems else {}
+        named |= {"policy": key[1]}
+        if key not in self.choices:
+            return named | {"constant": float("nan"), "at": "not tuned", "tuning": float("nan")}
+        choice = self.choices[key]
+        return named | {"constant": choice.constant, "at": choice.at, "tuning": choice.loss}
+
+    def to_latex(self, caption: str | None = None) -> str:
+        """The table of the constants and where they lie, and the regret on other seeds."""
+        low, high = self.bounds
+        usual = (
+            "Constants chosen on tuning seeds from one grid per problem, which could grow within "
+            f"[{low:g}, {high:g}], and mean final regret on other seeds."
+        )
+        names = ("problem", "policy", "constant", "at", "mean", "standard_error")
+        rows = [
+            {name: row[name] for name in names if name in row} for row in to_records(self.summary())
+        ]
+        return to_latex(rows, usual if caption is None else caption)
+
+    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+        """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
+
+        The bands are the smallest and the largest run. A choice that does not lie inside its grid
+        is named above the panel.
+
+        Parameters
+        ----------
+        path : the PDF, SVG or PNG file to write.
+        axes : matplotlib axes to draw in, if there is one problem.
+        """
+        several = len(self.names("problem")) > 1
+        panels = [self._panel(name, name if several else "") for name in self.names("problem")]
+        return plot_view(View("", panels), path, axes)
+
+    def _panel(self, problem: str, title: str) -> Panel:
+        mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
+        series = [loss_series(name, curve) for name, curve in mine.items()]
+        head = f"{title}\n{remark({name: self.choices[problem, name] for name in mine})}".strip()
+        return Panel(head, "constant", "final regret", series, "log", "log")
+
+
+def loss_series(name: str, curve: Mapping[float, Array]) -> Series:
+    """Mean loss over the constants, the band from the smallest run to the largest."""
+    means = mean_losses(curve)
+    lows, highs = ([float(f(curve[c])) for c in means] for f in (np.min, np.max))
+    return Series(name, list(means), list(means.values()), lows, highs)
+
+
+def _rest(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("problem", "policy")}
+
+
+# ---- the search
 
 
 def tune(
@@ -32,8 +150,8 @@ def tune(
     repetitions: int = 10,
     tuning_repetitions: int = 10,
     seed: int = 0,
-    constants: int | Iterable[float] = 9,
-    within: tuple[float, float] = (1e-6, 1e4),
+    grid: int | Iterable[float] = 9,
+    bounds: tuple[float, float] = (1e-6, 1e4),
     checkpoints: int | Iterable[int] = 100,
     folder: str | Path | None = None,
     jobs: int | None = None,
@@ -47,7 +165,7 @@ def tune(
 
     All policies of a problem try the same constants in the same number of runs. Where one of them
     is best at an end of the grid, or as good there, the grid grows at that end by its ratio, for
-    all of them, until every optimum lies inside or the range `within` is used up; a choice that is
+    all of them, until every optimum lies inside or the range `bounds` is used up; a choice that is
     not inside says so. The smallest mean final regret wins, the smaller constant among equals.
 
     Parameters
@@ -58,33 +176,33 @@ def tune(
     problems : a problem, or problems by name.
     horizon, checkpoints : plays per run, and where to report.
     repetitions, tuning_repetitions : runs that are reported, and runs at each constant.
-    seed : of the reported runs; the tuning runs have seed + 1 000 000.
-    constants : how many log-spaced constants in [1e-4, 1] to begin with (or in what `within` leaves
-        of it), or which.
-    within : the range in which the grid may grow.
+    seed : of the reported runs; the tuning runs have seed + 1,000,000.
+    grid : the constants to begin with, or how many of them: log-spaced in [1e-4, 1], or in the part
+        of it that `bounds` allow.
+    bounds : the range in which the grid may grow.
     folder, jobs, backend, address, retries, progress, device : as in `sweep`.
 
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> def crtm(constant: float) -> hb.policies.UCB:
-    ...     return hb.crtm(dim=10, horizon=1000, moment=3.5, radius_scale=constant)
+    ...     return hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=constant)
     >>> found = hb.tune({"CRTM": crtm}, problem, horizon=1000, repetitions=2,
-    ...                 tuning_repetitions=2, constants=[0.01, 1.0], within=(0.01, 1.0))
+    ...                 tuning_repetitions=2, grid=[0.01, 1.0], bounds=(0.01, 1.0))
     >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies
     (True, ['CRTM'])
     """
-    start, seed = check_grid(constants, within), whole("seed", seed, least=0)
+    start, seed = check_grid(grid, bounds), whole("seed", seed, least=0)
     horizon, repetitions = whole("horizon", horizon), whole("repetitions", repetitions)
     tuning_repetitions = whole("tuning_repetitions", tuning_repetitions)
     check_backend(backend, jobs, address)
     check_device(device)
     places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
     makers = check_names("policies", policies, "policy")
-    compute = Workplace(folder, jobs, backend, address, retries, progress, device)
+    run = Runner(folder, jobs, backend, address, retries, progress, device)
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
-    check_played(places, makers, size, start[0], compute)
+    check_played(places, makers, size, start[0], run)
     plays = make_checkpoints(horizon, checkpoints).tolist()
-    curves = search_points(places, makers, size, start, within, compute)
+    curves = search_points(places, makers, size, start, bounds, run)
     best = {key: choose(curve).constant for key, curve in curves.items()}
     points = [
         make_point(place, name, problem, maker, best.get((place, name)))
@@ -92,9 +210,9 @@ def tune(
         for name, maker in makers.items()
     ]
     reported = Size(horizon, repetitions, seed)
-    result = play_all(points, reported, plays, compute, isinstance(problems, Mapping))
+    result = play_all(points, reported, plays, run, isinstance(problems, Mapping))
     made = {(point.problem_name, point.policy_name): point.policy for point in points}
-    return Tuning(curves, made, result, within)
+    return Tuning(curves, made, result, bounds)
 
 
 def search_points(
@@ -102,8 +220,8 @@ def search_points(
     makers: Mapping[str, Any],
     size: Size,
     start: Sequence[float],
-    within: tuple[float, float],
-    compute: Workplace,
+    bounds: tuple[float, float],
+    run: Runner,
 ) -> dict[Key, dict[float, Array]]:
     """The final regrets of all tuning runs, by problem and policy."""
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
@@ -116,11 +234,11 @@ def search_points(
     def evaluate(points: Sequence[tuple[str, str, float]]) -> list[Array]:
         made = [make_point(p, name, places[p], makers[name], c) for p, name, c in points]
         groups = [point_cells(point, size, [size.horizon]) for point in made]
-        results = iter(compute([cell for cells in groups for cell in cells]))
+        results = iter(run([cell for cells in groups for cell in cells]))
         return [np.concatenate([next(results)["regret"][:, -1] for _ in g]) for g in groups]
 
-    ahead = None if compute.device == "cpu" else evaluate
-    return search(evaluate, dict.fromkeys(places, tuned), start, within, ahead)
+    ahead = None if run.device == "cpu" else evaluate
+    return search(evaluate, dict.fromkeys(places, tuned), start, bounds, ahead)
 
 
 def check_played(
@@ -128,14 +246,14 @@ def check_played(
     makers: Mapping[str, Any],
     size: Size,
     constant: float,
-    compute: Workplace,
+    run: Runner,
 ) -> None:
-    """Refuse what the device cannot play, before anything runs."""
-    for place, problem in places.items() if compute.device != "cpu" else ():
+    """Raise an error for what the device cannot play, before anything runs."""
+    for place, problem in places.items() if run.device != "cpu" else ():
         for name, maker in makers.items():
             given = None if is_part(maker) else constant
             point = make_point(place, name, problem, maker, given)
-            compute.place(point_cells(point, size, [size.horizon]))
+            run.place(point_cells(point, size, [size.horizon]))
 
 
 def make_point(
@@ -149,7 +267,7 @@ def make_point(
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
-    """What the function makes of a constant, or of a constant and a problem."""
+    """Make the policy of a constant, or of a constant and a problem."""
     if not callable(maker):
         raise InvalidInputError(
             f"policies[{name!r}] must be a function of a constant, got {maker!r}"

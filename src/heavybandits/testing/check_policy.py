@@ -1,7 +1,7 @@
-"""Does a policy keep its promises? `check_policy` asks about thirty small questions of any policy.
+"""Checks that every policy must pass: `check_policy` runs about thirty of them on any policy.
 
-Every policy of the library passes; run it on your own. The questions themselves are in
-`checks_inputs` (what comes in) and `checks_state` (what is kept).
+Every policy of the library passes; run it on your own. The checks are in `input_laws` (arms,
+masks, rewards and tickets) and `state_laws` (what a policy stores).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,21 +17,22 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(function: Check) -> Check:
-    """Make a function one of the checks. It raises whatever it likes if the policy fails."""
+    """Register a function as a check. It raises any exception if the policy fails."""
     CHECKS[function.__name__] = function
     return function
 
 
 def require(condition: bool, message: str) -> None:
+    """Raise AssertionError with this message unless the condition is true."""
     if not condition:
         raise AssertionError(message)
 
 
 def list_checks() -> dict[str, str]:
-    """The checks by name, each with what it asks.
+    """Return the checks by name, each with its description.
 
     >>> list_checks()["one_arm"]
-    'With a single arm there is no choice, and no error.'
+    'With a single arm the policy chooses it, without an error.'
     """
     _load()
     return {name: (function.__doc__ or "").split("\n")[0] for name, function in CHECKS.items()}
@@ -40,19 +41,25 @@ def list_checks() -> dict[str, str]:
 def check_policy(
     policy: Policy, *, expected_failures: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Put a policy through all checks; the names of those it passed.
+    """Run all checks on a policy; return the names of those that it passed.
 
     Parameters
     ----------
-    policy : of the library or your own: a NamedTuple with the verbs of a policy.
-    expected_failures : names of checks that are known to fail, each with the reason. One that
-        passes all the same is an error too, so that the list stays true.
+    policy : Policy
+        A policy of the library or your own: a NamedTuple with the methods of a policy.
+    expected_failures : mapping, optional
+        Names of checks that are known to fail, each with the reason. One that passes is an error
+        too, so that the list stays correct.
 
     Raises
     ------
-    PolicyError : with a line for every check that failed, after all of them have run.
-    PartError : at once, if a part of your own does not run or cannot be compiled.
+    PolicyError
+        One line for every check that failed, after all of them have run.
+    PartError
+        A part of your own does not run or cannot be compiled. Raised at once.
 
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> len(check_policy(hb.linucb(dim=2, radius=1.0))) == len(list_checks())
     True
@@ -71,10 +78,10 @@ def check_policy(
 
 
 def _run(name: str, policy: Any) -> str | None:
-    """Why the check fails, or None."""
+    """Return why the check fails, or None."""
     try:
         CHECKS[name](cast(policy) if is_part(policy) else policy)
-    except PartError:  # it does not run at all: one message will do
+    except PartError:  # it does not run at all: one message is enough
         raise
     except Exception as error:
         kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
@@ -88,5 +95,5 @@ def _name(policy: Any) -> str:
 
 
 def _load() -> None:
-    """The modules with the checks, which register themselves."""
-    from . import state_laws as checks_state  # noqa: F401
+    """Import the modules of the checks, which register themselves."""
+    from . import input_laws, state_laws  # noqa: F401

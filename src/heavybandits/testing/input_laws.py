@@ -1,4 +1,4 @@
-"""Checks of what a policy is, of what it is offered, and of what it must refuse."""
+"""Checks of the policy itself, of the arms that it gets, and of inputs that it must reject."""
 
 import warnings
 from typing import Any
@@ -10,6 +10,7 @@ from ..agents.agent import Agent
 from ..agents.state import anonymous, flatten, kept
 from ..agents.state_file import pack
 from ..core.arrays import Floats
+from ..core.capabilities import accepts_any_norm, capacity_of
 from ..core.part import build, cast, classes_of, describe, is_part, known_parts
 from .check_policy import check, require
 
@@ -17,30 +18,30 @@ ROWS = 5
 
 
 def still_agent(policy: Any, rng: Any = None) -> Agent:
-    """An agent whose clock stands still, so that two of them can be compared."""
+    """Make an agent whose clock does not advance, so that two of them can be compared."""
     return Agent(policy, rng, clock=lambda: 0.0)
 
 
 def make_arms(policy: Any, seed: int = 0, rows: int = ROWS) -> Floats:
-    """Random rows of length at most one."""
+    """Return random rows of norm at most one."""
     arms = np.random.default_rng(seed).normal(size=(rows, policy.dim))
     scaled: Floats = arms / (1.0 + np.linalg.norm(arms, axis=1, keepdims=True))
     return scaled
 
 
 def make_rewards(size: int, seed: int = 0) -> list[float]:
-    """Rewards with heavy tails."""
+    """Return rewards with heavy tails."""
     return [float(y) for y in np.random.default_rng(seed).standard_t(2.0, size)]
 
 
 def decisions(policy: Any, wanted: int = 6) -> int:
-    """So many decisions, or fewer if the policy has no room for them."""
-    room = getattr(policy, "capacity", None)
+    """Return so many decisions, or fewer if the policy has no room for them."""
+    room = capacity_of(policy)
     return wanted if room is None else max(1, min(wanted, int(room) // 2))
 
 
 def train(agent: Agent, rounds: int, seed: int = 0) -> Agent:
-    """Let an agent make so many decisions, and learn from each at once."""
+    """Let an agent make so many decisions and learn each at once."""
     for t in range(rounds):
         arms = make_arms(agent.policy, seed + t)
         for y in make_rewards(agent.policy.plays, seed + t):
@@ -49,21 +50,22 @@ def train(agent: Agent, rounds: int, seed: int = 0) -> Agent:
 
 
 def trained(policy: Any, rng: Any = None) -> Agent:
+    """Make an agent that has learned a few decisions."""
     return train(still_agent(policy, rng), decisions(policy))
 
 
 def packed(agent: Agent) -> bytes:
-    """All that an agent is but for its name, to the last bit."""
+    """Return the whole state of an agent but for its id, as bytes."""
     return pack(anonymous(agent.state))
 
 
 def bits(agent: Agent) -> bytes:
-    """What an agent has learned, to the last bit."""
+    """Return what an agent has learned, as bytes."""
     return b"".join(array.tobytes() for array in kept(agent.state.learned).values())
 
 
-def refuses(agent: Agent, call: Any, what: str) -> None:
-    """Whether the call is refused with InvalidInputError, and nothing is different after it."""
+def must_reject(agent: Agent, call: Any, what: str) -> None:
+    """Require that the call raises InvalidInputError and changes nothing."""
     before = bits(agent), agent.pending, agent.updates
     try:
         call()
@@ -74,12 +76,12 @@ def refuses(agent: Agent, call: Any, what: str) -> None:
     require((bits(agent), agent.pending, agent.updates) == before, f"{what} changed the agent")
 
 
-# ---- what it is
+# ---- the policy itself
 
 
 @check
-def verbs(policy: Any) -> None:
-    """It has every verb of a policy."""
+def methods(policy: Any) -> None:
+    """It has every method of a policy."""
     wanted = ("init", "choose", "learn", "estimate_arm", "tally", "plays", "dim")
     missing = [name for name in wanted if not hasattr(policy, name)]
     require(not missing, f"it lacks {', '.join(missing)}")
@@ -87,14 +89,14 @@ def verbs(policy: Any) -> None:
 
 @check
 def named_tuple(policy: Any) -> None:
-    """It is a NamedTuple whose fields are already what they are annotated as."""
+    """It is a NamedTuple whose fields have the types of their annotations."""
     require(is_part(policy), f"it is a {type(policy).__name__}")
     require(describe(cast(policy)) == describe(policy), "casting its fields twice changes them")
 
 
 @check
 def sizes(policy: Any) -> None:
-    """`dim` and `plays` are whole numbers above zero."""
+    """`dim` and `plays` are positive integers."""
     for name in ("dim", "plays"):
         value = getattr(policy, name)
         require(type(value) is int and value >= 1, f"{name} is {value!r}")
@@ -109,7 +111,7 @@ def description(policy: Any) -> None:
 
 @check
 def arrays(policy: Any) -> None:
-    """Its state is nested NamedTuples of contiguous arrays of floats and integers, all finite."""
+    """Its state consists of NamedTuples of contiguous, finite arrays of floats and integers."""
     for name, array in flatten(policy.init()).items():
         require(isinstance(array, np.ndarray), f"{name} is a {type(array).__name__}")
         require(array.dtype.kind in "fiu", f"{name} has dtype {array.dtype}")
@@ -125,22 +127,22 @@ def fresh_states(policy: Any) -> None:
         require(not np.shares_memory(array, second[name]), f"two states share {name}")
 
 
-# ---- what it is offered
+# ---- valid inputs
 
 
 @check
 def cold_start(policy: Any) -> None:
-    """It decides and predicts before any reward."""
+    """It decides and predicts before the first reward."""
     agent = still_agent(policy)
     means, widths = agent.predict(make_arms(policy), return_width=True)
     require(bool(np.isfinite(means).all() and np.isfinite(widths).all()), "a prediction is not")
     ticket = agent.select(make_arms(policy))
-    require(np.isfinite(ticket.estimate) and ticket.width >= 0.0, f"it expects {ticket.estimate}")
+    require(np.isfinite(ticket.expected) and ticket.width >= 0.0, f"it expects {ticket.expected}")
 
 
 @check
-def on_offer(policy: Any) -> None:
-    """The features of the choice are those of the arm it names."""
+def chosen_features(policy: Any) -> None:
+    """The features of a ticket are those of its arm."""
     agent = trained(policy)
     arms = make_arms(policy, 99)
     ticket = agent.select(arms)
@@ -150,7 +152,7 @@ def on_offer(policy: Any) -> None:
 
 @check
 def one_arm(policy: Any) -> None:
-    """With a single arm there is no choice, and no error."""
+    """With a single arm the policy chooses it, without an error."""
     agent = still_agent(policy)
     arms = make_arms(policy, rows=1)
     for _ in range(policy.plays):
@@ -160,7 +162,7 @@ def one_arm(policy: Any) -> None:
 
 @check
 def mask(policy: Any) -> None:
-    """An arm that is masked is not chosen."""
+    """A masked arm is not chosen."""
     for arm in range(ROWS):
         agent = trained(policy)
         allowed = np.arange(ROWS) == arm
@@ -169,7 +171,7 @@ def mask(policy: Any) -> None:
 
 @check
 def number_of_arms(policy: Any) -> None:
-    """From one decision to the next there may be more arms or fewer."""
+    """The number of arms may change between decisions."""
     agent = still_agent(policy)
     for t in range(decisions(policy)):
         arms = make_arms(policy, t, rows=1 + t % 4)
@@ -180,18 +182,19 @@ def number_of_arms(policy: Any) -> None:
 
 @check
 def several_plays(policy: Any) -> None:
-    """Its ticket counts the plays down, and the arm stays the same until they are over."""
+    """Its tickets count the plays down, and the arm stays the same within a decision."""
     agent, arms = still_agent(policy), make_arms(policy)
     tickets = [agent.select(arms) for _ in range(policy.plays)]
-    require([t.plays for t in tickets] == list(range(policy.plays, 0, -1)), "it counts wrongly")
+    left = [ticket.plays_left for ticket in tickets]
+    require(left == list(range(policy.plays, 0, -1)), "it counts wrongly")
     require(len({t.arm for t in tickets}) == 1, "it changed the arm within a decision")
 
 
 @check
 def long_arms(policy: Any) -> None:
-    """Arms longer than one do not break it, and are warned about once unless it takes any."""
+    """Arms of a norm above one work, with one warning unless it accepts any norm."""
     agent, arms = still_agent(policy), 100.0 * make_arms(policy)
-    wanted = 0 if getattr(policy, "any_norm", False) else 1
+    wanted = 0 if accepts_any_norm(policy) else 1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(policy.plays * decisions(policy, 3)):
@@ -202,7 +205,7 @@ def long_arms(policy: Any) -> None:
 
 @check
 def inputs_untouched(policy: Any) -> None:
-    """Neither the arms nor the mask that it is given are changed."""
+    """It does not change the arms and the mask of the caller."""
     agent, arms, allowed = still_agent(policy), make_arms(policy), np.ones(ROWS, bool)
     before = arms.copy()
     agent.update(agent.select(arms, allowed), 1.0)
@@ -212,7 +215,7 @@ def inputs_untouched(policy: Any) -> None:
 
 @check
 def no_aliases(policy: Any) -> None:
-    """What the caller does to arms or to a ticket after a decision has no effect."""
+    """Later changes to the arms or to a ticket by the caller have no effect."""
     agent, twin = still_agent(policy), still_agent(policy)
     for _ in range(policy.plays):
         arms = make_arms(policy)
@@ -223,12 +226,12 @@ def no_aliases(policy: Any) -> None:
     require(bits(agent) == bits(twin), "it keeps a view of what belongs to the caller")
 
 
-# ---- what it must refuse
+# ---- invalid inputs
 
 
 @check
 def bad_arms(policy: Any) -> None:
-    """Arms that are not finite real numbers of the right shape are refused."""
+    """It rejects arms that are not finite real numbers of the right shape."""
     agent, good = trained(policy), make_arms(policy)
     hole = good.copy()
     hole[1, 0] = np.nan
@@ -244,34 +247,34 @@ def bad_arms(policy: Any) -> None:
         "ragged rows": [[1.0] * policy.dim, [1.0] * (policy.dim + 1)],
     }
     for what, arms in bad.items():
-        refuses(agent, lambda arms=arms: agent.select(arms), what)
-        refuses(agent, lambda arms=arms: agent.predict(arms), what)
+        must_reject(agent, lambda arms=arms: agent.select(arms), what)
+        must_reject(agent, lambda arms=arms: agent.predict(arms), what)
 
 
 @check
 def bad_masks(policy: Any) -> None:
-    """A mask that is not one boolean an arm, or allows none, is refused."""
+    """It rejects a mask that is not one boolean per arm, or allows none."""
     agent, arms = trained(policy), make_arms(policy)
     for what in ([False] * ROWS, [True] * (ROWS + 1), [1] * ROWS, "yes"):
-        refuses(agent, lambda what=what: agent.select(arms, what), f"the mask {what}")
+        must_reject(agent, lambda what=what: agent.select(arms, what), f"the mask {what}")
 
 
 @check
 def bad_rewards(policy: Any) -> None:
-    """A reward that is not a finite real number is refused, and the ticket still waits."""
+    """It rejects a reward that is not a finite real number, and the ticket stays pending."""
     agent = trained(policy)
     ticket = agent.select(make_arms(policy))
     for what in (np.nan, np.inf, -np.inf, "1", None, 1j, [1.0], True, 10**400):
-        refuses(agent, lambda what=what: agent.update(ticket, what), f"the reward {what!r:.20}")
+        must_reject(agent, lambda what=what: agent.update(ticket, what), f"the reward {what!r:.20}")
     agent.update(ticket, 1.0)
 
 
 @check
 def bad_tickets(policy: Any) -> None:
-    """Unknown tickets, and a second reward of one, are refused."""
+    """It rejects unknown tickets, and a second reward of a ticket."""
     agent = trained(policy)
     ticket = agent.select(make_arms(policy))
     agent.update(ticket, 1.0)
     for what in (ticket, ticket.id, ticket.id + 1, -1, 1.5, "0", None, True):
-        refuses(agent, lambda what=what: agent.update(what, 1.0), f"the ticket {what!r:.20}")
-    require(packed(agent.clone()) == packed(agent), "the refusals broke it")
+        must_reject(agent, lambda what=what: agent.update(what, 1.0), f"the ticket {what!r:.20}")
+    require(packed(agent.clone()) == packed(agent), "rejected calls changed it")

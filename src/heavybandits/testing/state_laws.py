@@ -1,4 +1,4 @@
-"""Checks of what a policy keeps: that it stays finite, comes back, and is nobody else's."""
+"""Checks of the state of a policy: that it stays finite, can be stored, and is not shared."""
 
 import tempfile
 from pathlib import Path
@@ -8,10 +8,9 @@ import numpy as np
 
 from ..agents.agent import Agent
 from ..agents.state import kept, written_by_choice
-from ..core.arm_buffer import make_view
+from ..core.arm_buffer import fill_rows, make_arm_buffer
 from ..core.part import classes_of
-from ..ledger.rebuild import load
-from ..parts.arms import PerRound
+from ..parts.arms import Rows
 from .check_policy import check, require
 from .input_laws import (
     ROWS,
@@ -30,7 +29,7 @@ EXTREMES = (1e308, -1e308, 5e-324, -5e-324, 1.7976931348623157e308, 0.0, -0.0, 1
 
 @check
 def extreme_rewards(policy: Any) -> None:
-    """After 1e308, -1e308 and 5e-324 everything is still finite."""
+    """After the rewards 1e308, -1e308 and 5e-324 everything is still finite."""
     agent, arms = still_agent(policy), make_arms(policy)
     for place in range(policy.plays * decisions(policy, len(EXTREMES))):
         agent.update(agent.select(arms), EXTREMES[place % len(EXTREMES)])
@@ -42,7 +41,7 @@ def extreme_rewards(policy: Any) -> None:
 
 @check
 def inside_the_ball(policy: Any) -> None:
-    """If it projects on a ball, the centre stays inside it whatever the rewards."""
+    """If it projects on a ball, the centre stays inside it for all rewards."""
     norm = getattr(getattr(getattr(policy, "estimator", None), "projection", None), "norm", None)
     if norm is None:
         return
@@ -56,8 +55,8 @@ def inside_the_ball(policy: Any) -> None:
 
 
 @check
-def honest_choices(policy: Any) -> None:
-    """Choosing writes only into the arrays that it names in `choice_writes`, if it names any."""
+def choice_writes(policy: Any) -> None:
+    """A choice writes only to the arrays that `choice_writes` names, if it names any."""
     agent = trained(policy)
     named = written_by_choice(agent.state)
     others = {name: a for name, a in kept(agent.state.learned).items() if name not in named}
@@ -69,22 +68,22 @@ def honest_choices(policy: Any) -> None:
 
 @check
 def pure_predictions(policy: Any) -> None:
-    """Predicting changes nothing that comes after it, and agrees with what a ticket says."""
+    """A prediction changes nothing, and agrees with the ticket."""
     agent, twin, arms = trained(policy), trained(policy), make_arms(policy, 99)
     means, widths = agent.predict(arms, return_width=True)
     ticket = agent.select(arms)
-    said = ticket.estimate, ticket.width
+    said = ticket.expected, ticket.width
     require(said == (means[ticket.arm], widths[ticket.arm]), f"the ticket says {said}")
     twin.select(arms)
     for each in (agent, twin):
-        each.abandon()
+        each.cancel_all()
         train(each, 2, seed=50)
     require(bits(agent) == bits(twin), "predict changed the state")
 
 
 @check
 def save_and_continue(policy: Any) -> None:
-    """Saved and loaded in the midst of anything, it continues bit for bit."""
+    """Saved and loaded at any moment, it continues bit-for-bit identically."""
     most = decisions(policy) * policy.plays
     for stop in {0, 1, most // 2, most}:
         agent, rounds = still_agent(policy, rng=1), stop // policy.plays
@@ -93,12 +92,12 @@ def save_and_continue(policy: Any) -> None:
             agent.select(make_arms(policy, rounds))
         with tempfile.TemporaryDirectory() as folder:
             agent.save(f"{folder}/agent.state")
-            again = load(f"{folder}/agent.state", classes_of(policy), lambda: 0.0)
-        require(packed(again) == packed(agent), f"after {stop} plays the file does not hold it all")
+            again = Agent.load(f"{folder}/agent.state", classes_of(policy), lambda: 0.0)
+        require(packed(again) == packed(agent), f"after {stop} plays the file is not complete")
         for each in (agent, again):
-            each.abandon()
+            each.cancel_all()
             train(each, 2, seed=50)
-        require(packed(again) == packed(agent), f"after {stop} plays it goes on differently")
+        require(packed(again) == packed(agent), f"after {stop} plays it continues differently")
 
 
 @check
@@ -114,7 +113,7 @@ def clone(policy: Any) -> None:
 
 @check
 def reset(policy: Any) -> None:
-    """After a reset it is as new."""
+    """After a reset it is like a new one."""
     agent = trained(policy)
     agent.select(make_arms(policy, 99))
     agent.reset()
@@ -124,13 +123,13 @@ def reset(policy: Any) -> None:
 
 @check
 def repeatable(policy: Any) -> None:
-    """The same seed and the same calls give the same bits."""
+    """The same seed and the same calls give bit-for-bit identical results."""
     require(packed(trained(policy, rng=3)) == packed(trained(policy, rng=3)), "two runs differ")
 
 
 @check
 def batches(policy: Any) -> None:
-    """Rewards in a batch are the same as one by one."""
+    """Rewards in a batch have the same effect as one by one."""
     loop, batch = still_agent(policy), still_agent(policy)
     for t in range(decisions(policy, 3)):
         pairs = []
@@ -145,7 +144,7 @@ def batches(policy: Any) -> None:
 
 @check
 def late_rewards(policy: Any) -> None:
-    """Rewards may come in any order, long after, and all are learned from."""
+    """Rewards may come late and in any order, and all are learned."""
     agent, wanted = still_agent(policy), decisions(policy, 4)
     tickets = [
         agent.select(make_arms(policy, t)) for t in range(wanted) for _ in range(policy.plays)
@@ -158,7 +157,7 @@ def late_rewards(policy: Any) -> None:
 
 @check
 def cancelled_plays(policy: Any) -> None:
-    """A cancelled play is forgotten; where a decision needs several, it is asked for anew."""
+    """A cancelled play has no effect; a decision of several plays asks for it again."""
     agent, twin, arms = still_agent(policy), still_agent(policy), make_arms(policy)
     agent.cancel(agent.select(arms))
     for y in make_rewards(policy.plays):
@@ -169,7 +168,7 @@ def cancelled_plays(policy: Any) -> None:
 
 
 def _moves(policy: Any) -> bool:
-    """Whether choosing alone changes the state, as it does for random policies."""
+    """Return True if a choice alone changes the state, as for random policies."""
     agent = still_agent(policy)
     before = bits(agent)
     agent.select(make_arms(policy))
@@ -178,34 +177,34 @@ def _moves(policy: Any) -> bool:
 
 @check
 def bounded_memory(policy: Any) -> None:
-    """Its state does not grow, and nothing is kept of tickets that are settled."""
+    """Its state does not grow, and settled tickets leave nothing behind."""
     agent = still_agent(policy)
     size = len(bits(agent))
     trained_size = len(bits(train(agent, decisions(policy))))
     require(trained_size == size, f"the state grew from {size} to {trained_size} bytes")
-    require(not agent.pending and not agent.state.book.open, "it keeps tickets that are settled")
+    require(not agent.pending and not agent.state.tickets.open, "it keeps tickets that are settled")
 
 
 @check
-def tallies(policy: Any) -> None:
-    """It counts its updates, and no more rewards as cut than there were."""
+def counts(policy: Any) -> None:
+    """It counts its updates, and at most as many filtered rewards as there were."""
     agent = trained(policy)
     require(agent.updates == decisions(policy), f"it counted {agent.updates} updates")
-    require(0.0 <= agent.truncated_share <= 1.0, f"it cut a share of {agent.truncated_share}")
+    require(0.0 <= agent.truncated_share <= 1.0, f"it filtered a share of {agent.truncated_share}")
 
 
 @check
 def uncompiled(policy: Any) -> None:
-    """Its text gives the same bits whether it is compiled or not."""
+    """It gives bit-for-bit identical results compiled and not compiled."""
     agent, state = still_agent(policy), policy.init()
-    offer, view = PerRound(ROWS, policy.dim, 0.0), make_view(policy.dim, ROWS)
+    offer, buffer = Rows(ROWS, policy.dim), make_arm_buffer(policy.dim, ROWS)
     for t in range(decisions(policy, 3)):
         rewards = np.array(make_rewards(policy.plays, t))
-        view.features[:, :ROWS], view.synced[0] = make_arms(policy, t).T, -1
+        fill_rows(buffer, make_arms(policy, t))
         with np.errstate(all="ignore"):
-            arm = policy.choose(state, offer, view)
-            policy.estimate_arm(state, view.chosen)
-            policy.learn(state, view.chosen.copy(), rewards.copy())
+            arm = policy.choose(state, offer, buffer)
+            policy.estimate_arm(state, buffer.chosen)
+            policy.learn(state, buffer.chosen.copy(), rewards.copy())
         for y in rewards:
             ticket = agent.select(make_arms(policy, t))
             agent.update(ticket, y)
@@ -217,7 +216,7 @@ def uncompiled(policy: Any) -> None:
 
 @check
 def ledger(policy: Any) -> None:
-    """With a ledger, an agent that was killed comes back bit for bit."""
+    """With a ledger, a killed agent continues bit-for-bit identically."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "agent.db"
         agent = train(Agent(policy, 4, ledger=path, snapshot_every=3, clock=lambda: 0.0), 2)

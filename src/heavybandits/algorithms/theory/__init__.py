@@ -1,26 +1,27 @@
-"""What the theorems promise for your numbers: plain functions, nothing simulated.
+"""Thresholds, radii and regret bounds of the theorems, as plain functions of the setting.
 
 The symbols are those of Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized
 Linear Bandits with Heavy-tailed Rewards", NeurIPS 36. Theorems carry their printed numbers:
 1 = region of CRTM, 2 = regret of CRTM, 3 = region of CRMM, 4 = regret of CRMM. CRHL and CRCM are
 this library's own: `huber_theorem` and `column_theorem`, with proofs in docs/maths.
 
-    dim        d         dimension of the arms, ||x|| <= 1
-    horizon    T         number of plays
-    moment     u or v    truncation: E|y|^(1+eps) <= u, raw; medians: E|eta|^(1+eps) <= v, central
-    spread     nu        E|eta|^(1+eps) <= nu^(1+eps), the central moment's root
-    kappa      kappa     smallest slope of the link on [-S, S]
-    lipschitz  L         largest slope of the link on [-S, S]
-    bound      U         largest |mean reward| on [-S, S]
-    norm       S         bound on ||theta*||
-    epsilon    eps       in (0, 1]; 1 is finite variance
-    delta      delta     probability that the promise fails (CRMM: 2 delta)
+    dim             d      dimension of the arms, ||x|| <= 1
+    horizon         T      number of plays
+    raw_moment      u      E|y|^(1+eps) <= u, for truncation
+    central_moment  v      E|eta|^(1+eps) <= v, for medians
+    noise_scale     nu     E|eta|^(1+eps) <= nu^(1+eps), the root of the central moment
+    kappa           kappa  smallest slope of the link on [-S, S]
+    lipschitz       L      largest slope of the link on [-S, S]
+    bound           U      largest |mean reward| on [-S, S]
+    norm            S      bound on ||theta*||
+    epsilon         eps    in (0, 1]; 1 is finite variance
+    delta           delta  probability that the promise fails (CRMM: 2 delta)
 
 The regions of the paper are SQUARED radii. `corrected=True` repairs one step of its proofs: the
-printed "triangle inequality" drops a factor 2, ((a + b)^2)/2 <= a^2 + b^2 being what holds.
+printed "triangle inequality" drops a factor 2, and the correct step is ((a + b)^2)/2 <= a^2 + b^2.
 """
 
-from .columns import ColumnTheorem, column_theorem
+from .column_medians import ColumnTheorem, column_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
 from .medians import (
     MedianConstants,
@@ -37,9 +38,9 @@ from .truncation import (
     growth_log,
     lower_bound,
     regularisation,
-    truncation_level,
     truncation_region,
     truncation_regret,
+    truncation_threshold,
     truncation_tuned,
 )
 
@@ -61,8 +62,8 @@ __all__ = [
     "median_regret",
     "median_tuned",
     "regularisation",
-    "truncation_level",
     "truncation_region",
     "truncation_regret",
+    "truncation_threshold",
     "truncation_tuned",
 ]

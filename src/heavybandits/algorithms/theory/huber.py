@@ -1,4 +1,4 @@
-"""CRHL: the theorems of docs/maths/crhl.md as functions of your numbers (alpha = 1 there)."""
+"""CRHL: the theorems of docs/maths/crhl.md (alpha = 1 there)."""
 
 import math
 from typing import NamedTuple
@@ -49,16 +49,16 @@ def huber_factor(
 
 
 class HuberTheorem(NamedTuple):
-    """CRHL's constants for one setting; `level` is tau0, `factor` c. Made by `huber_theorem`.
+    """CRHL's constants for one setting; `threshold` is tau0, `factor` c. Made by `huber_theorem`.
 
     >>> link = dict(kappa=0.196611933, lipschitz=0.25)
-    >>> promise = huber_theorem(dim=10, spread=3**0.5, horizon=10**6, **link)
-    >>> [round(v, 4) for v in (promise.level, promise.drive(10**6), promise.radius(10**6))]
+    >>> promise = huber_theorem(dim=10, noise_scale=3**0.5, horizon=10**6, **link)
+    >>> [round(v, 4) for v in (promise.threshold, promise.drive(10**6), promise.radius(10**6))]
     [2.1218, 41.4167, 748.241]
     """
 
     dim: int
-    spread: float
+    noise_scale: float
     kappa: float
     lipschitz: float
     norm: float
@@ -66,7 +66,7 @@ class HuberTheorem(NamedTuple):
     delta: float
     horizon: int | None
     penalty: float
-    level: float
+    threshold: float
     corruption: float
     factor: float
 
@@ -78,7 +78,7 @@ class HuberTheorem(NamedTuple):
     @property
     def time_scale(self) -> float:
         """lambda d nu^2 / kappa: K_t = d ln(1 + t / time_scale)"""
-        return self.penalty * self.dim * self.spread * self.spread / self.kappa
+        return self.penalty * self.dim * self.noise_scale * self.noise_scale / self.kappa
 
     @property
     def steady(self) -> float:
@@ -88,11 +88,11 @@ class HuberTheorem(NamedTuple):
     @property
     def doubt(self) -> float:
         """2 L sqrt(kappa) / tau0: the fourth term of sigma is p sqrt(doubt beta_{t-1} / t^q)"""
-        return 2.0 * self.lipschitz * math.sqrt(self.kappa) / self.level
+        return 2.0 * self.lipschitz * math.sqrt(self.kappa) / self.threshold
 
     @property
     def floor(self) -> float:
-        """The least tau0 there is a proof for: 2 4^(1/(1+eps)) w_max"""
+        """Smallest tau0 that the proof covers: 2 4^(1/(1+eps)) w_max"""
         return 2.0 * math.pow(4.0, 1.0 / (1.0 + self.epsilon)) * math.sqrt(self.kappa) / self.steady
 
     def confidence(self, t: int) -> float:
@@ -107,12 +107,12 @@ class HuberTheorem(NamedTuple):
 
     def drive(self, t: int) -> float:
         """Q_t = t^q max{tau0 l_t, tau0^-eps K_t^((1+eps)/2)}"""
-        bias = math.pow(self.level, -self.epsilon)
+        bias = math.pow(self.threshold, -self.epsilon)
         bias *= math.pow(self.volume(t), (1.0 + self.epsilon) / 2.0)
-        return math.pow(t, self.power) * max(self.level * self.confidence(t), bias)
+        return math.pow(t, self.power) * max(self.threshold * self.confidence(t), bias)
 
     def check_time(self, t: int, least: int) -> int:
-        """A number of rounds that the theorem speaks of."""
+        """Return t if the theorem covers this number of rounds, else raise."""
         rounds = valid.whole("t", t, least)
         if self.horizon is not None and rounds > self.horizon:
             raise InvalidInputError(f"t must be at most the horizon of {self.horizon}, got {t}")
@@ -128,7 +128,7 @@ class HuberTheorem(NamedTuple):
         scale, start = self.factor / math.sqrt(self.kappa), math.sqrt(self.penalty) * self.norm
         if self.horizon is not None:
             return PowerRadius(scale * self.drive(1), self.power, start, start)
-        law = (self.level, self.epsilon, self.delta, self.dim, self.time_scale)
+        law = (self.threshold, self.epsilon, self.delta, self.dim, self.time_scale)
         return HuberRadius(scale, self.power, *law, start)
 
     def volume_region(self) -> Constant | LogRadius:
@@ -146,14 +146,14 @@ class HuberTheorem(NamedTuple):
         with J_t = max{l_t, tau0^(-1-eps) K_t^((1+eps)/2)}.
         """
         volume = self.volume(self.check_time(t, 1))
-        weak = math.pow(self.level, -1.0 - self.epsilon)
+        weak = math.pow(self.threshold, -1.0 - self.epsilon)
         weak = max(self.confidence(t), weak * math.pow(volume, (1.0 + self.epsilon) / 2.0))
         slopes = self.lipschitz / self.kappa
         seldom = self.steady * self.steady / self.kappa + 2.0 * self.factor * slopes * weak
         seldom += (
-            2.0 * self.lipschitz * self.norm * math.sqrt(self.penalty / self.kappa) / self.level
+            2.0 * self.lipschitz * self.norm * math.sqrt(self.penalty / self.kappa) / self.threshold
         )
-        usual = 1.031 * self.spread * math.sqrt(volume * t / self.kappa)
+        usual = 1.031 * self.noise_scale * math.sqrt(volume * t / self.kappa)
         lies = self.corruption * math.sqrt(volume / self.kappa)
         lies *= 1.0625 if self.horizon is not None else 2.125
         total = usual + 1.0625 * volume / math.sqrt(self.penalty) * seldom + lies
@@ -163,7 +163,7 @@ class HuberTheorem(NamedTuple):
 def huber_theorem(
     *,
     dim: int,
-    spread: float,
+    noise_scale: float,
     kappa: float,
     lipschitz: float,
     norm: float = 1.0,
@@ -171,16 +171,16 @@ def huber_theorem(
     delta: float = 0.01,
     horizon: int | None = None,
     penalty: float = 1.0,
-    level: float | None = None,
+    threshold: float | None = None,
     corruption: float = 0.0,
     sharper: bool = False,
 ) -> HuberTheorem:
-    """CRHL's theorem for your numbers, its hypotheses checked.
+    """Return CRHL's theorem for these numbers; raise if its hypotheses do not hold.
 
-    Without `level`, tau0 = max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without a
-    horizon. `corruption` is C, `sharper` the smaller constant of `huber_factor`.
+    Without `threshold`, tau0 = max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without
+    a horizon. `corruption` is C, `sharper` the smaller constant of `huber_factor`.
 
-    >>> setting = dict(dim=10, spread=1.0, kappa=0.196611933, lipschitz=0.25, epsilon=0.5)
+    >>> setting = dict(dim=10, noise_scale=1.0, kappa=0.196611933, lipschitz=0.25, epsilon=0.5)
     >>> round(huber_theorem(**setting, horizon=10**4).radius(10**4), 3)
     1499.743
     >>> huber_theorem(**setting, delta=0.5)
@@ -192,7 +192,7 @@ def huber_theorem(
         raise InvalidInputError(f"kappa must be at most lipschitz = {lipschitz:g}, got {kappa:g}")
     made = HuberTheorem(
         dim=valid.whole("dim", dim),
-        spread=valid.positive("spread", spread),
+        noise_scale=valid.positive("noise_scale", noise_scale),
         kappa=kappa,
         lipschitz=lipschitz,
         norm=valid.positive("norm", norm),
@@ -200,7 +200,7 @@ def huber_theorem(
         delta=valid.fraction("delta", delta),
         horizon=None if horizon is None else valid.whole("horizon", horizon),
         penalty=valid.positive("penalty", penalty),
-        level=1.0 if level is None else valid.positive("level", level),
+        threshold=1.0 if threshold is None else valid.positive("threshold", threshold),
         corruption=valid.bounded_number("corruption", corruption, valid.Interval(0.0)),
         factor=0.0,
     )
@@ -214,12 +214,12 @@ def huber_theorem(
             sharper=valid.flag("sharper", sharper),
         )
     )
-    if level is None:
-        return made._replace(level=max(made.floor, _balanced(made)))
-    if made.level < made.floor:
+    if threshold is None:
+        return made._replace(threshold=max(made.floor, _balanced(made)))
+    if made.threshold < made.floor:
         raise InvalidInputError(
-            f"level must be at least {made.floor:.6g}, the least that the theorem covers, "
-            f"got {level!r}"
+            f"threshold must be at least {made.floor:.6g}, the least that the theorem covers, "
+            f"got {threshold!r}"
         )
     return made
 

@@ -9,7 +9,7 @@ from .truncation import confidence_log, excess, growth_log, regularisation
 
 
 def median_plays(*, horizon: int, delta: float = 0.01) -> int:
-    """r = ceil(16 ln(4T/delta)), the plays CRMM gives every arm it chooses (Algorithm 2).
+    """Return r = ceil(16 ln(4T/delta)), the plays per decision of CRMM (Algorithm 2).
 
     >>> median_plays(horizon=10**6), median_plays(horizon=10**4)
     (317, 244)
@@ -18,7 +18,7 @@ def median_plays(*, horizon: int, delta: float = 0.01) -> int:
 
 
 def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None) -> int:
-    """T_0 = floor(T / r), the updates CRMM makes (Algorithm 2).
+    """Return T_0 = floor(T / r), the number of updates of CRMM (Algorithm 2).
 
     >>> median_epochs(horizon=10**6), median_epochs(horizon=10**4)
     (3154, 40)
@@ -36,22 +36,25 @@ class MedianConstants(NamedTuple):
 def median_constants(
     *,
     horizon: int,
-    moment: float,
+    central_moment: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
     plays: int | None = None,
 ) -> MedianConstants:
-    """C = (4v)^(1/(1+eps)) and rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
+    """Return C = (4v)^(1/(1+eps)), rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
 
-    >>> constants = median_constants(horizon=10**6, moment=3.0)
+    >>> constants = median_constants(horizon=10**6, central_moment=3.0)
     >>> round(constants.scale, 6), round(constants.rho, 4)
     (3.464102, 686.2869)
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
-    scale = math.pow(4.0 * moment, 1.0 / (1.0 + epsilon))
+    epsilon, central_moment = (
+        valid.epsilon(epsilon),
+        valid.positive("central_moment", central_moment),
+    )
+    scale = math.pow(4.0 * central_moment, 1.0 / (1.0 + epsilon))
     confidence = confidence_log(horizon=horizon, delta=delta)
     repeats = _plays(horizon, delta, plays)
-    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * moment
+    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * central_moment
     return MedianConstants(scale, rho)
 
 
@@ -60,7 +63,7 @@ def median_region(
     t: int,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -69,7 +72,7 @@ def median_region(
     plays: int | None = None,
     corrected: bool = False,
 ) -> float:
-    """gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
+    """Return gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
 
         gamma_{t+1} = (4 U^2 + C rho t^q) (4d/kappa) ln(1 + kappa t/(2 lambda d))
                       + lambda S^2 + (2 rho^2/kappa) t^q,        q = (1-eps)/(1+eps)
@@ -77,14 +80,15 @@ def median_region(
     and gamma_1 = lambda S^2. corrected: 2 (4 U^2 + C rho t^q). The proof treats weights that
     depend on the past as fixed; no constant repairs that, so read the promise as a guide.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
+    >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> [round(median_region(t=t, **setting)) for t in (0, 1, 3154)]
     [1, 4795795, 6468915]
     """
     region = median_radius(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -100,7 +104,7 @@ def median_radius(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -109,16 +113,17 @@ def median_radius(
     plays: int | None = None,
     corrected: bool = False,
 ) -> MedianRadius:
-    """The region of Theorem 3 as a part, for all t at once: what `crmm` uses.
+    """Return the region of Theorem 3 as a radius part for all t, as `crmm` uses it.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933, bound=0.731058579)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
+    >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> median_radius(**setting).start
     1.0
     """
     dim, kappa = valid.whole("dim", dim), valid.positive("kappa", kappa)
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
     scale, rho = median_constants(
-        horizon=horizon, moment=moment, epsilon=epsilon, delta=delta, plays=plays
+        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta, plays=plays
     )
     penalty = regularisation(kappa)
     return MedianRadius(
@@ -133,7 +138,7 @@ def median_radius(
 
 
 def median_tuned(*, t: int, dim: int, penalty: float = 1.0, epsilon: float = 1.0) -> float:
-    """The squared radius of CRMM in the paper's experiments after t epochs, before c.
+    """Return the squared radius of CRMM in the paper's experiments after t epochs, before c.
 
         d ln(1 + t/(d lambda)) t^((1-eps)/(1+eps))
 
@@ -149,7 +154,7 @@ def median_regret(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    central_moment: float,
     kappa: float,
     lipschitz: float,
     bound: float,
@@ -171,7 +176,7 @@ def median_regret(
 
     with the corrected gamma_t of Theorem 3. Neither counts the T - r T_0 plays left at the end.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.0, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(median_regret(**setting, **link))
     2727129528
@@ -182,7 +187,7 @@ def median_regret(
     region = median_radius(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        central_moment=central_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -195,7 +200,9 @@ def median_regret(
         total = math.fsum(region.squared(t) for t in range(epochs))
         volume = dim * growth_log(t=epochs, dim=dim, kappa=kappa) / kappa
         return repeats * 2.0 * lipschitz * math.sqrt(4.0 * volume * total)
-    scale, rho = median_constants(horizon=horizon, moment=moment, epsilon=epsilon, delta=delta)
+    scale, rho = median_constants(
+        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta
+    )
     growth = growth_log(t=horizon, dim=dim, kappa=kappa)
     confidence = confidence_log(horizon=horizon, delta=delta)
     root = math.sqrt(confidence * horizon)
@@ -214,6 +221,6 @@ def _plays(horizon: int, delta: float, plays: int | None) -> int:
 
 
 def _full_epochs(horizon: int, delta: float) -> tuple[int, int]:
-    """(r, T_0), refusing a horizon that holds no epoch."""
+    """Return (r, T_0); raise if the horizon is shorter than one epoch."""
     repeats = median_plays(horizon=horizon, delta=delta)
     return repeats, valid.whole("horizon", horizon, least=repeats) // repeats

@@ -1,4 +1,4 @@
-"""Xue et al. (2023) as functions of your numbers: what its theorems share, and 1 and 2, CRTM."""
+"""Xue et al. (2023): what its theorems share, and Theorems 1 and 2 of CRTM."""
 
 import math
 
@@ -7,7 +7,7 @@ from ...parts.radii import LogRadius
 
 
 def regularisation(kappa: float) -> float:
-    """lambda = max(1, kappa / 2), the start V_1 = lambda I of CRTM and CRMM (Algorithms 1, 2).
+    """Return lambda = max(1, kappa / 2), with V_1 = lambda I in CRTM and CRMM (Algorithms 1, 2).
 
     >>> regularisation(0.2), regularisation(5.0)
     (1.0, 2.5)
@@ -16,7 +16,7 @@ def regularisation(kappa: float) -> float:
 
 
 def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
-    """ln(4 T / delta), the price of holding at all times (Theorems 1 to 4).
+    """Return ln(4 T / delta), the cost of a bound for all rounds (Theorems 1 to 4).
 
     >>> round(confidence_log(horizon=10**6), 6)
     19.806975
@@ -25,7 +25,7 @@ def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
 
 
 def growth_log(*, t: int, dim: int, kappa: float) -> float:
-    """ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
+    """Return ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
 
     >>> round(growth_log(t=10**6, dim=10, kappa=0.196611933), 6)
     9.193357
@@ -36,7 +36,7 @@ def growth_log(*, t: int, dim: int, kappa: float) -> float:
 
 
 def excess(epsilon: float) -> float:
-    """(1-eps)/(1+eps), the power of T by which heavy tails widen a region, squared.
+    """Return (1-eps)/(1+eps), the power of T by which heavy tails widen a region, squared.
 
     >>> excess(1.0), excess(0.5)
     (0.0, 0.3333333333333333)
@@ -47,7 +47,7 @@ def excess(epsilon: float) -> float:
 def lower_bound(
     *, dim: int, horizon: int, epsilon: float = 1.0, bounded_moments: bool = False
 ) -> float:
-    """d T^(1/(1+eps)), the rate no algorithm beats, without its constant.
+    """Return d T^(1/(1+eps)), the rate that no algorithm beats, without its constant.
 
     Quoted in the remark after Theorem 2, from Shao, Yu, King, Lyu (2018). Its instances have
     moments of size d. With moments of size 1 (`bounded_moments=True`) the best known lower bound
@@ -67,16 +67,16 @@ def lower_bound(
 # ---- CRTM
 
 
-def truncation_level(
+def truncation_threshold(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     epsilon: float = 1.0,
     delta: float = 0.01,
 ) -> float:
-    """Gamma of Algorithm 1: rewards with ||x||_{V^-1} |y| > Gamma count as zero.
+    """Return Gamma of Algorithm 1: rewards with ||x||_{V^-1} |y| > Gamma count as zero.
 
         Gamma = 2 (u / ln(4T/delta))^(1/(1+eps)) (d ln(1 + kappa T/(2 lambda d)) / kappa)^(1/2)
                 T^((1-eps)/(2(1+eps)))
@@ -84,13 +84,14 @@ def truncation_level(
     Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides; only the form of
     Algorithm 1 turns the appendix's own bound into the next one.
 
-    >>> round(truncation_level(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933), 4)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
+    >>> round(truncation_threshold(**setting), 4)
     18.269
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    epsilon, raw_moment = valid.epsilon(epsilon), valid.positive("raw_moment", raw_moment)
     confidence = confidence_log(horizon=horizon, delta=delta)
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
-    tail = math.pow(moment / confidence, 1.0 / (1.0 + epsilon))
+    tail = math.pow(raw_moment / confidence, 1.0 / (1.0 + epsilon))
     return 2.0 * tail * math.sqrt(volume) * math.pow(horizon, excess(epsilon) / 2.0)
 
 
@@ -98,7 +99,7 @@ def truncation_region(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     bound: float,
     norm: float = 1.0,
@@ -106,25 +107,25 @@ def truncation_region(
     delta: float = 0.01,
     corrected: bool = False,
 ) -> float:
-    """gamma of Theorem 1: ||theta* - centre||_V^2 <= gamma at all times, CRTM.
+    """Return gamma of Theorem 1: ||theta* - centre||_V^2 <= gamma at all times, CRTM.
 
         gamma = 224 u^(2/(1+eps)) ln(4T/delta)^(2eps/(1+eps)) T^((1-eps)/(1+eps)) (4d/kappa) G
                 + 2 lambda S^2 + (48 U^2 d/kappa) G,    G = ln(1 + kappa T/(2 lambda d))
 
     corrected: 96 U^2 instead of 48 U^2; the first term already covers its own repair.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> round(truncation_region(**setting, bound=0.731058579))
     29341982
     >>> round(truncation_region(**setting, bound=0.731058579, corrected=True))
     29353977
     """
-    epsilon, moment = valid.epsilon(epsilon), valid.positive("moment", moment)
+    epsilon, raw_moment = valid.epsilon(epsilon), valid.positive("raw_moment", raw_moment)
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
     confidence = confidence_log(horizon=horizon, delta=delta)
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
     tail = (
-        math.pow(moment, 2.0 / (1.0 + epsilon))
+        math.pow(raw_moment, 2.0 / (1.0 + epsilon))
         * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
         * math.pow(horizon, excess(epsilon))
     )
@@ -135,7 +136,7 @@ def truncation_region(
 def truncation_tuned(
     *, dim: int, horizon: int, penalty: float = 1.0, epsilon: float = 1.0, delta: float = 0.01
 ) -> float:
-    """The squared radius of CRTM in the paper's experiments, before its multiplier c.
+    """Return the squared radius of CRTM in the paper's experiments, before its multiplier c.
 
         d ln(4T/delta)^(2eps/(1+eps)) ln(1 + T/(d lambda)) T^((1-eps)/(1+eps))
 
@@ -152,7 +153,7 @@ def truncation_regret(
     *,
     dim: int,
     horizon: int,
-    moment: float,
+    raw_moment: float,
     kappa: float,
     lipschitz: float,
     bound: float,
@@ -169,7 +170,7 @@ def truncation_regret(
     with G = ln(1 + kappa T/(2 lambda d)). corrected: 2 L ((4d/kappa) G T gamma)^(1/2), the line
     the printed one is relaxed from, with the corrected gamma of Theorem 1.
 
-    >>> setting = dict(dim=10, horizon=10**6, moment=3.534446647, kappa=0.196611933)
+    >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(truncation_regret(**setting, **link))
     127288398
@@ -180,7 +181,7 @@ def truncation_regret(
     gamma = truncation_region(
         dim=dim,
         horizon=horizon,
-        moment=moment,
+        raw_moment=raw_moment,
         kappa=kappa,
         bound=bound,
         norm=norm,
@@ -193,7 +194,7 @@ def truncation_regret(
         return 2.0 * lipschitz * math.sqrt(4.0 * volume * horizon * gamma)
     confidence = confidence_log(horizon=horizon, delta=delta)
     tail = (
-        math.pow(moment, 1.0 / (1.0 + epsilon))
+        math.pow(raw_moment, 1.0 / (1.0 + epsilon))
         * math.pow(confidence, epsilon / (1.0 + epsilon))
         * math.pow(horizon, 1.0 / (1.0 + epsilon))
     )

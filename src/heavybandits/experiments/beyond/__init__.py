@@ -9,8 +9,8 @@ from ...sweeps import Cell
 from ...sweeps.search import TUNING_SEEDS
 from ...sweeps.simulation_cell import simulation_cells
 from .. import realdata
-from ..parts import Offers, Told
-from ..roster import RANDOM, make_policy, setting
+from ..parts import GivenScale, Offers
+from ..roster import RANDOM, make_policy, make_setting
 from ..rows import Compute, collect_rows, tune_rows
 from . import settings
 from .analysis import analyse
@@ -47,7 +47,7 @@ def points(part: str, given: dict[str, Any]) -> list[Point]:
         Point(part, link, intercept, noise, algorithm)
         for link, intercept, noise, algorithm in found
         if (link == "linear" or algorithm not in settings.LINEAR_ONLY)
-        and (noise == "changing" or algorithm != settings.TOLD)
+        and (noise == "changing" or algorithm != settings.SCALE_GIVEN)
     ]
 
 
@@ -100,13 +100,17 @@ def make_group(
 
 
 def build_policy(point: Point, horizon: int, constant: float | None) -> Any:
-    """The algorithm, told the true moments of the noise."""
+    """Make the algorithm with the true moments of the noise."""
     _, noise, epsilon = settings.NOISES[point.noise]
     name, more = settings.ROSTER[point.algorithm]
     link = settings.LINKS[point.link][1]
-    known = setting(noise, settings.DIM, horizon, epsilon, link, settings.ARMS)
+    known = make_setting(
+        noise, settings.DIM, horizon, epsilon=epsilon, link=link, arms=settings.ARMS
+    )
     policy: Any = make_policy(name, known, constant, **more)
-    if point.algorithm != settings.TOLD:
+    if point.algorithm != settings.SCALE_GIVEN:
         return policy
     step = policy.estimator
-    return policy._replace(estimator=Told(step, step.spread / settings.RATIO, settings.RATIO))
+    return policy._replace(
+        estimator=GivenScale(step, step.noise_scale / settings.RATIO, settings.RATIO)
+    )

@@ -38,7 +38,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         verdicts=verdicts(reported) + real_verdicts(real),
         notes=[
             "Constants were tuned on other seeds, on grids that grow until all optima lie inside. "
-            "Algorithms are told the true moments of the noise, AdaptiveClip nothing.",
+            "Algorithms receive the true moments of the noise, AdaptiveClip nothing.",
             f"{' and '.join(BATCH)} fit all rewards again and again: they are compared with two "
             "others at a short horizon of their own, in the part `batch`.",
         ],

@@ -36,10 +36,10 @@ NOISES: dict[str, tuple[str, Any, float]] = {
 
 # name: (algorithm of the catalogue, arguments of its own)
 CLIPPED = "LinUCB, adaptive clip"
-TOLD = "CRHL, told"  # told the level of every reward's noise: under `changing` alone
+SCALE_GIVEN = "CRHL, scale given"  # of every reward: under `changing` alone
 ROSTER: dict[str, tuple[str, dict[str, Any]]] = {
     "CRHL": ("CRHL", {}),
-    TOLD: ("CRHL", {}),
+    SCALE_GIVEN: ("CRHL", {}),
     "CRTM": ("CRTM", {}),
     "CRTM, adaptive clip": ("CRTM", {"truncation": AdaptiveClip()}),
     "CRTM, local": ("CRTM", {"curvature": "local"}),
@@ -55,7 +55,10 @@ ROSTER: dict[str, tuple[str, dict[str, Any]]] = {
     "random play": ("random play", {}),
 }
 LINEAR_ONLY = ("Hvt_UCB", "Heavy_OFUL")
-BATCH = ("Heavy_OFUL", "GAda_OFUL")  # they fit all rewards anew: a short horizon of their own
+BATCH = (
+    "Heavy_OFUL",
+    "GAda_OFUL",
+)  # they fit all rewards again: a shorter horizon
 ONE_PASS = [name for name in ROSTER if name not in (*BATCH, "CRTM, local")]
 
 # Where the grid of a kind of constant begins, and the range in which it grows.
@@ -111,7 +114,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "parts": {
             "main": _MAIN
             | {"horizon": 12, "noises": ["changing"], "links": ["linear"], "intercepts": ["with"]}
-            | {"algorithms": ["CRHL", TOLD, "CRTM", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", CLIPPED, "random play"]},
             "exponential": _EXPONENTIAL
             | {"horizon": 12, "algorithms": ["CRHL", "CRTM, local", "LinUCB", "random play"]},
             "batch": _BATCH
@@ -141,7 +144,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "parts": {
             "main": _MAIN
             | {"horizon": 3000, "links": ["linear"], "intercepts": ["without"]}
-            | {"algorithms": ["CRHL", TOLD, "CRTM", "LinUCB", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", "LinUCB", CLIPPED, "random play"]},
         },
         "real": None,
     },

@@ -9,12 +9,12 @@ from ...parts.radii import Scaled
 from ...simulation.problem import Problem
 from ...sweeps import Cell
 from ...sweeps.simulation_cell import simulation_cells
-from ..roster import LINK, make_policy, setting
+from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
+from .observer import Coverage
 from .settings import PROFILES, TITLE
-from .watch import Coverage
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
@@ -35,7 +35,7 @@ def make_group(
 ) -> tuple[Row, list[Cell]]:
     """The cells of one algorithm with one radius, and what names them."""
     _, made, epsilon = settings.NOISES[noise]
-    known = setting(made, settings.DIM, given["horizon"], epsilon)
+    known = make_setting(made, settings.DIM, given["horizon"], epsilon=epsilon)
     policy: Any = make_policy(algorithm, known, settings.REGIONS.get(region))
     cells = simulation_cells(
         shrunk(policy) if region == settings.FIFTIETH else policy,

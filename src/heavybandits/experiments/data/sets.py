@@ -44,7 +44,8 @@ class Source(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """Columns, and how to replay them: `replay(d.frame, d.features, d.reward, **d.protocol)`.
+    """Columns, and how to replay them: `replay(d.frame, features=d.features,
+    reward=d.reward, **d.protocol)`.
 
     `protocols` maps the names of the ways to play it to arguments of `replay`; the first is the
     usual one. `about` says what a row is and what was left out.

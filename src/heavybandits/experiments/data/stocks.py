@@ -74,7 +74,7 @@ def _make(name: str, prices: Floats) -> Dataset:
         features=[f"past_{window}" for window in WINDOWS],
         reward="return",
         protocols={
-            "days": {"protocol": "days", "group": "day"},
+            "rounds": {"protocol": "rounds", "group": "day"},
             "groups": {"protocol": "groups", "group": "group"},
         },
         about=(

@@ -8,10 +8,10 @@ import numpy as np
 from ..._utils.statistics import Array, Estimate, bootstrap, wilson
 from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from .settings import BOUNDED, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
+from .settings import BOUNDED, CATONI, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
 
 COVERAGE = (PLAIN, "plain DR", OURS, BOUNDED)  # what the figures show
-ERRORS = ("plain DR", OURS, "DR, median of means", "DR, catoni")
+ERRORS = ("plain DR", OURS, CATONI)
 TABLE_DRAWS = 1_000  # of the bootstrap, for every method of every law
 
 
@@ -149,5 +149,5 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
         ratio = error_ratio(ours, plain)
         made.append(judge(claim, reading, "ratio of the errors", ratio, 0.0, limits[law]))
     claim = f"plain IPS: the interval holds in {PROMISE:.0%}"
-    made.append(judge(claim, reading, share, holds(plain), PROMISE, note="what everybody uses"))
+    made.append(judge(claim, reading, share, holds(plain), PROMISE, note="the usual method"))
     return made

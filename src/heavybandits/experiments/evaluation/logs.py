@@ -7,8 +7,8 @@ import numpy as np
 
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
-from ...offline.evaluate.evaluate import Terms, judge, make_terms
-from ...offline.evaluate.log import DecisionLog, read_decisions
+from ...offline.evaluate.estimators import Terms, judge, make_terms
+from ...offline.log import Decisions, Log
 from ...parts.noises import Gaussian, Pareto, StudentT
 from . import settings
 from .settings import BOOTSTRAPS
@@ -20,12 +20,12 @@ class World(NamedTuple):
     people: Floats
     means: Floats
     propensities: Floats
-    shares: Floats
+    probabilities: Floats
 
     @property
     def truth(self) -> float:
-        """The value of the policy, exactly: everybody is as likely to come."""
-        return float((self.shares * self.means).sum(axis=1).mean())
+        """The value of the policy, exactly: all people are equally likely."""
+        return float((self.probabilities * self.means).sum(axis=1).mean())
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def draw(noise: Any, rng: np.random.Generator, size: int) -> Floats:
     return np.asarray(noise.minimum * above)
 
 
-def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[DecisionLog, Floats]:
+def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[Decisions, Floats]:
     """A log of this many decisions, and the policy's probabilities in its rows."""
     world = make_world()
     who = rng.integers(settings.PEOPLE, size=rows)
@@ -82,13 +82,12 @@ def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[DecisionL
         "pscore": chance[np.arange(rows), taken],
         "n_actions": settings.ACTIONS,
     }
-    log = read_decisions(feedback, (), "reward", "action", "pscore", None, False)
-    return log, world.shares[who]
+    return Log(feedback).decisions, world.probabilities[who]
 
 
 def log_of(
     law: str, rows: int, seed: int, run: int
-) -> tuple[DecisionLog, Floats, np.random.Generator]:
+) -> tuple[Decisions, Floats, np.random.Generator]:
     """The log of one run, the policy's probabilities in its rows, and what draws the rest."""
     rng = np.random.default_rng([seed, rows, list(settings.LAWS).index(law), run])
     return *make_log(settings.LAWS[law][1], rows, rng), rng
@@ -107,24 +106,22 @@ def evaluation_cell(law: str, rows: int, runs_from: int, runs_to: int, seed: int
     epsilon, moment = moment_of(settings.LAWS[law][1])
     found = []
     for run in range(runs_from, runs_to):
-        log, shares, rng = log_of(law, rows, seed, run)
-        robust = make_terms(log, shares, "dr", None, 4, run)
-        made = plain_estimates(log, shares, robust, rng)
-        made[settings.OURS] = judge(robust, "dr", "clipped", 0.05, None, epsilon)
-        made[settings.BOUNDED] = judge(robust, "dr", "clipped", 0.05, moment, epsilon)
-        for mean in settings.MEANS:
-            name = f"DR, {mean.replace('_', ' ')}"
-            made[name] = judge(robust, "dr", mean, 0.05, None, epsilon)
-        weighted = make_terms(log, shares, "ips", None, 4, run)
-        made["IPS, clipped"] = judge(weighted, "ips", "clipped", 0.05, None, epsilon)
-        made["SNIPS, clipped"] = judge(weighted, "snips", "clipped", 0.05, None, epsilon)
+        log, probabilities, rng = log_of(law, rows, seed, run)
+        robust = make_terms(log, probabilities, seed=run)
+        made = plain_estimates(log, probabilities, robust, rng)
+        made[settings.OURS] = judge(robust)
+        made[settings.BOUNDED] = judge(robust, raw_moment=moment, epsilon=epsilon)
+        made[settings.CATONI] = judge(robust, aggregate="catoni")
+        weighted = make_terms(log, probabilities, estimator="ips")
+        made["IPS, clipped"] = judge(weighted, estimator="ips")
+        made["SNIPS, clipped"] = judge(weighted, estimator="snips")
         found.append([made[name] for name in settings.METHODS])
     table = np.array(found)
     return {name: table[:, :, place] for place, name in enumerate(Estimate._fields)}
 
 
 def plain_estimates(
-    log: DecisionLog, shares: Floats, robust: Terms, rng: np.random.Generator
+    log: Decisions, probabilities: Floats, robust: Terms, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Open Bandit Pipeline's estimators as its formulas say, with its bootstrap intervals.
 
@@ -132,7 +129,7 @@ def plain_estimates(
     model of the rewards is the user's; here it is ours.
     """
     rows = np.arange(log.taken.size)
-    weights = shares[rows, log.taken] / log.propensities
+    weights = probabilities[rows, log.taken] / log.propensities
     tamed = weights / (1.0 - settings.SHRINK + settings.SHRINK * weights)  # Metelli et al. 2021
     terms = {
         settings.PLAIN: weights * log.rewards,

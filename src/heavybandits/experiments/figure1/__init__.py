@@ -9,9 +9,9 @@ from ..._utils.tables import Row
 from ...parts.arms import Fixed, PerDecision
 from ...simulation.problem import Problem
 from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS, grid
+from ...sweeps.search import TUNING_SEEDS, log_grid
 from ...sweeps.simulation_cell import simulation_cells
-from ..roster import LINK, RANDOM, make_policy, setting
+from ..roster import LINK, RANDOM, make_policy, make_setting
 from ..rows import PAPER, Compute, collect_rows, tune_rows
 from . import settings
 from .analysis import analyse
@@ -30,7 +30,7 @@ def make_problem(reading: str, noise: str) -> Problem:
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune every algorithm on seeds of its own, then run it at the best constant on fresh ones."""
-    start = grid(given["constants"])
+    start = log_grid(given["constants"])
     make = functools.cache(functools.partial(make_group, given, "tuning"))
     pairs = list(product(given["readings"], given["noises"]))
     tuning: list[Row] = []
@@ -56,7 +56,7 @@ def make_group(
     """The cells of one algorithm at one constant, and what names them."""
     tuning, horizon = phase == "tuning", given["horizon"]
     budget = given | given["variants"].get(reading.removesuffix(settings.GROWN), {})
-    known = setting(settings.NOISES[noise][1], settings.DIM, horizon)
+    known = make_setting(settings.NOISES[noise][1], settings.DIM, horizon)
     cells = simulation_cells(
         make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
         make_problem(reading, noise),

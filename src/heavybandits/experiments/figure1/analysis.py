@@ -9,7 +9,7 @@ import numpy as np
 from ..._utils.statistics import Array, Estimate, bootstrap, difference, margin, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...sweeps.search import Choice, remark
-from ...sweeps.tune_result import loss_series
+from ...sweeps.tune import loss_series
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ..rows import choices, curve_of, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER

@@ -95,7 +95,7 @@ def make_policy(problem: str, horizon: int, name: str) -> Any:
     filter = (FIXED | ADAPTIVE)[name]
     if problem == "linear":
         return linucb(dim=DIM, radius=RADIUS, filter=filter)
-    policy = crtm(dim=DIM, horizon=horizon, moment=1.0, radius_scale=1.0, truncation=filter)
+    policy = crtm(dim=DIM, horizon=horizon, raw_moment=1.0, radius_scale=1.0, truncation=filter)
     return policy._replace(radius=Constant(RADIUS**2))
 
 
@@ -135,7 +135,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         verdicts=verdicts(rows),
         notes=[
             "The fixed level that a filter is compared with is the best one for that noise, chosen "
-            "in hindsight on the very runs that are reported: nobody could have known it.",
+            "in hindsight on the very runs that are reported: no user could have known it.",
             "All filters share estimator, radius, arms and noise.",
         ],
     )
@@ -157,7 +157,7 @@ def best_fixed(rows: Sequence[Row]) -> str:
 
 
 def ratio(rows: Sequence[Row], name: str) -> Estimate:
-    """Regret with this filter over that with the best fixed level (best in every resample anew)."""
+    """Regret with this filter over that with the best fixed level of every resample."""
     columns = [regret(rows, name), *(regret(rows, fixed) for fixed in fixed_names(rows))]
     return bootstrap(np.column_stack(columns), lambda m: m[:, 0] / m[:, 1:].min(axis=1))
 

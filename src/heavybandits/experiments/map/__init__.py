@@ -13,7 +13,7 @@ from ...simulation.problem import Problem, check_problem
 from ...sweeps import Cell
 from ...sweeps.cell import own_parts
 from ..parts import Offers
-from ..roster import RANDOM, make_policy, setting
+from ..roster import RANDOM, make_policy, make_setting
 from ..rows import Compute, Result, collect_rows
 from . import settings
 from .analysis import analyse
@@ -67,7 +67,14 @@ def make_group(
     noise = make_noise(kind, index, level)
     arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPT)
     problem = check_problem(Problem(arms, Identity(), noise))
-    known = setting(noise, settings.DIM, horizon, moment_order(index), Identity(), settings.ARMS)
+    known = make_setting(
+        noise,
+        settings.DIM,
+        horizon,
+        epsilon=moment_order(index),
+        link=Identity(),
+        arms=settings.ARMS,
+    )
     players = {RANDOM: [make_policy(RANDOM, known, None)]}
     for name in given["algorithms"]:
         algorithm, more, constants = settings.ROSTER[name]

@@ -10,7 +10,7 @@ from ..._utils.statistics import Array, bootstrap, student_quantile
 from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Figure, Findings, Table, Tile, Tiles, Verdict, View, judge
 from ..roster import RANDOM
-from .settings import KINDS, NOBODY, RIVALS
+from .settings import KINDS, NONE_LEARNS, RIVALS
 
 OURS = "CRHL"
 POINT = ("kind", "horizon", "index", "level")
@@ -41,7 +41,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         verdicts=verdicts(rows),
         notes=[
             "Constants are chosen on one half of the repetitions and judged on the other, and the "
-            "other way round. Algorithms are told the true moments of the noise.",
+            "other way round. Algorithms receive the true moments of the noise.",
             "Separated: Student's interval of the paired difference to every other algorithm, at "
             "95% for all of them together (Bonferroni), excludes zero. The point with the lowest "
             "mean is singled out first, so a lead is read a little too large.",
@@ -101,7 +101,7 @@ def count_table(found: dict[Any, Winner]) -> Table:
         mine = [made for point, made in found.items() if point[:2] == (kind, horizon)]
         alive = [made for made in mine if made.learned]
         row: dict[str, Any] = {"noise": KINDS[kind][0], "T": horizon, "points": len(mine)}
-        row[NOBODY] = len(mine) - len(alive)
+        row[NONE_LEARNS] = len(mine) - len(alive)
         row["not separated"] = sum(not made.separated for made in alive)
         for name in dict.fromkeys(made.name for made in found.values()):
             row[name] = sum(made.separated and made.name == name for made in alive)
@@ -117,7 +117,7 @@ def count_table(found: dict[Any, Winner]) -> Table:
 def picture(found: dict[Any, Winner], names: Sequence[str]) -> Figure:
     """One panel per horizon and kind of noise."""
     labels = ("tail index", "noise level, E|noise|")
-    legend = [*(name for name in names if name != RANDOM), NOBODY]
+    legend = [*(name for name in names if name != RANDOM), NONE_LEARNS]
     panels = []
     for kind, horizon in dict.fromkeys(point[:2] for point in found):
         mine = {point[2:]: made for point, made in found.items() if point[:2] == (kind, horizon)}
@@ -129,7 +129,7 @@ def picture(found: dict[Any, Winner], names: Sequence[str]) -> Figure:
         "Who has the lowest regret",
         "Colour: the algorithm of the lowest mean regret, the fuller the further ahead of the next "
         "(full at twice its regret); hatched where it is not separated from all others; grey where "
-        "nobody is better than random play.",
+        "no algorithm is better than random play.",
         [View("all", panels)],
     )
 
@@ -141,7 +141,7 @@ def paint(made: Winner) -> Tile:
     Tile(name='CRHL', strength=0.5, hatched=False)
     """
     if not made.learned:
-        return Tile(NOBODY, 1.0, False)
+        return Tile(NONE_LEARNS, 1.0, False)
     strength = min(1.0, (made.lead - 1.0) / (FAR_AHEAD - 1.0))
     return Tile(made.name, strength, not made.separated)
 

@@ -27,7 +27,7 @@ ROSTER: dict[str, tuple[str, dict[str, Any], list[float]]] = {
     "CRHL": ("CRHL", {}, _GAMMA),
     "CRCM": ("CRCM", {}, _GAMMA),
 }
-NOBODY = "nobody learns"
+NONE_LEARNS = "no algorithm learns"
 RIVALS = ("CRTM", CLIPPED)  # whom CRHL is measured against
 
 # points: along either axis; the picture has points^2 squares in each of its panels

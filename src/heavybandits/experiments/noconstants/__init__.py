@@ -32,7 +32,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     there = [name for name in given["sets"] if is_there(name)]
     replays = [set_group(given, name) for name in there]
     replays += [sparse_group(given, share) for share in given["sparse"]]
-    dated = [stretch_group(given, name) for name in there if "days" in load_data(name).protocols]
+    dated = [stretch_group(given, name) for name in there if "rounds" in load_data(name).protocols]
     return (
         rows + collect_rows(replays, compute, gains) + collect_rows(dated, compute, stretch_gains)
     )

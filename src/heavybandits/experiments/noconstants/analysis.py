@@ -28,9 +28,9 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "The best constant radius is the best one for that very problem, chosen in hindsight "
             f"on the runs that are reported, with the filter {JUDGED}; at other scales of the "
-            "rewards the same radius times the scale, which nobody could have known.",
+            "rewards the same radius times the scale, which no user could have known.",
             f"Problems whose best regret is below {EASY:g} d times the largest gap are reported "
-            "apart: nobody learns less than its d directions.",
+            "apart: every algorithm has to learn its d directions.",
             "The best of a grid in hindsight is also lucky: on real rows, where passes differ "
             "much, part of what it is ahead is chance.",
         ],
@@ -177,7 +177,7 @@ def ratio_verdicts(problems: Sequence[Played]) -> list[Verdict]:
 
 
 def spread(problems: Sequence[Played], scale: float, statistic: Callable[[Array], Any]) -> Estimate:
-    """A statistic of the ratios; the best radius is chosen anew in every resample."""
+    """A statistic of the ratios; the best radius is chosen again in every resample."""
     groups = [
         [one.regret[scale][AUTO], *(one.regret[1.0][name] for name in one.radii)]
         for one in problems

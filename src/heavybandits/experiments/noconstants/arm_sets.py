@@ -4,15 +4,23 @@ import math
 from typing import NamedTuple
 
 from ..._utils.validation import Count
-from ...core.arm_buffer import View, best_score, entries, make_view, measure_all, pick
+from ...core.arm_buffer import (
+    ArmBuffer,
+    best_score,
+    entries,
+    make_arm_buffer,
+    mark_stale,
+    measure_all,
+    pick,
+)
 from ...core.arrays import Floats, Key
 from ...core.confidence_region import Region
+from ...core.protocols import Redraw
 from ...core.rng import uniform
-from ...parts.arms.finite import Changes
 
 
 class Offers(NamedTuple):
-    """`size` offers, new at every play or, if `still`, for ever.
+    """`size` offers, new at every play, or always the same if `still`.
 
     With `blocks` an offer's features are one context, the same for all, in a block of its own; else
     each has features of its own, uniform with variance 1/d, beside a constant one.
@@ -24,16 +32,16 @@ class Offers(NamedTuple):
     still: bool
 
     @property
-    def changes(self) -> Changes:
-        return "fixed" if self.still else "fresh"
+    def redraw(self) -> Redraw:
+        return "never" if self.still else "round"
 
-    def view(self) -> View:
-        return make_view(self.dim, self.size)
+    def make_buffer(self) -> ArmBuffer:
+        return make_arm_buffer(self.dim, self.size)
 
-    def refresh(self, view: View, key: Key, play: int) -> bool:
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
         if self.still and play > 0:
             return False
-        start, spread = play * entries(view), math.sqrt(12.0 / self.dim)
+        start, spread = play * entries(buffer), math.sqrt(12.0 / self.dim)
         width = self.dim // self.size
         for k in range(self.size):
             for i in range(self.dim):
@@ -41,13 +49,13 @@ class Offers(NamedTuple):
                 place = i % width if self.blocks else i
                 draw = start + (place if self.blocks else k * self.dim + i)
                 value = 1.0 if place == 0 else spread * (uniform(key, draw) - 0.5)
-                view.features[i, k] = value if mine else 0.0
-        view.synced[0] = -1
+                buffer.features[i, k] = value if mine else 0.0
+        mark_stale(buffer)
         return True
 
-    def top(self, view: View, theta: Floats) -> float:
-        return best_score(view, theta)
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return best_score(buffer, theta)
 
-    def maximise(self, view: View, region: Region, width: float) -> int:
-        measure_all(view, region)
-        return pick(view, width)
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        measure_all(buffer, region)
+        return pick(buffer, width)

@@ -74,10 +74,10 @@ def rescale(noise: Any, factor: float) -> Any:
 def play_once(policy: Policy, spec: Spec, problem: Problem, horizon: int, keys: Any) -> float:
     """The regret of one run; where the problem drifts, effects change halfway."""
     trace = make_trace(np.array([horizon]))
-    state, view, episode = policy.init(), problem.arms.view(), make_episode(1)
+    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(1)
     noise, theta = np.empty(horizon), problem.theta.copy()
     compiled(noise_kernel, problem.noise, keys[1], 0, noise)(problem.noise, keys[1], 0, noise)
-    setting = (policy, state, problem.arms, problem.link, theta, view, keys[0])
+    setting = (policy, state, problem.arms, problem.link, theta, buffer, keys[0])
     record = (episode, trace, Unobserved())
     play = compiled(play_kernel, *setting, noise, *record)
     half = horizon // 2 if spec.drifts else horizon
@@ -90,10 +90,10 @@ def play_once(policy: Policy, spec: Spec, problem: Problem, horizon: int, keys: 
 
 def largest_gap(spec: Spec, problem: Problem, key: Any) -> float:
     """Between the best and the worst arm, in the first sets of arms."""
-    view, gap = problem.arms.view(), 0.0
-    for play in range(1 if problem.arms.changes == "fixed" else 20):
-        problem.arms.refresh(view, key, play)
-        means = problem.theta @ view.features[:, : spec.size]
+    buffer, gap = problem.arms.make_buffer(), 0.0
+    for play in range(1 if problem.arms.redraw == "never" else 20):
+        problem.arms.refresh(buffer, key, play)
+        means = problem.theta @ buffer.features[:, : spec.size]
         gap = max(gap, float(means.max() - means.min()))
     return gap
 

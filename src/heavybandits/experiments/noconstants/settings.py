@@ -82,7 +82,7 @@ AUTO, DEFAULT = "auto", "radius 1"
 
 MEDIAN, MOST, WORST = 1.10, 1.5, 2.0  # bars on regret over that of the best constant radius
 BEHIND = 0.02  # of the oracle's gain, in replays
-EASY = 2.0  # times d times the largest gap: nobody learns less than its d directions
+EASY = 2.0  # times d times the largest gap: every algorithm has to learn its d directions
 
 SETS = ("rand", "cdnow", "nyse_n", "nyse_o", "sp500")
 SPARSE = (0.004, 0.01, 0.02, 0.05)  # shares of rows that pay anything

@@ -17,16 +17,16 @@ from ...parts.links import Identity
 from ...parts.noises import Outlier, StudentT
 from ...simulation.problem import Problem
 from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS, Choice, grid, remark
+from ...sweeps.search import TUNING_SEEDS, Choice, log_grid, remark
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
 from ..roster import make_policy as make_named
-from ..roster import setting
+from ..roster import make_setting
 from ..rows import PAPER, Compute, choices, collect_rows, final_rows, tune_rows
 
 TITLE = "One outlier"
 
-# Linear rewards, arms in all directions and little noise: a problem that everybody can solve.
+# Linear rewards, arms in all directions and little noise: a problem that every algorithm can solve.
 DIM = 10
 ARMS = Fixed(20, DIM, low=-1.0)
 LINK = Identity()
@@ -72,12 +72,12 @@ def make_policy(name: str, horizon: int, constant: float) -> Any:
         return linucb(dim=DIM, radius=constant)
     if name in FILTERED:
         return linucb(dim=DIM, radius=constant, filter=FILTERED[name])
-    return make_named(name, setting(BASE, DIM, horizon, link=LINK), constant)
+    return make_named(name, make_setting(BASE, DIM, horizon, link=LINK), constant)
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Tune on clean rewards and other seeds; then run with and without the outlier."""
-    names, start = given["algorithms"], grid(given["constants"])
+    names, start = given["algorithms"], log_grid(given["constants"])
     members = {("clean",): [name for name in names if name not in UNTUNED]}
     make = functools.partial(make_group, given, "tuning")
     tuning, best = tune_rows(make, members, start, PAPER, compute)

@@ -12,7 +12,8 @@ from ...algorithms.linear import linucb
 from ...core.cache import digest
 from ...core.part import describe
 from ...core.protocols import Filter
-from ...offline.diagnose.diagnose import Diagnosis, diagnose
+from ...offline.diagnose.diagnosis import Diagnosis, diagnose
+from ...offline.log import Log
 from ...parts.filters import AdaptiveClip, Clip, NoFilter
 from ...parts.links import Identity
 from ...sweeps import Cell
@@ -97,7 +98,7 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     }
     if family == "linucb":
         return linucb(dim=dim, radius=constant, filter=filters[kind])
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "dim": dim,
         "horizon": given["plays"] if protocol == "groups" else found.horizon,
         "epsilon": found.epsilon.value,
@@ -106,23 +107,27 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
         "radius_scale": constant,
     }
     if policy in settings.RIVALS:
-        told |= {"raw_moment": found.raw_moment.high, "central_moment": found.central_moment.high}
-        return ALGORITHMS[kind].build(constant, **told)
+        arguments |= {
+            "raw_moment": found.raw_moment.high,
+            "central_moment": found.central_moment.high,
+        }
+        return ALGORITHMS[kind].make(**arguments)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
-        return crmm(**told, moment=found.central_moment.high, plays=plays)
+        return crmm(**arguments, central_moment=found.central_moment.high, plays=plays)
     cut = {"theory": None, "none": math.inf}.get(kind, filters.get(kind))
-    return crtm(**told, moment=found.raw_moment.high, truncation=cut)
+    return crtm(**arguments, raw_moment=found.raw_moment.high, truncation=cut)
 
 
 @functools.cache
 def examine(dataset: str) -> Diagnosis:
-    """The tail doctor's view; its horizon is the number of rounds in a pass."""
+    """Return the diagnosis of a data set; its horizon is the number of rounds in a pass."""
     loaded = load_data(dataset)
     rows = len(loaded.frame[loaded.reward])
     group = loaded.protocol.get("group")
     rounds = len(set(loaded.frame[group].tolist())) if group else rows // 10
-    return diagnose(loaded.frame, loaded.features, reward=loaded.reward, horizon=rounds)
+    log = Log(loaded.frame, features=loaded.features, reward=loaded.reward)
+    return diagnose(log, horizon=rounds)
 
 
 @functools.cache

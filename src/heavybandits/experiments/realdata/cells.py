@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ...offline.log import Log
 from ...offline.replay.protocols import (
     Rounds,
     choose_scale,
@@ -23,22 +24,14 @@ from ..data import load_data
 def open_set(dataset: str, protocol: str, plays: int, seed: int) -> Rounds:
     """The rounds of a data set; read once per process."""
     data = load_data(dataset)
-    given: dict[str, Any] = {"group": None, "arms_per_round": 10} | data.protocols[protocol]
-    return make_rounds(
-        data.frame,
-        data.features,
-        data.reward,
-        horizon=plays,
-        drop_missing=False,
-        seed=seed,
-        **given,
-    )
+    log = Log(data.frame, features=data.features, reward=data.reward)
+    return make_rounds(log, horizon=plays, seed=seed, **data.protocols[protocol])
 
 
 @functools.cache
 def fitted_norm(dataset: str, protocol: str) -> float:
     """S: the norm of the least-squares fit of all rows, rewards in units of their mean size."""
-    rounds = open_set(dataset, "days" if protocol == "groups" else protocol, 2, 0)
+    rounds = open_set(dataset, "rounds" if protocol == "groups" else protocol, 2, 0)
     rewards = rounds.rewards / choose_scale(rounds.rewards, None)
     theta = np.linalg.lstsq(rounds.features, fit_oracle(rounds.features, rewards), rcond=None)[0]
     return float(np.ceil(np.linalg.norm(theta)))
@@ -61,16 +54,16 @@ def replay_cell(
     gains = holdout_gains(rounds, rounds.deal(orders_from))
     columns = []
     for order in range(orders_from, orders_to):
-        offer = rounds.deal(order)
-        passes = [pass_once(player, rounds, offer, scale) for player in players]
+        dealt = rounds.deal(order)
+        passes = [pass_once(player, rounds, dealt, scale) for player in players]
         columns.append(
             {
                 "value": [float(paid.mean()) for paid, _, _ in passes],
                 "truncated": [counted.truncated for _, counted, _ in passes],
                 "updates": [counted.updates for _, counted, _ in passes],
-                "random": judge_random(offer, rounds.rewards),
-                "oracle": judge_oracle(offer, rounds.rewards, scores),
-                "rounds": len(offer.offers),
+                "random": judge_random(dealt, rounds.rewards),
+                "oracle": judge_oracle(dealt, rounds.rewards, scores),
+                "rounds": len(dealt.arms),
                 "cpu_seconds": [seconds for _, _, seconds in passes],
             }
         )

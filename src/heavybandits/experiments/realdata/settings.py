@@ -8,11 +8,11 @@ TITLE = "Real data, replayed"
 SETS: dict[str, tuple[str, str, str]] = {
     "rand": ("rand", "rows", "RAND: medical dollars, 10 people per round"),
     "cdnow": ("cdnow", "rows", "CDNOW: later spend, 10 customers per round"),
-    "nyse_n": ("nyse_n", "days", "NYSE(N): the next day's return, 23 stocks per day"),
-    "nyse_o": ("nyse_o", "days", "NYSE(O): the next day's return, 36 stocks per day"),
+    "nyse_n": ("nyse_n", "rounds", "NYSE(N): the next day's return, 23 stocks per day"),
+    "nyse_o": ("nyse_o", "rounds", "NYSE(O): the next day's return, 36 stocks per day"),
     "nyse_n, groups": ("nyse_n", "groups", "NYSE(N) in 25 fixed groups"),
     "nyse_o, groups": ("nyse_o", "groups", "NYSE(O) in 25 fixed groups"),
-    "sp500": ("sp500", "days", "20 large stocks: a negative control"),
+    "sp500": ("sp500", "rounds", "20 large stocks: a negative control"),
 }
 
 # name: (family, filter); a family is an estimator with a radius, so two policies of one family at

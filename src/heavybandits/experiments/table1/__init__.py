@@ -12,7 +12,7 @@ from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
-from ..roster import LINK, make_policy, setting
+from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 
 TITLE = "Table 1: growth of the time"
@@ -103,7 +103,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
         ladder = [("T", horizon, sizes["dim"]) for horizon in sizes["horizons"]]
         ladder += [("d", sizes["horizon"], dim) for dim in sizes["dims"]]
         for axis, horizon, dim in ladder:
-            policy = make_policy(name, setting(NOISE, dim, horizon), None)
+            policy = make_policy(name, make_setting(NOISE, dim, horizon), None)
             problem = Problem(Fixed(ARMS, dim), LINK, NOISE)
             names = {"algorithm": name, "axis": axis, "horizon": horizon, "dim": dim}
             runs.append((names, policy, problem, horizon, given["runs"]))

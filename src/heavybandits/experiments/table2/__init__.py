@@ -12,7 +12,7 @@ from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
 from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, dots, judge
-from ..roster import LINK, make_policy, setting
+from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 from ..table1 import PAPER as COSTS
 
@@ -60,7 +60,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Time every algorithm alone, with the theorems' constants."""
     horizon, dim = given["horizon"], given["dim"]
-    known = setting(NOISE, dim, horizon)
+    known = make_setting(NOISE, dim, horizon)
     problem = Problem(Fixed(ARMS, dim), LINK, NOISE)
     runs = []
     for name in [*PAPER, *STAND_INS]:
@@ -84,9 +84,9 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "Ours are compiled loops, the paper's are Python: compare the ratios, not the seconds.",
             "TOFU is computed here by a shorter way to the same numbers: a reward is looked at "
-            "again only when it could have crossed the truncation level. The claim that it takes "
-            "over a hundred times longer is about the published procedure, whose multiplications "
-            "are in the table.",
+            "again only when it could have crossed the truncation threshold. The claim that it "
+            "takes over a hundred times longer is about the published procedure, whose "
+            "multiplications are in the table.",
             "Seconds are CPU time of one thread, run alone; intervals pool the deviation of "
             "ln(time) over all algorithms.",
         ],

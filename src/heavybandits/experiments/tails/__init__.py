@@ -18,12 +18,12 @@ from ...simulation.problem import Problem
 from ...sweeps import Cell
 from ...sweeps.simulation_cell import simulation_cells
 from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from ..roster import setting
+from ..roster import make_setting
 from ..rows import Compute, collect_rows
 
 TITLE = "Tails: where truncation matters"
 
-# Arms in all directions: under those of Figure 1, which all point the same way, nobody learns
+# Arms in all directions: under those of Figure 1, which all point the same way, no algorithm learns
 # enough in such noise for the estimators to differ.
 DIM = 10
 ARMS = Fixed(20, DIM, low=-1.0)
@@ -83,17 +83,17 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
     """CRTM with this radius and this multiple of Algorithm 1's Gamma (0: no truncation)."""
     _, made, epsilon = NOISES[noise]
     link = PROBLEMS[problem][1]
-    known = setting(made, DIM, horizon, epsilon, link)
-    told: dict[str, Any] = {
+    known = make_setting(made, DIM, horizon, epsilon=epsilon, link=link)
+    arguments: dict[str, Any] = {
         "dim": known.dim,
         "horizon": horizon,
-        "moment": known.raw_moment,
+        "raw_moment": known.raw_moment,
         "epsilon": epsilon,
         "link": link,
     }
-    printed: Any = crtm(**told)
-    cut = math.inf if level == NONE else level * printed.filter.level
-    policy = crtm(**told, truncation=cut)
+    printed: Any = crtm(**arguments)
+    cut = math.inf if level == NONE else level * printed.filter.threshold
+    policy = crtm(**arguments, truncation=cut)
     return policy._replace(radius=Constant(radius * radius))
 
 
@@ -190,13 +190,13 @@ def level_figure(rows: Sequence[Row]) -> Figure:
         ]
         names = [level_name(level) for level in levels]
         panel = Panel(
-            NOISES[noise][0], "truncation level", "final regret", series, categories=names
+            NOISES[noise][0], "truncation threshold", "final regret", series, categories=names
         )
         views.setdefault(PROBLEMS[problem][0], []).append(panel)
     return Figure(
         "tails",
         "Where truncation matters",
-        "Mean final regret with 95% intervals over the truncation level, as a multiple of "
+        "Mean final regret with 95% intervals over the truncation threshold, as a multiple of "
         "Algorithm 1's Gamma, at three radii of the confidence region.",
         [View(label, panels) for label, panels in views.items()],
     )

@@ -1,1 +1,1 @@
-"""The tail doctor: how heavy rewards are, and what to do about it."""
+"""Diagnosis of rewards: how heavy their tails are, and which policy to use."""

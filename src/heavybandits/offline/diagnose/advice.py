@@ -1,4 +1,4 @@
-"""What a diagnosis means: the recommendation, and every assumption in plain words."""
+"""Advice from a diagnosis: the recommended policy, and the assumptions of the algorithms."""
 
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +9,7 @@ from ...algorithms import theory
 from .tail_index import Tail
 
 if TYPE_CHECKING:
-    from .diagnose import Diagnosis
+    from .diagnosis import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
 LARGE = 20.0  # tail index above which the number says nothing
@@ -17,20 +17,16 @@ MILD = 2.5  # tail index above which clipping changed little in our replays of r
 
 
 class Advice(NamedTuple):
-    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions`: name -> words.
-
-    `choose` is the command that asks what data cannot answer.
-    """
+    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions` by algorithm."""
 
     algorithm: str
     code: str
     reason: str
     assumptions: dict[str, str]
-    choose: str
 
 
 def advise(diagnosis: "Diagnosis") -> Advice:
-    """What to use for rewards like these: `auto`, unless no method can learn from them."""
+    """Recommend `auto`, unless no method can learn from these rewards."""
     assumptions = {
         "linucb": _about_linucb(diagnosis),
         "crtm": _about_crtm(diagnosis),
@@ -38,53 +34,40 @@ def advise(diagnosis: "Diagnosis") -> Advice:
         "crhl": _about_crhl(diagnosis),
     }
     if not _deviation(diagnosis) > 0.0:
-        assumptions = dict.fromkeys(assumptions, "no constants to give: there is no noise here")
+        assumptions = dict.fromkeys(
+            assumptions, "no parameters to choose: the rewards have no noise"
+        )
     if diagnosis.moments[1] == "no":
         reason = (
             "so heavy that the mean itself does not exist: no method that ranks arms by their mean "
             "reward can work. Use a bounded version of the reward (its rank, its logarithm, a cap)"
         )
-        return Advice("none", "", reason, assumptions, _choose(diagnosis))
+        return Advice("none", "", reason, assumptions)
     code = f"auto(dim={_dim(diagnosis)})"
-    return Advice("auto", code, _reason(diagnosis), assumptions, _choose(diagnosis))
-
-
-def _choose(diagnosis: "Diagnosis") -> str:
-    """The chooser's command line, with what the data answers filled in."""
-    noise = "symmetric" if diagnosis.symmetry.symmetric else "skewed"
-    return f"heavybandits choose --tails {_heaviness(diagnosis)} --noise {noise}"
-
-
-def _heaviness(diagnosis: "Diagnosis") -> str:
-    """The chooser's word for these tails."""
-    if diagnosis.moments[1] == "no":
-        return "no-mean"
-    if not diagnosis.heavy:
-        return "light"
-    return "mild" if diagnosis.index.value > MILD else "heavy"
+    return Advice("auto", code, _reason(diagnosis), assumptions)
 
 
 def _dim(diagnosis: "Diagnosis") -> str:
-    """The dimension of the arms: the features and an intercept."""
+    """Return the dimension of the arms: the features and an intercept."""
     return "d" if diagnosis.dim is None else str(diagnosis.dim + 1)
 
 
 def _reason(diagnosis: "Diagnosis") -> str:
-    """Whether to expect much of robustness, and what to mind."""
-    shown = _shown(diagnosis.index)
+    """Say how much a robust policy gains on these rewards."""
+    shown = _shown(diagnosis.tail_index)
     if not diagnosis.heavy:
         return (
-            f"not heavy-tailed (tail index {shown}): nothing here needs robustness, and auto, "
-            "which needs no constant, costs little. linucb with "
+            f"not heavy-tailed (tail index {shown}): robustness is not needed, and auto, "
+            "which needs no parameter, costs little. linucb with "
             f"noise_scale={_deviation(diagnosis):.3g} has a theorem for rewards like these"
         )
-    if diagnosis.index.value > MILD:
+    if diagnosis.tail_index.value > MILD:
         words = (
             f"mildly heavy-tailed (tail index {shown}): the variance exists, and clipping changes "
             "little either way"
         )
     else:
-        words = f"heavy-tailed (tail index {shown}): clip rewards at a level that sets itself"
+        words = f"heavy-tailed (tail index {shown}): clip rewards at a threshold that adapts"
     if not diagnosis.symmetry.symmetric:
         words += (
             ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
@@ -98,11 +81,11 @@ def _deviation(diagnosis: "Diagnosis") -> float:
 
 
 def _about_linucb(diagnosis: "Diagnosis") -> str:
-    ten = diagnosis.shares.get("10", 1.0)
+    ten = diagnosis.square_shares.get("10", 1.0)
     carried = f"the 10 largest of {diagnosis.rows} rows carry {ten:.0%} of the sum of squares"
     if diagnosis.heavy:
         return f"needs sub-Gaussian noise, which this is not: {carried}"
-    return f"needs sub-Gaussian noise; nothing here speaks against it: {carried}"
+    return f"needs sub-Gaussian noise, which these rewards may have: {carried}"
 
 
 def _about_crtm(diagnosis: "Diagnosis") -> str:
@@ -110,22 +93,22 @@ def _about_crtm(diagnosis: "Diagnosis") -> str:
     words = (
         f"needs E|y|^{1 + epsilon:.2f} <= u: for rewards divided by {diagnosis.scale:.4g}, "
         f"u = {moment.value:.3g} (90%: {moment.low:.3g} to {moment.high:.3g}), so epsilon = "
-        f"{epsilon:.2f} and moment = {moment.high:.3g}"
+        f"{epsilon:.2f} and raw_moment = {moment.high:.3g}"
     )
     if diagnosis.dim is None:
         return words
-    level = theory.truncation_level(
+    threshold = theory.truncation_threshold(
         dim=diagnosis.dim + 1,
         horizon=diagnosis.horizon,
-        moment=moment.high,
+        raw_moment=moment.high,
         kappa=KAPPA,
         epsilon=epsilon,
         delta=diagnosis.delta,
     )
-    beyond = int((abs(diagnosis.rewards) > level * diagnosis.scale).sum())
+    beyond = int((abs(diagnosis.rewards) > threshold * diagnosis.scale).sum())
     return (
-        f"{words}. Its level Gamma = {level:.3g} cuts {beyond} of {diagnosis.rows} rewards in the "
-        "first rounds (||x||_{V^-1} = 1) and fewer later"
+        f"{words}. Its threshold Gamma = {threshold:.3g} truncates {beyond} of {diagnosis.rows} "
+        "rewards in the first rounds (||x||_{V^-1} = 1) and fewer later"
     )
 
 
@@ -150,22 +133,24 @@ def _about_crmm(diagnosis: "Diagnosis") -> str:
 
 
 def _about_crhl(diagnosis: "Diagnosis") -> str:
-    """What it needs, and when it is the better choice (the experiment `beyond`)."""
+    """Say what CRHL needs, and when it is the better choice (experiment `beyond`)."""
     order, moment = 1.0 + diagnosis.epsilon.value, diagnosis.central_moment.high
     words = (
         f"needs E|noise|^{order:.2f} <= nu^{order:.2f}, and neither symmetry nor repeated plays: "
-        f"for rewards divided by {diagnosis.scale:.4g}, spread = {moment ** (1.0 / order):.3g}"
+        f"for rewards divided by {diagnosis.scale:.4g}, noise_scale = {moment ** (1.0 / order):.3g}"
     )
-    if diagnosis.heavy and diagnosis.index.value <= 2.0:
+    if diagnosis.heavy and diagnosis.tail_index.value <= 2.0:
         words += (
             ". Without a variance nu says little about most errors: there linucb with AdaptiveClip "
             "had half its regret"
         )
-    return f"{words}. It is the choice if you know how noisy each reward is: update(spread=...)"
+    return (
+        f"{words}. It is the choice if you know how noisy each reward is: update(noise_scale=...)"
+    )
 
 
 def _shown(estimate: Estimate) -> str:
-    """A number with its interval, infinity in words."""
+    """Return a number with its interval, infinity in words."""
     if not estimate.value <= LARGE:
         return "above 20"
     return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {_plain(estimate.high)}"
@@ -181,7 +166,7 @@ def _describe_tail(name: str, tail: Tail | None) -> str:
     if not math.isfinite(tail.pareto):
         pareto = "no generalised Pareto fit (too many equal values)"
     if tail.contradicted:
-        pareto += ", which contradicts it: look at the plot before you believe either"
+        pareto += ", which contradicts it: look at the plot before you rely on either"
     return (
         f"  {name:<6} Hill {_plain(tail.index)} ({_plain(tail.low)} to {_plain(tail.high)}) from "
         f"the {tail.count} rows beyond {tail.threshold:.4g}; {pareto}\n         k:Hill  {shown}"
@@ -189,7 +174,7 @@ def _describe_tail(name: str, tail: Tail | None) -> str:
 
 
 def _plain(index: float) -> str:
-    """A tail index, a large one in words.
+    """Return a tail index, a large one in words.
 
     >>> _plain(1.234), _plain(math.inf)
     ('1.23', 'above 20')
@@ -198,10 +183,12 @@ def _plain(index: float) -> str:
 
 
 def write_text(diagnosis: "Diagnosis") -> str:
-    """The diagnosis as a page of text."""
+    """Return the diagnosis as a page of text."""
     advice, symmetry = advise(diagnosis), diagnosis.symmetry
     moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
-    shares = ", ".join(f"{k}: {v:.1%}" for k, v in diagnosis.shares.items() if k != "per_mille")
+    shares = ", ".join(
+        f"{k}: {v:.1%}" for k, v in diagnosis.square_shares.items() if k != "per_mille"
+    )
     kind = (
         "noise left by a linear fit" if diagnosis.dim is not None else "rewards about their median"
     )
@@ -211,7 +198,7 @@ def write_text(diagnosis: "Diagnosis") -> str:
         f"tails of the {kind}",
         _describe_tail("upper", diagnosis.upper),
         _describe_tail("lower", diagnosis.lower),
-        f"tail index      {_shown(diagnosis.index)}",
+        f"tail index      {_shown(diagnosis.tail_index)}",
         f"moments exist   {moments}",
         f"sum of squares  carried by the largest rows: {shares}",
         f"symmetric       {'yes' if symmetry.symmetric else 'no'} (distance of both sides "
@@ -226,19 +213,17 @@ def write_text(diagnosis: "Diagnosis") -> str:
         f"Verdict: {advice.reason}.",
         *([f"  {advice.code}"] if advice.code else []),
         *(f"  {name}: {words}." for name, words in advice.assumptions.items()),
-        "",
-        "If you know more about the rewards than this column says, or want a theorem:",
-        f"  {advice.choose}",
     ]
     return "\n".join(lines)
 
 
 def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
-    """The diagnosis as plain values; what is infinite is None."""
+    """Return the diagnosis as plain values; infinite numbers become None."""
     advice = advise(diagnosis)
-    names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "shares", "moments")
+    names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "moments")
     plain = {name: getattr(diagnosis, name) for name in names}
-    for name in ("index", "epsilon", "raw_moment", "central_moment", "symmetry"):
+    plain["square_shares"] = diagnosis.square_shares
+    for name in ("tail_index", "epsilon", "raw_moment", "central_moment", "symmetry"):
         plain[name] = getattr(diagnosis, name)._asdict()
     for name in ("upper", "lower"):
         tail = getattr(diagnosis, name)

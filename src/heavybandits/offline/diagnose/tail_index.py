@@ -1,4 +1,4 @@
-"""Tail estimators: Hill's, the generalised Pareto's, and how far to believe them. NumPy only."""
+"""Estimators of the tail index: Hill's, the generalised Pareto's, and their errors."""
 
 import math
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from ..._utils.statistics import bootstrap_rows
 from ...core.arrays import Floats
 
-LEAST_TAIL = 15  # rows below which a tail is not estimated
+LEAST_TAIL = 15  # fewest rows from which a tail is estimated
 GAP = 200.0  # typical spacings; a sample from one law had at most 23, one rounded to integers 72
-EQUAL = 1e6  # an index that only resamples of equal rows have
-APART = 0.5  # between 1 / Hill's index and xi, from which on two sure estimates contradict
+EQUAL = 1e6  # index of a resample with equal rows only
+APART = 0.5  # distance of 1 / Hill's index and xi from which two precise estimates contradict
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Tail:
 
     @property
     def contradicted(self) -> bool:
-        """Whether Hill's estimate and the generalised Pareto's are far apart, and both are sure."""
+        """True if Hill's and the generalised Pareto estimate are precise and far apart."""
         far = abs(1.0 / self.index - self.pareto) > APART
         low, high = self.pareto - 1.645 * self.error, self.pareto + 1.645 * self.error
         return far and (1.0 / self.high > high or 1.0 / self.low < low)
@@ -55,8 +55,8 @@ class Tail:
     def shape(self) -> float:
         """1 / index: the mean of 1 / Hill's and xi, or Hill's alone if xi contradicts it.
 
-        Hill's estimate leans to heavy where the tail bends, the generalised Pareto's is noisier and
-        does not. Hill's threshold is where a power law fits best, so it is the one to keep.
+        Hill's estimate is biased towards heavy tails if the tail bends; the generalised Pareto
+        estimate is not, but has more noise. Hill's threshold is where a power law fits best.
         """
         if self.contradicted or not math.isfinite(self.pareto):
             return 1.0 / self.index
@@ -64,7 +64,7 @@ class Tail:
 
 
 def hill(values: Floats, count: int) -> float:
-    """Hill's estimate of the tail index from the `count` largest of positive values (Hill 1975).
+    """Return Hill's estimate of the tail index from the `count` largest positive values (1975).
 
         1 / index = mean of ln(X_(i) / X_(count + 1)), i = 1..count
 
@@ -76,7 +76,7 @@ def hill(values: Floats, count: int) -> float:
 
 
 def hill_ladder(values: Floats, rungs: int = 60) -> Ladder:
-    """Hill's estimate for k from 10 to a fifth of the rows, with the distance of each fit.
+    """Return Hill's estimate for k from 10 to a fifth of the rows, and the distance of each fit.
 
     The distance is Kolmogorov and Smirnov's, between the k largest values and the Pareto law fitted
     to them (Clauset, Shalizi and Newman 2009).
@@ -96,7 +96,7 @@ def hill_ladder(values: Floats, rungs: int = 60) -> Ladder:
 
 
 def _distance(descending: Floats, count: int, index: float) -> float:
-    """KS distance of the `count` largest from a Pareto law of this index."""
+    """Return the KS distance of the `count` largest from a Pareto law of this index."""
     if not math.isfinite(index):
         return 1.0
     survival = (descending[:count] / descending[count]) ** -index
@@ -105,7 +105,7 @@ def _distance(descending: Floats, count: int, index: float) -> float:
 
 
 def pareto_shape(excesses: Floats) -> float:
-    """xi of the generalised Pareto law of these excesses over a threshold.
+    """Return xi of the generalised Pareto law of these excesses over a threshold.
 
     Zhang and Stephens (2009): a posterior mean over a grid, as efficient as maximum likelihood and
     without its failures. Positive: a power tail of index 1 / xi; zero: exponential.
@@ -131,10 +131,10 @@ def pareto_shape(excesses: Floats) -> float:
 
 
 def rows_beyond_gap(descending: Floats) -> int | None:
-    """How many of the largest rows lie beyond a gap in the largest fifth; None if there is none.
+    """Return the number of largest rows beyond a gap in the largest fifth; None without a gap.
 
-    Of one law, the spacings i ln(X_(i) / X_(i + 1)) vary little (Renyi 1953). Refunds among sales
-    leave a gap as wide as thousands of them, and a law fitted across it means nothing.
+    The spacings i ln(X_(i) / X_(i + 1)) of one law vary little (Renyi 1953). Refunds among sales
+    leave a gap as wide as thousands of spacings, and a law fitted across it is meaningless.
 
     >>> rows_beyond_gap(np.r_[np.linspace(90.0, 50.0, 20), np.linspace(5.0, 0.1, 500)])
     20
@@ -150,7 +150,7 @@ def rows_beyond_gap(descending: Floats) -> int | None:
 
 
 def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200) -> Tail | None:
-    """The tail of a side, from its positive values; None where too few of them differ.
+    """Return the tail of a side, from its positive values; None if too few of them differ.
 
     >>> rng = np.random.default_rng(0)
     >>> tail = estimate_tail(rng.pareto(2.0, 5000) + 1.0, rng)
@@ -188,7 +188,7 @@ def estimate_tail(values: Floats, rng: np.random.Generator, resamples: int = 200
 
 
 def square_shares(values: Floats, counts: tuple[int, ...] = (1, 10, 100)) -> dict[str, float]:
-    """The share of the sum of squares that the largest 1, 10, ... rows and 1 in 1000 rows carry.
+    """Return the share of the sum of squares in the largest 1, 10, ... and 1 in 1000 rows.
 
     >>> square_shares(np.array([3.0, 4.0, 0.0]), counts=(1,))
     {'1': 0.64, 'per_mille': 0.64}

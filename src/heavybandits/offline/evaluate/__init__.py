@@ -1,1 +1,1 @@
-"""Off-policy evaluation: what a policy would have earned, from the log of another."""
+"""Off-policy evaluation: the value of a policy, from the log of another."""

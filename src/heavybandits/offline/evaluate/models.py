@@ -8,17 +8,15 @@ from numpy.typing import NDArray
 
 from ..._utils.errors import InvalidInputError
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
 from ...core.arrays import Floats
-from ...core.compile import Function, compiled
-from ...core.kernels import predict_kernel, teach_kernel
 from ...core.part import check_part
 from ...core.protocols import Policy
-from ...parts.arms import PerRound
+from ...parts.arms import Rows as ArmRows
+from ...parts.compiled_policy import CompiledPolicy, State
 from ...parts.filters import AdaptiveClip
 from ...parts.policies.checks import check_room
-from .kernels import choose_encoded_kernel, choose_rows_kernel
-from .log import DecisionLog
+from ..log import Decisions
+from .kernels import choose_products_kernel
 
 Rows = NDArray[np.int64]
 
@@ -36,7 +34,7 @@ def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floats:
+def predict_rewards(log: Decisions, model: Any, folds: int, seed: int) -> Floats:
     """The mean reward of every action in every row, learned on folds that the row is not in.
 
     Each action has a model of its own, of the scaled context; with an encoder one model serves
@@ -52,65 +50,53 @@ def predict_rewards(log: DecisionLog, model: Any, folds: int, seed: int) -> Floa
             f"got {policy.dim} and {policy.plays}"
         )
     check_room("model", policy, log.taken.size)
-    pupil = Pupil(policy)
+    regression = CompiledPolicy(policy)
     predicted = np.zeros((log.taken.size, len(log.actions)))
     for learned, judged in folds_of(log.taken.size, folds, seed):
         rewards = log.rewards[learned]
         centre = float(np.median(rewards))
         spread = float(np.abs(rewards - centre).mean()) or 1.0
         scaled = (log.rewards - centre) / spread
-        predicted[judged] = centre + spread * _predict(log, pupil, scaled, learned, judged)
+        predicted[judged] = centre + spread * _predict(log, regression, scaled, learned, judged)
     return predicted
 
 
-def _predict(log: DecisionLog, pupil: "Pupil", rewards: Floats, learned: Rows, judged: Rows) -> Any:
-    """The rewards of every action in the rows that are judged."""
+def _predict(
+    log: Decisions, model: CompiledPolicy, rewards: Floats, learned: Rows, judged: Rows
+) -> Floats:
+    """Return the rewards predicted of every action in the rows that are judged."""
     size = len(log.actions)
     if log.rows is not None:
-        state = pupil.teach(log.rows[learned, log.taken[learned]], rewards[learned])
-        return pupil.predict(state, log.rows[judged].reshape(-1, log.width)).reshape(-1, size)
+        state = _learned(model, log.rows[learned, log.taken[learned]], rewards[learned])
+        return model.predict(state, log.rows[judged].reshape(-1, log.width))[0].reshape(-1, size)
     means = np.empty((judged.size, size))
     for action in range(size):
         mine = learned[log.taken[learned] == action]
-        state = pupil.teach(log.contexts[mine], rewards[mine])
-        means[:, action] = pupil.predict(state, log.contexts[judged])
+        state = _learned(model, log.contexts[mine], rewards[mine])
+        means[:, action] = model.predict(state, log.contexts[judged])[0]
     return means
 
 
-class Pupil:
-    """A policy that learns rows; its kernels are looked up once."""
-
-    def __init__(self, policy: Any) -> None:
-        self.policy = policy
-        self._kernels: dict[Any, Function] = {}
-
-    def teach(self, rows: Floats, rewards: Floats) -> Any:
-        """The state of the policy after these rows."""
-        state = self.policy.init()
-        self._call(teach_kernel, state, rows, rewards[:, None].copy(), np.zeros(1, np.int64))
-        return state
-
-    def predict(self, state: Any, rows: Floats) -> Floats:
-        """The mean rewards expected of the rows."""
-        out = np.empty((2, len(rows)))
-        self._call(predict_kernel, state, rows, out)
-        return out[0]
-
-    def choose(self, state: Any, rows: Floats, offered: Any) -> Rows:
-        """The action chosen in every row, of a context (n, p) or of all features (n, A, d)."""
-        size, chosen = offered.shape[1], np.zeros(len(rows), np.int64)
-        arms, view = PerRound(size, self.policy.dim, 0.0), make_view(self.policy.dim, size)
-        kernel = choose_rows_kernel if rows.ndim == 2 else choose_encoded_kernel
-        self._call(kernel, state, arms, view, rows, offered, chosen)
-        return chosen
-
-    def _call(self, factory: Any, *arguments: Any) -> None:
-        if factory not in self._kernels:
-            self._kernels[factory] = compiled(factory, self.policy, *arguments)
-        self._kernels[factory](self.policy, *arguments)
+def _learned(policy: CompiledPolicy, rows: Floats, rewards: Floats) -> State:
+    """Return a new state of the policy after these rows."""
+    state = policy.policy.init()
+    policy.warm_start(state, rows, rewards[:, None])
+    return state
 
 
-def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
+def _choose(policy: CompiledPolicy, state: State, log: Decisions, judged: Rows) -> Rows:
+    """Return the action that the policy chooses in each of these rows."""
+    mask = log.available[judged]
+    if log.rows is not None:
+        return policy.choose_many(state, log.rows[judged], mask).arms
+    arms, chosen = ArmRows(mask.shape[1], policy.policy.dim), np.zeros(judged.size, np.int64)
+    actions = np.eye(arms.size)  # the features of an action are the context in its place
+    given = (arms, arms.make_buffer(), log.contexts[judged], actions, mask, chosen)
+    policy.compile(choose_products_kernel, state, *given)(policy.policy, state, *given)
+    return chosen
+
+
+def play_policy(log: Decisions, policy: Any, folds: int, seed: int) -> Floats:
     """What a policy that learned the other folds chooses in every row, as probabilities 0 and 1."""
     size = len(log.actions)
     dim = log.width * size if log.rows is None else log.width
@@ -125,15 +111,14 @@ def play_policy(log: DecisionLog, policy: Any, folds: int, seed: int) -> Floats:
         )
     check_room("policy", policy, log.taken.size)
     scale = float(np.abs(log.rewards).mean()) or 1.0
-    pupil, chosen = Pupil(policy), np.zeros(log.taken.size, np.int64)
-    rows = log.contexts if log.rows is None else log.rows
+    player, chosen = CompiledPolicy(policy), np.zeros(log.taken.size, np.int64)
     for learned, judged in folds_of(log.taken.size, folds, seed):
-        state = pupil.teach(taken_rows(log, learned), log.rewards[learned] / scale)
-        chosen[judged] = pupil.choose(state, rows[judged], log.offered[judged])
+        state = _learned(player, taken_rows(log, learned), log.rewards[learned] / scale)
+        chosen[judged] = _choose(player, state, log, judged)
     return np.eye(size)[chosen]
 
 
-def taken_rows(log: DecisionLog, places: Rows) -> Floats:
+def taken_rows(log: Decisions, places: Rows) -> Floats:
     """The features of the actions taken in these rows, (n, d)."""
     if log.rows is not None:
         return log.rows[places, log.taken[places]]

@@ -1,1 +1,1 @@
-"""Policies on recorded data: rows, days, groups and logged decisions."""
+"""Replay: policies play over rows whose rewards are all known."""

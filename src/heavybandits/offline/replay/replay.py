@@ -1,48 +1,45 @@
-"""Replay: policies play over data that is already there, and show what they would have made."""
+"""Replay: policies play over rows whose rewards are all known."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._utils.errors import InvalidInputError
-from ..._utils.threads import run_all
-from ..._utils.validation import whole
+from ..._utils.threads import count_workers, run_all
+from ..._utils.validation import one_of, whole
 from ...algorithms.auto import auto
 from ...algorithms.linear import linucb
-from ...core.arm_buffer import make_view
+from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
-from ...features import FeatureMap
 from ...features import tables as frames
-from ...features.logs import encode_log
-from ...parts.arms import PerRound
+from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
-from .encoded import read_any
+from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
 from .kernels import for_pass, rounds_kernel, run_timed
-from .log import replay_log
 from .protocols import (
-    DayRounds,
     GroupRounds,
-    Offer,
+    NamedRounds,
     Rounds,
     RowRounds,
+    Schedule,
     choose_scale,
     judge_oracle,
     judge_random,
 )
 from .result import ReplayResult
 
-Policies = Policy | Mapping[str, Policy | Callable[[int], Policy]]
-PROTOCOLS = ("rows", "days", "groups", "logged")
-USED = {"group": ("days", "groups"), "arms_per_round": ("rows",), "horizon": ("groups",)}
+Policies: TypeAlias = Policy | Mapping[str, Policy | Callable[[int], Policy]]
+PROTOCOLS = ("rows", "rounds", "groups")
+USED = {"group": ("rounds", "groups"), "arms_per_round": ("rows",), "horizon": ("groups",)}
 
 
-def default_policies(dim: int) -> dict[str, Any]:
-    """`auto`, which needs no constant; and LinUCB at radius 1 as it is, with `Clip` (at three mean
-    rewards over ||x||_{V^-1}, so less and less) and with a clip that sets itself.
+def default_policies(dim: int) -> dict[str, Policy]:
+    """Return `auto`, and LinUCB at radius 1 without a filter, with `Clip` and with `AdaptiveClip`.
+
+    `Clip` is at three mean rewards over ||x||_{V^-1}, so it clips less as an arm becomes known.
 
     >>> list(default_policies(5))
     ['auto', 'linucb', 'linucb clip', 'linucb adaptive']
@@ -50,95 +47,117 @@ def default_policies(dim: int) -> dict[str, Any]:
     return {
         "auto": auto(dim=dim),
         "linucb": linucb(dim=dim, radius=1.0),
-        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(level=3.0)),
+        "linucb clip": linucb(dim=dim, radius=1.0, filter=Clip(threshold=3.0)),
         "linucb adaptive": linucb(dim=dim, radius=1.0, filter=AdaptiveClip()),
     }
 
 
 def replay(
-    frame: "frames.Table | Rounds",
-    features: Sequence[str] | FeatureMap = (),
-    reward: str = "reward",
-    policies: Policies | Callable[[int], Policies] | None = None,
+    data: "LogLike | Rounds",
     *,
+    features: FeatureColumns | None = None,
+    reward: str | None = None,
+    policies: Policies | Callable[[int], Policies] | None = None,
     protocol: str = "rows",
     group: str | None = None,
     arms_per_round: int | None = None,
-    orders: int = 20,
     horizon: int | None = None,
-    action: str = "action",
-    propensity: str = "pscore",
-    actions: ArrayLike | Mapping[str, frames.Row] | None = None,
+    passes: int = 20,
     reward_scale: float | None = None,
-    drop_missing: bool = False,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = 1,
 ) -> ReplayResult:
-    """Let policies play over the rows of a frame.
+    """Let policies play over the rows of a table, the reward of every row being known.
 
-    Columns of features are standardised, clipped at three deviations, given an intercept and scaled
-    so that the longest row has norm 1 (d = features + 1); an `Encoder` makes of them what it will
-    make of them behind a product (d = encoder.dim). Policies see rewards divided by `reward_scale`,
-    the mean |reward| if not given. Values are reported in the units of the data.
+    Columns of features are standardised, clipped at three standard deviations, given an intercept
+    and scaled so that the longest row has norm 1 (dim = features + 1). An `Encoder` makes the same
+    features as in production (dim = encoder.dim).
 
     Parameters
     ----------
-    frame : a mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; or rounds that
-        are ready, such as `heavybandits.integrations.coba.EnvironmentRounds`, to which `policies`,
-        `orders`, `reward_scale` and `jobs` apply and nothing else does.
-    features : names of columns, or an `Encoder` (any `features.FeatureMap`).
-    reward : the name of a column.
-    policies : a policy, a mapping from names to policies, or a function of d that gives either;
-        None for `default_policies`.
-    protocol : "rows": `arms_per_round` rows (10) are the arms of a round, not replaced. "days":
-        the rows of a `group` are. "groups": each `group` is one fixed arm that pays its own rows.
-        "logged": one action per row was taken (columns `action`, `propensity`), uniformly at random
-        (propensity="uniform" if no column says so); the rows on which the policy agrees are learned
-        from, the rest is skipped. Any other log is for `evaluate`.
-    orders : passes, each in an order of its own, the same for all policies. Order 0 of days and
-        logs is that of the data.
-    horizon : plays of a pass over groups; the number of rows if not given.
-    actions : features of the actions of a log, (A, a); one-hot if not given. The features of an
-        action are the products of its own with (1, the context). With an encoder: the columns of
-        each offer, {name: {column: value}}; None if the log has them, the same in all its rows.
-    drop_missing : leave out rows with a missing value instead of refusing them; with an encoder,
-        which has a way with gaps of its own, rows with a missing reward.
+    data : table, Log or rounds
+        A mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; a `Log`; or rounds
+        such as `heavybandits.integrations.coba.EnvironmentRounds`, to which only `policies`,
+        `passes`, `reward_scale` and `jobs` apply.
+    features : sequence of str or FeatureMap
+        Columns of numbers, or an `Encoder`.
+    reward : str, default "reward"
+        Column of the rewards.
+    policies : policy, mapping of str to policy, or function of dim, optional
+        The policies by name. Default: `default_policies`.
+    protocol : {"rows", "rounds", "groups"}, default "rows"
+        "rows": `arms_per_round` random rows are the arms of a round, each row once. "rounds": the
+        rows with the same value of `group` are the arms of a round. "groups": each value of `group`
+        is one fixed arm that pays its own rows in random order.
+    group : str, optional
+        Column of the round, or of the arm.
+    arms_per_round : int, default 10
+        For the protocol "rows".
+    horizon : int, optional
+        Plays of a pass for the protocol "groups". Default: the number of rows.
+    passes : int, default 20
+        Passes over the data, each in its own order, the same for all policies. Pass 0 of "rounds"
+        has the order of the data.
+    reward_scale : float, optional
+        Policies see rewards divided by this number; values are reported in the units of the data.
+        Default: the mean |reward|.
+    seed : int, default 0
+        Seed of the orders.
+    jobs : int, optional
+        Threads; None for all cores. Results do not depend on it. Default 1.
 
+    Returns
+    -------
+    ReplayResult
+        One row per policy and pass.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument or a column is not valid, or a policy does not have the dimension of the data.
+
+    See Also
+    --------
+    evaluate : for a log in which only the reward of one action per row is known.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> quality = rng.normal(size=2000)
-    >>> frame = {"quality": quality, "spend": quality + rng.standard_t(2, size=2000)}
-    >>> result = replay(frame, ["quality"], "spend", orders=2)
-    >>> len(result), sorted(result.summary()[0])[:3]
-    (8, ['better', 'cpu_seconds', 'difference'])
+    >>> data = {"quality": quality, "spend": quality + rng.standard_t(2, size=2000)}
+    >>> result = replay(data, features=["quality"], reward="spend", passes=2)
+    >>> len(result), result.policies
+    (8, ['auto', 'linucb', 'linucb clip', 'linucb adaptive'])
     """
-    if protocol not in PROTOCOLS:
-        raise InvalidInputError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
-    if isinstance(features, str) or not isinstance(features, Iterable | FeatureMap):
-        raise InvalidInputError(f"features must be a list of columns, got {features!r}")
-    orders, seed = whole("orders", orders), whole("seed", seed, least=0)
-    given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
-    if isinstance(frame, Rounds):
-        named = make_policies(policies, frame.features.shape[1])
-        return replay_rounds(frame, named, reward_scale, orders, whole("jobs", jobs))
-    check_used(protocol, given)
-    if protocol == "logged":
-        log = read_any(frame, features, reward, action, propensity, actions, drop_missing)
-        named = make_policies(policies, log.dim)
-        return replay_log(log, named, reward_scale, orders, seed, whole("jobs", jobs))
-    many = 10 if arms_per_round is None else arms_per_round
-    rounds = make_rounds(
-        frame, features, reward, protocol, group, many, horizon, drop_missing, seed
+    one_of("protocol", protocol, PROTOCOLS)
+    passes, seed, workers = (
+        whole("passes", passes),
+        whole("seed", seed, least=0),
+        count_workers(jobs),
     )
+    if isinstance(data, Rounds):
+        rounds = data
+    else:
+        given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
+        check_used(protocol, given)
+        rounds = make_rounds(
+            as_log(data, features, reward),
+            protocol=protocol,
+            group=group,
+            arms_per_round=arms_per_round,
+            horizon=horizon,
+            seed=seed,
+        )
     named = make_policies(policies, rounds.features.shape[1])
-    return replay_rounds(rounds, named, reward_scale, orders, whole("jobs", jobs))
+    return replay_rounds(rounds, named, reward_scale=reward_scale, passes=passes, jobs=workers)
 
 
-def check_used(protocol: str, given: Mapping[str, Any]) -> None:
-    """Refuse what the protocol would not look at.
+def check_used(protocol: str, given: Mapping[str, object]) -> None:
+    """Raise an error for an argument that the protocol does not use.
 
     >>> check_used("rows", {"group": "day"})
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: group is for protocol 'days' or 'groups', not 'rows'
+    heavybandits.InvalidInputError: group is for protocol 'rounds' or 'groups', not 'rows'
     """
     for name, value in given.items():
         if value is not None and protocol not in USED[name]:
@@ -146,9 +165,11 @@ def check_used(protocol: str, given: Mapping[str, Any]) -> None:
             raise InvalidInputError(f"{name} is for protocol {users}, not {protocol!r}")
 
 
-def make_policies(policies: Any, dim: int) -> dict[str, Any]:
-    """Policies by name, for features of this dimension."""
-    made = default_policies if policies is None else policies
+def make_policies(
+    policies: Policies | Callable[[int], Policies] | None, dim: int
+) -> dict[str, Policy]:
+    """Return the policies by name, for features of this dimension."""
+    made: Any = default_policies if policies is None else policies
     if callable(made):
         made = made(dim)
     if isinstance(made, Mapping):
@@ -163,53 +184,41 @@ def make_policies(policies: Any, dim: int) -> dict[str, Any]:
 
 
 def make_rounds(
-    frame: Any,
-    features: Sequence[str] | FeatureMap,
-    reward: str,
+    log: Log,
+    *,
     protocol: str,
-    group: str | None,
-    arms_per_round: int,
-    horizon: int | None,
-    drop_missing: bool,
-    seed: int,
+    group: str | None = None,
+    arms_per_round: int | None = None,
+    horizon: int | None = None,
+    seed: int = 0,
 ) -> Rounds:
-    """The rows of a frame, dealt by one of the protocols."""
-    source = frames.read_frame(frame)
+    """Arrange the rows of a table in rounds, by one of the protocols."""
     if protocol != "rows" and group is None:
         raise InvalidInputError(f"group must name a column for protocol {protocol!r}, got None")
-    named = {} if group is None else {"group": group}
-    scaled, rewards, kept = read_rows(source, features, reward, drop_missing, named)
+    rows = read_rows(log, {} if group is None else {"group": group})
+    if rows.features is None:
+        raise InvalidInputError(f"features must be a list of columns, got {log.features!r}")
+    known = rows.features if log.encoder is not None else frames.scale_features(rows.features)
     if group is None:
-        return RowRounds(scaled, rewards, arms_per_round, seed)
-    groups = frames.column(source, group, "group")[kept]
-    if protocol == "days":
-        return DayRounds(scaled, rewards, groups, seed)
-    return GroupRounds(scaled, rewards, groups, horizon, seed)
-
-
-def read_rows(
-    source: Any, features: Any, reward: str, drop_missing: bool, named: Mapping[str, str] = {}
-) -> tuple[Floats, Floats, Any]:
-    """The features of the rows, their rewards, and which rows of the frame they are."""
-    if isinstance(features, FeatureMap):
-        values, kept = frames.table(source, [reward], drop_missing=drop_missing, named=named)
-        return encode_log(source, features)[kept], values[:, 0].copy(), kept
-    if isinstance(features, str) or not features:
-        raise InvalidInputError(f"features must be a list of columns, got {features!r}")
-    columns = [*features, reward]
-    values, kept = frames.table(source, columns, drop_missing=drop_missing, named=named)
-    return frames.scale_features(values[:, :-1]), values[:, -1].copy(), kept
+        return RowRounds(
+            known, rows.rewards, 10 if arms_per_round is None else arms_per_round, seed
+        )
+    groups = frames.column(log.frame, group, "group")[rows.kept]
+    if protocol == "rounds":
+        return NamedRounds(known, rows.rewards, groups, seed)
+    return GroupRounds(known, rows.rewards, groups, horizon, seed)
 
 
 def replay_rounds(
     rounds: Rounds,
-    policies: Mapping[str, Any],
+    policies: Mapping[str, Policy],
+    *,
     reward_scale: float | None = None,
-    orders: int = 20,
+    passes: int = 20,
     jobs: int = 1,
 ) -> ReplayResult:
     """Let policies play rounds whose rewards are all known."""
-    size = len(rounds.deal(0).offers)
+    size = len(rounds.deal(0).arms)
     for name, policy in policies.items():
         if policy.plays > 1 and not rounds.fixed:
             raise InvalidInputError(
@@ -220,53 +229,47 @@ def replay_rounds(
     scale = choose_scale(rounds.rewards, reward_scale)
     scores = rounds.oracle()
 
-    def run(order: int) -> list[dict[str, Any]]:
-        offer = rounds.deal(order)
-        marks = judge_random(offer, rounds.rewards), judge_oracle(offer, rounds.rewards, scores)
+    def run(number: int) -> list[dict[str, Any]]:
+        dealt = rounds.deal(number)
+        marks = judge_random(dealt, rounds.rewards), judge_oracle(dealt, rounds.rewards, scores)
         return [
-            _row(name, order, *pass_once(for_pass(policy, order), rounds, offer, scale), *marks)
+            {"policy": name, "pass": number}
+            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), *marks)
             for name, policy in policies.items()
         ]
 
-    return ReplayResult.from_passes(run_all(run, range(orders), jobs))
+    return ReplayResult.from_passes(run_all(run, range(passes), jobs))
 
 
 def pass_once(
-    policy: Any, rounds: Rounds, offer: Offer, scale: float
+    policy: Policy, rounds: Rounds, schedule: Schedule, scale: float
 ) -> tuple[Floats, Tally, float]:
-    """The rewards of one pass in the units of the data, what was counted, and CPU seconds."""
+    """Return the rewards of one pass in the units of the data, the counts, and CPU seconds."""
     dim = rounds.features.shape[1]
-    state, chosen = policy.init(), np.zeros(len(offer.offers), np.int64)
+    state, chosen = policy.init(), np.zeros(len(schedule.arms), np.int64)
     seconds = run_timed(
         rounds_kernel,
         policy,
         state,
-        PerRound(rounds.size, dim, 0.0),
-        make_view(dim, rounds.size),
+        Rows(rounds.size, dim),
+        make_arm_buffer(dim, rounds.size),
         rounds.features,
-        offer.offers,
+        schedule.arms,
         rounds.rewards / scale,
-        offer.payers,
+        schedule.payers,
         np.zeros(policy.plays),
         chosen,
     )
-    paid = rounds.rewards[offer.payers[np.arange(chosen.size), chosen]]
+    paid = rounds.rewards[schedule.payers[np.arange(chosen.size), chosen]]
     return paid, Tally(*map(int, policy.tally(state))), seconds
 
 
-def _row(
-    name: str,
-    order: int,
-    paid: Floats,
-    counted: Tally,
-    seconds: float,
-    random: float,
-    oracle: float,
+def _describe(
+    paid: Floats, counted: Tally, seconds: float, random: float, oracle: float
 ) -> dict[str, Any]:
+    """Return the columns of one pass."""
     value, gain = float(paid.mean()), oracle - random
     return {
-        "policy": name,
-        "order": order,
         "rounds": paid.size,
         "value": value,
         "random": random,

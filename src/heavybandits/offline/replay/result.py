@@ -1,80 +1,133 @@
-"""What `replay` returns: one row per policy and order."""
+"""The result of `replay`: one row per policy and pass."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._utils.drawing import COLOURS, GREY, finish
 from ..._utils.errors import optional
-from ..._utils.records import Records
+from ..._utils.records import Frame, Records, to_frame
 from ..._utils.statistics import bootstrap
-from .plots import plot_replay
+from ...core.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Row = Mapping[str, Any]
 
 
 class ReplayResult(Records):
-    """Tidy rows, one per policy and order.
+    """One row per policy and pass, from `replay`.
 
-    `value` is the mean reward of the pass, `random` that of uniformly random play on the same
-    rounds, `oracle` that of the best linear score fitted to all rows with their rewards, `fraction`
-    (value - random) / (oracle - random); `truncated` counts rewards that the filter cut. A log has
-    `accepted` rows instead of an oracle.
+    Columns: `value` is the mean reward of the pass, `random` that of uniformly random play on the
+    same rounds, `oracle` that of the best linear score fitted to all rows with their rewards,
+    `fraction` (value - random) / (oracle - random). `truncated` counts the rewards that the filter
+    changed.
 
-    >>> rows = [{"policy": "a", "order": 0, "value": 2.0, "random": 1.0}]
-    >>> ReplayResult.from_rows(rows).summary()[0]["value"]
-    2.0
+    >>> rows = [{"policy": "a", "pass": 0, "value": 2.0, "random": 1.0}]
+    >>> ReplayResult.from_rows(rows).values("a").tolist()
+    [2.0]
     """
 
     @classmethod
-    def from_rows(cls, rows: Sequence[dict[str, Any]]) -> "ReplayResult":
+    def from_rows(cls, rows: Sequence[Row]) -> "ReplayResult":
+        """Make a result from rows with the same columns."""
         return cls({name: [row[name] for row in rows] for name in rows[0]})
 
     @classmethod
-    def from_passes(cls, passes: Sequence[Sequence[dict[str, Any]]]) -> "ReplayResult":
-        """From the rows of every order, one per policy: sorted by policy, then by order."""
+    def from_passes(cls, passes: Sequence[Sequence[Row]]) -> "ReplayResult":
+        """Make a result from the rows of every pass, one per policy."""
         return cls.from_rows([row for rows in zip(*passes, strict=True) for row in rows])
 
-    def values(self, policy: str, column: str = "value") -> NDArray[np.float64]:
-        """A column of a policy, one number per order."""
+    def values(self, policy: str, column: str = "value") -> Floats:
+        """Return a column of a policy, one number per pass."""
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
         return self.data[column][mine].astype(np.float64)
 
-    def summary(self, reference: str | None = None) -> list[dict[str, Any]]:
-        """Means over the orders, and paired differences of value from a reference policy.
+    def summary(self, reference: str | None = None) -> Frame:
+        """Return means over the passes, and paired differences from a reference policy.
 
-        The reference is the first policy if not named; `low` and `high` bound the difference at 95%
-        (bootstrap over orders; one order bounds nothing), `better` is the share of orders in which
-        the policy made more. The interval speaks of other orders of the same rows, not of new data.
+        Parameters
+        ----------
+        reference : str, optional
+            The policy to compare with. Default: the first.
+
+        Returns
+        -------
+        pandas.DataFrame, or a list of dict without pandas
+            One row per policy. `low` and `high` bound the `difference` of the values at 95%
+            (bootstrap over passes; infinite for one pass), `better` is the share of passes in which
+            the policy earned more. The interval is about other orders of the same rows, not about
+            new data.
         """
-        against = self.values(self.policies[0] if reference is None else reference)
-        return [self._summarise(name, against) for name in self.policies]
+        return to_frame(summarise(self, reference))
 
-    def _summarise(self, policy: str, against: NDArray[np.float64]) -> dict[str, Any]:
-        value = self.values(policy)
-        beyond = bootstrap(value - against)
-        means = {
-            name: float(self.values(policy, name).mean())
-            for name in self.columns
-            if name not in ("policy", "order", "value")
-        }
-        error = float(value.std(ddof=1) / np.sqrt(value.size)) if value.size > 1 else float("nan")
-        return {
-            "policy": policy,
-            "value": float(value.mean()),
-            "standard_error": error,
-            **means,
-            "difference": beyond.value,
-            "low": beyond.low,
-            "high": beyond.high,
-            "better": float(np.mean(value > against)),
-        }
+    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+        """Draw the fraction of the oracle's gain of every policy, one dot per pass.
 
-    def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """The fraction of the oracle's gain (or the value) of every policy, one dot per order."""
+        Parameters
+        ----------
+        path : str or Path, optional
+            Write the figure to this PNG, SVG or PDF file.
+        axes : Axes, optional
+            Draw in these axes instead of in a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         optional("matplotlib", "lab")
-        return plot_replay(self, axes)
+        names = self.policies
+        if axes is None:
+            from matplotlib.figure import Figure
+
+            size = (7.2, 0.5 * len(names) + 1.4)
+            axes = Figure(figsize=size, layout="constrained").subplots()
+        for place, name in enumerate(names):
+            values, colour = self.values(name, "fraction"), COLOURS[place % len(COLOURS)]
+            rows = np.full(values.size, place)
+            axes.plot(values, rows, "o", color=colour, alpha=0.3, markersize=4)
+            axes.plot(values.mean(), place, "D", color=colour, markersize=8)
+        axes.axvline(0.0, color=GREY, linewidth=0.8)
+        label = "share of the oracle's gain over random play"
+        axes.set(yticks=range(len(names)), yticklabels=names, xlabel=label)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(alpha=0.25, axis="x")
+        return finish(axes.figure, path)
+
+
+def summarise(result: ReplayResult, reference: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of `ReplayResult.summary`.
+
+    >>> rows = [{"policy": "a", "pass": 0, "value": 2.0, "random": 1.0}]
+    >>> summarise(ReplayResult.from_rows(rows))[0]["value"]
+    2.0
+    """
+    against = result.values(result.policies[0] if reference is None else reference)
+    return [_summarise(result, name, against) for name in result.policies]
+
+
+def _summarise(result: ReplayResult, policy: str, against: Floats) -> dict[str, Any]:
+    value = result.values(policy)
+    beyond = bootstrap(value - against)
+    means = {
+        name: float(result.values(policy, name).mean())
+        for name in result.columns
+        if name not in ("policy", "pass", "value")
+    }
+    error = float(value.std(ddof=1) / np.sqrt(value.size)) if value.size > 1 else float("nan")
+    return {
+        "policy": policy,
+        "value": float(value.mean()),
+        "standard_error": error,
+        **means,
+        "difference": beyond.value,
+        "low": beyond.low,
+        "high": beyond.high,
+        "better": float(np.mean(value > against)),
+    }

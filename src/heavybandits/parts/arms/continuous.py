@@ -7,33 +7,32 @@ import numpy as np
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Point, finite_array
-from ...core.arm_buffer import View
+from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats, Key
-from ...core.blocked import combine
 from ...core.confidence_region import Region
 from ...core.jit import jitable
-from ...core.linalg import dot, eigen, norm
-from .finite import Changes
+from ...core.linalg import combine, dot, eigen, norm
+from ...core.protocols import Redraw
 
 
-def scratch_view(dim: int) -> View:
-    """A view without arms: the arrays are scratch for the maximiser, of exactly size d."""
+def make_scratch_buffer(dim: int) -> ArmBuffer:
+    """Make a buffer without arms: its arrays are scratch for the maximiser, of exactly size d."""
     scores, squares, widths, penalty, chosen = (np.zeros(dim) for _ in range(5))
     synced = np.full(1, -1, np.int64)
-    return View(np.zeros((dim, dim)), scores, squares, widths, penalty, chosen, synced)
+    return ArmBuffer(np.zeros((dim, dim)), scores, squares, widths, penalty, chosen, synced)
 
 
 @jitable
-def longest(view: View, region: Region, width: float) -> None:
-    """Into view.chosen, the longest theta of {||theta - c||_V <= width}.
+def longest(buffer: ArmBuffer, region: Region, width: float) -> None:
+    """Into buffer.chosen, the longest theta of {||theta - c||_V <= width}.
 
     In the eigenbasis of W = V^-1 (eigenvalues w) it is c_i nu / (nu - w_i), where nu > max w solves
     the secular equation sum_i c_i^2 w_i / (nu - w_i)^2 = width^2, whose left side falls in nu. The
     component along the largest w takes what the others leave of width^2, so that the hard case,
     a centre without that component, needs no branch of its own.
     """
-    dim = view.chosen.size
-    matrix, values, vectors, centre = region.scratch, view.squares, view.features, view.scores
+    dim = buffer.chosen.size
+    matrix, values, vectors, centre = region.scratch, buffer.squares, buffer.features, buffer.scores
     for i in range(dim):
         for j in range(dim):
             matrix[i, j] = region.inverse[i, j]
@@ -55,9 +54,9 @@ def longest(view: View, region: Region, width: float) -> None:
     reach = math.sqrt(max(budget, 0.0) * values[top])
     centre[top] += reach if centre[top] >= 0.0 else -reach
     for i in range(dim):
-        view.chosen[i] = 0.0
+        buffer.chosen[i] = 0.0
         for j in range(dim):
-            view.chosen[i] += vectors[i, j] * centre[j]
+            buffer.chosen[i] += vectors[i, j] * centre[j]
 
 
 @jitable
@@ -89,36 +88,36 @@ class UnitBall(NamedTuple):
     an eigendecomposition, O(d^3), a decision.
 
     >>> import numpy as np
-    >>> UnitBall(3).top(UnitBall(3).view(), np.array([0.6, 0.0, 0.8]))
+    >>> UnitBall(3).top(UnitBall(3).make_buffer(), np.array([0.6, 0.0, 0.8]))
     1.0
     """
 
     dim: Count
 
     @property
-    def changes(self) -> Changes:
-        return "fixed"
+    def redraw(self) -> Redraw:
+        return "never"
 
     @property
     def size(self) -> int:
         return 0
 
-    def view(self) -> View:
-        return scratch_view(self.dim)
+    def make_buffer(self) -> ArmBuffer:
+        return make_scratch_buffer(self.dim)
 
-    def refresh(self, view: View, key: Key, play: int) -> bool:
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
         return play == 0
 
-    def top(self, view: View, theta: Floats) -> float:
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
         return norm(theta)
 
-    def maximise(self, view: View, region: Region, width: float) -> int:
-        longest(view, region, width)
-        length = norm(view.chosen)
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        longest(buffer, region, width)
+        length = norm(buffer.chosen)
         if length == 0.0:
-            view.chosen[0], length = 1.0, 1.0
-        for i in range(view.chosen.size):
-            view.chosen[i] /= length
+            buffer.chosen[0], length = 1.0, 1.0
+        for i in range(buffer.chosen.size):
+            buffer.chosen[i] /= length
         return -1
 
 
@@ -126,7 +125,7 @@ class UnitSphere(UnitBall):
     """All x with ||x|| = 1. The index is convex in x, so its maximum over the ball lies here too.
 
     >>> import numpy as np
-    >>> UnitSphere(2).top(UnitSphere(2).view(), np.array([3.0, 4.0]))
+    >>> UnitSphere(2).top(UnitSphere(2).make_buffer(), np.array([3.0, 4.0]))
     5.0
     """
 
@@ -134,9 +133,9 @@ class UnitSphere(UnitBall):
 
 
 @jitable
-def climb(view: View, region: Region, width: float, low: Floats, high: Floats) -> float:
-    """Flip single coordinates of view.chosen between low and high while the index grows."""
-    x, image = view.chosen, view.scores
+def climb(buffer: ArmBuffer, region: Region, width: float, low: Floats, high: Floats) -> float:
+    """Flip single coordinates of buffer.chosen between low and high while the index grows."""
+    x, image = buffer.chosen, buffer.scores
     combine(region.inverse, x, image)
     square = max(dot(x, image), 0.0)
     linear = dot(x, region.centre)
@@ -166,7 +165,7 @@ class Box(NamedTuple):
 
     >>> import numpy as np
     >>> box = Box(np.array([-0.5, -0.5]), np.array([0.5, 0.5]))
-    >>> float(box.top(box.view(), np.array([1.0, -1.0])))
+    >>> float(box.top(box.make_buffer(), np.array([1.0, -1.0])))
     1.0
     """
 
@@ -180,8 +179,8 @@ class Box(NamedTuple):
             raise InvalidInputError(f"Box.low must not exceed Box.high, but does at {place}")
 
     @property
-    def changes(self) -> Changes:
-        return "fixed"
+    def redraw(self) -> Redraw:
+        return "never"
 
     @property
     def dim(self) -> int:
@@ -191,20 +190,20 @@ class Box(NamedTuple):
     def size(self) -> int:
         return 0
 
-    def view(self) -> View:
-        return scratch_view(self.dim)
+    def make_buffer(self) -> ArmBuffer:
+        return make_scratch_buffer(self.dim)
 
-    def refresh(self, view: View, key: Key, play: int) -> bool:
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
         return play == 0
 
-    def top(self, view: View, theta: Floats) -> float:
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
         best = 0.0
         for i in range(theta.size):
             best += max(self.low[i] * theta[i], self.high[i] * theta[i])
         return best
 
-    def maximise(self, view: View, region: Region, width: float) -> int:
-        dim = view.chosen.size
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        dim = buffer.chosen.size
         best = -math.inf
         for start in range(2 * dim + 1):
             sign = 1.0 if start <= dim else -1.0
@@ -212,12 +211,12 @@ class Box(NamedTuple):
                 slope = (
                     region.centre[i] if start == 0 else sign * region.inverse[(start - 1) % dim, i]
                 )
-                view.chosen[i] = self.high[i] if slope >= 0.0 else self.low[i]
-            index = climb(view, region, width, self.low, self.high)
+                buffer.chosen[i] = self.high[i] if slope >= 0.0 else self.low[i]
+            index = climb(buffer, region, width, self.low, self.high)
             if index > best:
                 best = index
                 for i in range(dim):
-                    view.widths[i] = view.chosen[i]
+                    buffer.widths[i] = buffer.chosen[i]
         for i in range(dim):
-            view.chosen[i] = view.widths[i]
+            buffer.chosen[i] = buffer.widths[i]
         return -1

@@ -1,4 +1,4 @@
-"""Estimators: theta-hat and its design matrix, from one cleaned reward at a time."""
+"""Estimators: theta-hat and its design matrix, from one filtered reward at a time."""
 
 from .auto import ScaleFreeHuber
 from .batch_huber import BatchHuber

@@ -7,29 +7,28 @@ from ..._utils.validation import Count, NonNegative, Share, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
 from ...core.confidence_region import (
-    CUTS,
-    FALLBACKS,
-    PROJECTIONS,
-    SQUARE,
-    UPDATES,
     Region,
     add_observation,
+    count_fallback,
+    count_projection,
     log_volume,
     make_region,
+    set_clipped,
+    update_count,
 )
 from ...core.dispatch import mean, slope
 from ...core.jit import jitable, outlined
 from ...core.linalg import cholesky, dot, norm, solve_cholesky, stretch, subtract
-from ...core.protocols import Link
+from ...core.protocols import Link, Observation
 
 EVERY_ROUND = 500  # updates after each of which a new fit is made
 GROWTH = math.log(1.05)  # of ln det V, after which later ones are made
 STEPS = 100  # Newton steps at most, for one fit and for one multiplier
 VANISHED = 1e-14  # the gradient, in units of the sum of its terms' sizes
 EXACT = 1e-11  # how exactly the sphere is met before theta is put on it
-GRADIENT, STEP, TRIAL, AFTER = range(4)  # rows of BatchHuberEstimate.vectors
+_GRADIENT, _STEP, _TRIAL, _AFTER = range(4)  # rows of BatchHuberEstimate.vectors
 FAR = 1e150  # a residual whose square is still finite: beyond it, psi is tau
-FITTED = 0  # place in BatchHuberEstimate.numbers
+_FITTED = 0  # place in BatchHuberEstimate.numbers
 
 
 class BatchHuberEstimate(NamedTuple):
@@ -67,7 +66,7 @@ def fill_gradient(
     total = 0.0
     for i in range(out.size):
         out[i] = (part.ridge + shift) * theta[i]
-    for s in range(estimate.region.counts[UPDATES]):
+    for s in range(update_count(estimate.region)):
         x, sigma = estimate.features[s], estimate.scales[s]
         z = (estimate.rewards[s] - mean(part.link, dot(x, theta))) / sigma
         pull = influence(z, estimate.limits[s], part.smooth)[0] / sigma
@@ -87,7 +86,7 @@ def fill_hessian(
         for j in range(i):
             hessian[i, j] = 0.0
         hessian[i, i] = part.ridge + shift
-    for s in range(estimate.region.counts[UPDATES]):
+    for s in range(update_count(estimate.region)):
         x, sigma = estimate.features[s], estimate.scales[s]
         u = dot(x, theta)
         z = (estimate.rewards[s] - mean(part.link, u)) / sigma
@@ -105,7 +104,8 @@ def fill_hessian(
 def minimise(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats, shift: float) -> int:
     """Newton's method from `theta`, steps halved until the gradient falls, to rounding."""
     vectors, beyond = estimate.vectors, 0
-    gradient, step, trial, after = vectors[GRADIENT], vectors[STEP], vectors[TRIAL], vectors[AFTER]
+    gradient, step = vectors[_GRADIENT], vectors[_STEP]
+    trial, after = vectors[_TRIAL], vectors[_AFTER]
     total = fill_gradient(part, estimate, theta, shift, gradient)
     size = norm(gradient)
     for _ in range(STEPS):
@@ -136,7 +136,7 @@ def constrain(part: "BatchHuber", estimate: BatchHuberEstimate, theta: Floats) -
     The length falls as the multiplier grows; Newton's method on 1/S - 1/length, kept in a bracket.
     """
     low, high, shift, beyond = 0.0, math.inf, 0.0, 0
-    step, trial = estimate.vectors[STEP], estimate.vectors[TRIAL]
+    step, trial = estimate.vectors[_STEP], estimate.vectors[_TRIAL]
     for _ in range(STEPS):
         length = norm(theta)
         if abs(length - part.norm) <= EXACT * part.norm:
@@ -163,20 +163,20 @@ def fit(part: "BatchHuber", estimate: BatchHuberEstimate) -> None:
     beyond = minimise(part, estimate, region.centre, 0.0)
     if norm(region.centre) > part.norm:
         beyond = constrain(part, estimate, region.centre)
-        region.counts[PROJECTIONS] += 1
-    if not math.isfinite(norm(region.centre)):  # numbers too far apart: the next fit starts anew
+        count_projection(region)
+    if not math.isfinite(norm(region.centre)):  # numbers too far apart: the next fit restarts
         region.centre[:], estimate.vectors[:] = 0.0, 0.0
         estimate.hessian[:], estimate.factor[:] = 0.0, 0.0
-        region.counts[FALLBACKS] += 1
-    region.counts[CUTS] = beyond
-    estimate.numbers[FITTED] = log_volume(region)
+        count_fallback(region)
+    set_clipped(region, beyond)
+    estimate.numbers[_FITTED] = log_volume(region)
 
 
 class BatchHuber(NamedTuple):
     """Huber (or, `smooth`, pseudo-Huber) regression on all rewards: O(t d^2) per fit, memory T d.
 
     With p = ||x||_{V^-1}: sigma = max{nu, least, steady p, root sqrt(p)}, w = p / sigma,
-    tau = level t^q sqrt(1 + w^2) / w;  V += x x^T / sigma^2;
+    tau = threshold t^q sqrt(1 + w^2) / w;  V += x x^T / sigma^2;
     theta solves ridge theta = sum_s (x_s / sigma_s) psi_s((y_s - mu(x_s.theta)) / sigma_s) in the
     ball ||theta|| <= S. Up to the 500th reward every one leads to a new fit, later only when det V
     has grown by 5 percent. See docs/maths/batch_huber.md.
@@ -192,8 +192,8 @@ class BatchHuber(NamedTuple):
     penalty: Weight
     ridge: Weight
     norm: Weight
-    spread: Weight
-    level: Weight
+    noise_scale: Weight
+    threshold: Weight
     power: Share = 0.0
     least: NonNegative = 0.0
     steady: NonNegative = 0.0
@@ -213,28 +213,26 @@ class BatchHuber(NamedTuple):
             numbers=zeros(1),
         )
 
-    def sound(self, state: BatchHuberEstimate) -> bool:
-        """Whether the history of a state file has room, and scales to divide by."""
-        count = state.region.counts[UPDATES]
+    def is_valid(self, state: BatchHuberEstimate) -> bool:
+        """Return True if the history of a state file fits and its scales are positive."""
+        count = update_count(state.region)
         return bool(count <= self.capacity and (state.scales[:count] > 0.0).all())
 
     def predict(self, estimate: BatchHuberEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(
-        self, estimate: BatchHuberEstimate, x: Floats, reward: float, rewards: Floats
-    ) -> None:
+    def update(self, estimate: BatchHuberEstimate, observation: Observation) -> None:
         region, numbers = estimate.region, estimate.numbers
-        place, p = region.counts[UPDATES], math.sqrt(max(region.numbers[SQUARE], 0.0))
+        x, p, place = observation.x, observation.norm, update_count(region)
         if place >= self.capacity:
-            return  # refused at the door
-        sigma = max(self.spread, self.least, self.steady * p, self.root * math.sqrt(p))
+            return  # callers reject this earlier
+        sigma = max(self.noise_scale, self.least, self.steady * p, self.root * math.sqrt(p))
         w = max(p / sigma, 1e-150)  # an arm of zeros is never clipped
         for i in range(x.size):
             estimate.features[place, i] = x[i]
-        estimate.rewards[place], estimate.scales[place] = reward, sigma
+        estimate.rewards[place], estimate.scales[place] = observation.reward, sigma
         growth = math.pow(place + 1, self.power)
-        estimate.limits[place] = self.level * growth * math.sqrt(1.0 + w * w) / w
+        estimate.limits[place] = self.threshold * growth * math.sqrt(1.0 + w * w) / w
         add_observation(region, x, 1.0 / (sigma * sigma))
-        if place < EVERY_ROUND or log_volume(region) >= numbers[FITTED] + GROWTH:
+        if place < EVERY_ROUND or log_volume(region) >= numbers[_FITTED] + GROWTH:
             fit(self, estimate)

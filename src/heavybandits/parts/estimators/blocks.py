@@ -7,12 +7,12 @@ import numpy as np
 
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
-from ...core.blocked import combine
 from ...core.jit import jitable, vectorised
+from ...core.linalg import combine
 
 BLOCK = 256  # plays stored together, one row a feature
-BLOCKS, STORED = 0, 1  # places in History.counts
-ROUNDING = 1.0 + 1e-12  # a reward of exactly the level is kept
+_BLOCKS, _STORED = 0, 1  # places in History.counts
+ROUNDING = 1.0 + 1e-12  # a reward of exactly the threshold is kept
 
 
 class History(NamedTuple):
@@ -38,18 +38,36 @@ def make_history(dim: int, capacity: int, stages: int) -> History:
 
 
 @jitable
+def stored_count(history: History) -> int:
+    """Return the number of plays stored, of all stages."""
+    return history.counts[_STORED]
+
+
+def is_valid_history(history: History, capacity: int) -> bool:
+    """Return True if sizes, counts and chains of a history from a file fit together."""
+    links = [-(-int(size) // BLOCK) for size in history.sizes]
+    blocks = [int(b) for row, n in zip(history.chain, links, strict=True) for b in row[:n]]
+    stored = int(history.sizes.sum())
+    return bool(
+        stored == history.counts[_STORED] <= capacity
+        and max(links) <= history.chain.shape[1]
+        and sorted(blocks) == list(range(int(history.counts[_BLOCKS])))
+    )
+
+
+@jitable
 def store(history: History, stage: int, x: Floats, reward: float) -> None:
     """Append one play to a stage."""
     place, link = history.sizes[stage] % BLOCK, history.sizes[stage] // BLOCK
     if place == 0:
-        history.chain[stage, link] = history.counts[BLOCKS]
-        history.counts[BLOCKS] += 1
+        history.chain[stage, link] = history.counts[_BLOCKS]
+        history.counts[_BLOCKS] += 1
     block = history.chain[stage, link]
     for i in range(x.size):
         history.features[block, i, place] = x[i]
     history.rewards[block, place] = reward
     history.sizes[stage] += 1
-    history.counts[STORED] += 1
+    history.counts[_STORED] += 1
 
 
 @vectorised
@@ -137,13 +155,15 @@ def truncated_sum(
 
 
 @jitable
-def count_cut(history: History, stage: int, weights: Floats, order: float, sums: Floats) -> int:
-    """How many terms `truncated_sum` leaves out."""
-    size, cut = history.sizes[stage], 0
+def count_truncated(
+    history: History, stage: int, weights: Floats, order: float, sums: Floats
+) -> int:
+    """Return how many terms `truncated_sum` leaves out."""
+    size, truncated = history.sizes[stage], 0
     limit = length(weights, size, order, sums) * ROUNDING
     for start in range(0, size, BLOCK):
         rewards = history.rewards[history.chain[stage, start // BLOCK]]
         for j in range(min(BLOCK, size - start)):
             if abs(weights[start + j] * rewards[j]) > limit:
-                cut += 1
-    return cut
+                truncated += 1
+    return truncated

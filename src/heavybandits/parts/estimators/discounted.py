@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Positive
-from ...core.arrays import Floats
-from ...core.confidence_region import UPDATES, fade
+from ...core.capabilities import capacity_of
+from ...core.confidence_region import discount, update_count
 from ...core.dispatch import predict, update
-from ...core.protocols import Estimator
+from ...core.protocols import Estimator, Observation
 
 
 class Discounted(NamedTuple):
@@ -29,7 +29,7 @@ class Discounted(NamedTuple):
     every: Count = 32
 
     def check(self) -> None:
-        if hasattr(self.inner, "capacity"):
+        if capacity_of(self.inner) is not None:
             raise InvalidInputError(
                 f"Discounted.inner must see each reward once, but {type(self.inner).__name__} "
                 "keeps them all"
@@ -44,20 +44,13 @@ class Discounted(NamedTuple):
     def dim(self) -> int:
         return self.inner.dim
 
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.inner, "any_norm", False)
-
     def init(self) -> Any:
         return self.inner.init()
-
-    def sound(self, estimate: Any) -> bool:
-        return not hasattr(self.inner, "sound") or self.inner.sound(estimate)
 
     def predict(self, estimate: Any, z: float) -> float:
         return predict(self.inner, estimate, z)
 
-    def update(self, estimate: Any, x: Floats, reward: float, rewards: Floats) -> None:
-        update(self.inner, estimate, x, reward, rewards)
-        if estimate.region.counts[UPDATES] % self.every == 0:
-            fade(estimate.region, math.pow(2.0, -self.every / self.half_life))
+    def update(self, estimate: Any, observation: Observation) -> None:
+        update(self.inner, estimate, observation)
+        if update_count(estimate.region) % self.every == 0:
+            discount(estimate.region, math.pow(2.0, -self.every / self.half_life))

@@ -1,4 +1,4 @@
-"""The squared distances between the columns of CRCM: followed, put right, and made anew."""
+"""The squared distances between the columns of CRCM: updated, corrected and computed again."""
 
 from typing import NamedTuple
 
@@ -6,24 +6,27 @@ from ...core.arrays import Floats
 from ...core.confidence_region import Region
 from ...core.jit import jitable, outlined
 
-OUTER, INNER, COUNTS, LENGTHS, KEPT, BUFFER = range(6)  # rows of NewtonEnsembleEstimate.rows
-LANES = 8  # numbers that one turn of a vectorised loop takes
+LANES = 8  # numbers in one iteration of a vectorised loop
 FAR = 1e300  # in `gaps` on and above the diagonal: added to, it stays, and it is never near
 
 
 class NewtonEnsembleEstimate(NamedTuple):
     """State of `NewtonEnsemble`: column j of `thetas` learns from play j of every decision.
 
-    `gaps`, below its diagonal, are squared distances; rows[KEPT, 0] is the square of the last least
-    median distance. `images` and the other rows are scratch. The rows of both have room for a few
-    numbers more than there are columns (see `padded`).
+    The arrays that follow `gaps`, except `least`, are scratch. They and the rows of `gaps` have
+    room for a few numbers more than there are columns (see `padded`).
     """
 
     region: Region
     thetas: Floats
     images: Floats
-    gaps: Floats
-    rows: Floats
+    gaps: Floats  # squared distances, below the diagonal
+    outer: Floats
+    inner: Floats
+    near: Floats  # how many squared distances of each column are small
+    lengths: Floats
+    row: Floats
+    least: Floats  # square of the last least median distance
 
 
 def padded(plays: int) -> int:
@@ -45,8 +48,8 @@ def follow_gaps(estimate: NewtonEnsembleEstimate, limit: float) -> None:
     Rows are followed up to a multiple of LANES, beyond the diagonal: the rest of a vector would
     take as long as several whole ones.
     """
-    gaps, rows = estimate.gaps, estimate.rows
-    outer, inner, counts, nears = rows[OUTER], rows[INNER], rows[COUNTS], rows[BUFFER]
+    gaps, outer, inner = estimate.gaps, estimate.outer, estimate.inner
+    counts, nears = estimate.near, estimate.row
     size = gaps.shape[0]
     for s in range(counts.size):
         counts[s] = 0.0
@@ -68,9 +71,9 @@ def follow_gaps(estimate: NewtonEnsembleEstimate, limit: float) -> None:
 
 @jitable
 def change_gaps(estimate: NewtonEnsembleEstimate, j: int, keep: float, limit: float) -> None:
-    """gaps = keep gaps + rows[OUTER], for this j and every other; with them the counts of all."""
-    gaps, rows, plays = estimate.gaps, estimate.rows, estimate.gaps.shape[0]
-    changes, counts = rows[OUTER, :plays], rows[COUNTS, :plays]
+    """gaps = keep gaps + outer, for this j and every other; update the counts of all."""
+    gaps, plays = estimate.gaps, estimate.gaps.shape[0]
+    changes, counts = estimate.outer[:plays], estimate.near[:plays]
     near = change_some(gaps[j, :j], changes, counts, keep, limit)
     near += change_some(gaps[j + 1 :, j], changes[j + 1 :], counts[j + 1 :], keep, limit)
     counts[j] = near
@@ -78,7 +81,7 @@ def change_gaps(estimate: NewtonEnsembleEstimate, j: int, keep: float, limit: fl
 
 @jitable
 def change_some(gaps: Floats, changes: Floats, counts: Floats, keep: float, limit: float) -> int:
-    """The same for a part of the others; returns how many of them are near now."""
+    """Do the same for a part of the others; return how many of them are near now."""
     near = 0
     for s in range(gaps.size):
         before, after = gaps[s], keep * gaps[s] + changes[s]
@@ -104,9 +107,9 @@ def map_columns(estimate: NewtonEnsembleEstimate) -> None:
 
 @jitable
 def measure_gaps(estimate: NewtonEnsembleEstimate, j: int) -> None:
-    """rows[OUTER] = (theta_j - theta_s).V (theta_j - theta_s) for every s, from `images`."""
+    """outer = (theta_j - theta_s).V (theta_j - theta_s) for every s, from `images`."""
     thetas, images = estimate.thetas, estimate.images
-    out = estimate.rows[OUTER, : thetas.shape[1]]
+    out = estimate.outer[: thetas.shape[1]]
     for s in range(out.size):
         out[s] = 0.0
     for i in range(thetas.shape[0]):
@@ -117,8 +120,8 @@ def measure_gaps(estimate: NewtonEnsembleEstimate, j: int) -> None:
 
 @outlined
 def renew_gaps(estimate: NewtonEnsembleEstimate) -> None:
-    """All gaps from the columns: stops the drift of following them."""
-    gaps, out = estimate.gaps, estimate.rows[OUTER]
+    """Compute all gaps from the columns, which stops the drift of updating them."""
+    gaps, out = estimate.gaps, estimate.outer
     map_columns(estimate)
     for j in range(gaps.shape[0]):
         measure_gaps(estimate, j)

@@ -8,71 +8,71 @@ from ..._utils.validation import Count, NonNegative, Share, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
 from ...core.confidence_region import (
-    CUTS,
-    EXPECTED,
-    PROJECTIONS,
-    SQUARE,
-    STRAYED,
-    UPDATES,
     Region,
     add_observation,
+    count_clipped,
     make_region,
     move_centre,
+    squared_norm,
+    update_count,
 )
-from ...core.dispatch import mean, project, radius
+from ...core.dispatch import mean, radius
 from ...core.jit import jitable
 from ...core.part import check_reads
-from ...core.protocols import Link, Projection, Radius
+from ...core.protocols import Link, Observation, Projection, Radius
+from .projection import project_centre
 
 
 class HuberEstimate(NamedTuple):
     """State of `HuberNewton`: its region, and nu of the reward to come, written before `learn`."""
 
     region: Region
-    spread: Floats
+    noise_scale: Floats
 
 
 @jitable
-def error_scale(part: "HuberNewton", estimate: HuberEstimate, t: int, growth: float) -> float:
-    """sigma of round t: the unit a residual is measured in (see `HuberNewton`)."""
-    norm = math.sqrt(max(estimate.region.numbers[SQUARE], 0.0))
-    sigma = max(estimate.spread[0], part.least, part.steady * norm)
+def error_scale(
+    part: "HuberNewton", estimate: HuberEstimate, norm: float, t: int, growth: float
+) -> float:
+    """Return sigma of round t, the unit of the residual (see `HuberNewton`)."""
+    sigma = max(estimate.noise_scale[0], part.least, part.steady * norm)
     if part.doubt > 0.0:
         beta = radius(part.radius, estimate, t - 1)
         sigma = max(sigma, norm * math.sqrt(part.doubt * beta / growth))
     if part.corruption > 0.0:
-        lies = part.corruption * norm / radius(part.volume, estimate, t)
-        sigma = max(sigma, math.sqrt(lies))
+        corrupted = part.corruption * norm / radius(part.volume, estimate, t)
+        sigma = max(sigma, math.sqrt(corrupted))
     return sigma
 
 
 @jitable
 def clip_error(error: float, square: float, limit: float) -> float:
-    """The error brought to |error| <= limit sqrt(1 + w^2)/w, for `square` = w^2."""
+    """Return the error clipped to |error| <= limit sqrt(1 + w^2)/w, for `square` = w^2."""
     if square * (error * error) <= limit * limit * (1.0 + square):
         return error
     return math.copysign(limit * math.sqrt((1.0 + square) / square), error)
 
 
 class HuberNewton(NamedTuple):
-    """One pass of Huber regression: it clips and weighs by itself; use it with `NoFilter`.
+    """Huber regression in one pass, which clips and weights rewards; use it with `NoFilter`.
 
     With p = ||x||_{V^-1}, w^2 = curvature p^2 / sigma^2 and z = (y - mu(x.theta)) / sigma:
 
     sigma = max{nu, least, steady p, p sqrt(doubt beta / t^q), sqrt(corruption p / sqrt(K_t))};
-    tau = level t^q sqrt(1 + w^2) / w;  V += curvature x x^T / sigma^2;
+    tau = threshold t^q sqrt(1 + w^2) / w;  V += curvature x x^T / sigma^2;
     theta = the V-norm projection of theta + V^-1 x clip(z, tau) / sigma.
 
-    nu is `spread`, or what `HuberEstimate.spread` holds when a reward comes: it may differ from
-    reward to reward. beta is `radius` after t - 1 updates and sqrt(K_t) is `volume` after t; both
-    are asked only where `doubt` and `corruption` are positive. Proofs: docs/maths/crhl.md.
+    nu is `noise_scale`, or the value of `HuberEstimate.noise_scale` when a reward comes: it may
+    differ from reward to reward. beta is `radius` after t - 1 updates and sqrt(K_t) is `volume`
+    after t; both are asked only where `doubt` and `corruption` are positive. Proofs:
+    docs/maths/crhl.md.
 
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
     >>> from heavybandits.radii import LogRadius
     >>> ball, beta = BallProjection(1.0), LogRadius(2.0, 2.0)
     >>> step = HuberNewton(2, Logistic(), 0.2, 1.0, ball, 1.0, 0.5, 0.0, beta, beta)
-    >>> step.init().spread
+    >>> step.init().noise_scale
     array([1.])
     """
 
@@ -81,8 +81,8 @@ class HuberNewton(NamedTuple):
     curvature: Weight
     penalty: Weight
     projection: Projection
-    spread: Weight
-    level: Weight
+    noise_scale: Weight
+    threshold: Weight
     power: Share
     radius: Radius
     volume: Radius
@@ -99,25 +99,24 @@ class HuberNewton(NamedTuple):
             raise InvalidInputError("volume must be positive where corruption is, got 0")
 
     def init(self) -> HuberEstimate:
-        spread = zeros(1)
-        spread[0] = self.spread
-        return HuberEstimate(make_region(self.dim, self.penalty), spread)
+        noise_scale = zeros(1)
+        noise_scale[0] = self.noise_scale
+        return HuberEstimate(make_region(self.dim, self.penalty), noise_scale)
 
     def predict(self, estimate: HuberEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: HuberEstimate, x: Floats, reward: float, rewards: Floats) -> None:
+    def update(self, estimate: HuberEstimate, observation: Observation) -> None:
         region = estimate.region
-        t = region.counts[UPDATES] + 1
+        t = update_count(region) + 1
         growth = math.pow(t, self.power) if self.power > 0.0 else 1.0
-        sigma = error_scale(self, estimate, t, growth)
-        error, weight = reward - region.numbers[EXPECTED], self.curvature / (sigma * sigma)
-        square = weight * region.numbers[SQUARE]
-        clipped = clip_error(error, square, self.level * growth * sigma)
+        sigma = error_scale(self, estimate, observation.norm, t, growth)
+        error = observation.reward - observation.predicted
+        weight = self.curvature / (sigma * sigma)
+        square = weight * squared_norm(region)
+        clipped = clip_error(error, square, self.threshold * growth * sigma)
         if clipped != error:
-            region.counts[CUTS] += 1
-        step = clipped / (sigma * sigma) / add_observation(region, x, weight)
+            count_clipped(region)
+        step = clipped / (sigma * sigma) / add_observation(region, observation.x, weight)
         move_centre(region, -step)
-        if project(self.projection, region):
-            region.counts[PROJECTIONS] += 1
-            region.numbers[STRAYED] = 1.0
+        project_centre(self.projection, region)

@@ -1,4 +1,4 @@
-"""CRCM's estimator: one Newton column for every play of a decision, and the one in their midst."""
+"""CRCM's estimator: one Newton estimate for every play of a decision, and their medoid."""
 
 import math
 from typing import NamedTuple
@@ -6,29 +6,22 @@ from typing import NamedTuple
 from ..._utils.validation import Count, Weight
 from ...core.allocation import aligned_zeros
 from ...core.arrays import Floats
-from ...core.blocked import combine
 from ...core.confidence_region import (
-    PROJECTIONS,
     REPAIR_EVERY,
-    SQUARE,
-    UPDATES,
     Region,
     add_observation,
+    count_projection,
     make_region,
+    squared_norm,
+    update_count,
 )
 from ...core.dispatch import mean, means, project
 from ...core.jit import jitable
-from ...core.linalg import dot
+from ...core.linalg import combine, dot
 from ...core.order_statistics import list_above, medoid
-from ...core.protocols import Link, Projection
+from ...core.protocols import Link, Observation, Projection
 from .gaps import (
-    BUFFER,
-    COUNTS,
     FAR,
-    INNER,
-    KEPT,
-    LENGTHS,
-    OUTER,
     NewtonEnsembleEstimate,
     change_gaps,
     follow_gaps,
@@ -56,18 +49,18 @@ def step_columns(
     grows by weight a^2 - 2 growth a c + growth ||x||^2 c^2, the product of two differences: those
     of `outer` and of `inner`.
     """
-    region, thetas, rows, plays = estimate.region, estimate.thetas, estimate.rows, rewards.size
-    outer, inner, steps = rows[OUTER, :plays], rows[INNER, :plays], rows[BUFFER, :plays]
+    region, thetas, plays = estimate.region, estimate.thetas, rewards.size
+    outer, inner, steps = estimate.outer[:plays], estimate.inner[:plays], estimate.row[:plays]
     combine(thetas, x, outer)
     means(part.link, outer, steps)
     scale, root = math.sqrt(part.curvature), math.sqrt(growth)
-    near, far = scale * region.numbers[SQUARE] * root / (root + 1.0), root * (root + 1.0) / scale
+    near, far = scale * squared_norm(region) * root / (root + 1.0), root * (root + 1.0) / scale
     for j in range(steps.size):
         step = (steps[j] - rewards[j]) / growth
         steps[j] = step
         inner[j] = scale * outer[j] - near * step
         outer[j] = scale * outer[j] - far * step
-    move_columns(thetas, region.direction, steps, rows[LENGTHS, :plays])
+    move_columns(thetas, region.direction, steps, estimate.lengths[:plays])
 
 
 @jitable
@@ -94,17 +87,17 @@ def bring_back(
 ) -> None:
     """Project theta_j, which has left the ball, and put its gaps and all counts right.
 
-    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). Of
-    a square much larger than what is left of it that would leave no digits: then it is made anew.
+    If it moves by m, ||theta_j - theta_s||_V^2 grows by m.V(theta_j before + after - 2 theta_s). If
+    that leaves no digits of a much larger square, the square is computed again.
     """
     region, thetas = estimate.region, estimate.thetas
-    changes = estimate.rows[OUTER, : thetas.shape[1]]
+    changes = estimate.outer[: thetas.shape[1]]
     centre, move, pull, middle = region.centre, region.scratch[0], region.scratch[1], 0.0
     for i in range(centre.size):
         centre[i] = thetas[i, j]
     if not project(part.projection, region):
         return
-    region.counts[PROJECTIONS] += 1
+    count_projection(region)
     for i in range(centre.size):
         move[i] = centre[i] - thetas[i, j]
     apply_design(region, move, pull)
@@ -158,26 +151,26 @@ class NewtonEnsemble(NamedTuple):
 
     def init(self) -> NewtonEnsembleEstimate:
         dim, plays, width = self.dim, self.plays, padded(self.plays)
-        arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), (6, width))
+        rows = [(width,)] * 5
+        arrays = aligned_zeros((dim, plays), (dim, plays), (plays, width), *rows, (1,))
         return NewtonEnsembleEstimate(make_region(dim, self.penalty), *arrays)
 
     def predict(self, estimate: NewtonEnsembleEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(
-        self, estimate: NewtonEnsembleEstimate, x: Floats, reward: float, rewards: Floats
-    ) -> None:
-        region, rows, plays = estimate.region, estimate.rows, rewards.size
-        if region.counts[UPDATES] % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
-            renew_gaps(estimate)  # also of a file from before there was a FAR
+    def update(self, estimate: NewtonEnsembleEstimate, observation: Observation) -> None:
+        region, x, rewards = estimate.region, observation.x, observation.rewards
+        plays, lengths = rewards.size, estimate.lengths
+        if update_count(region) % REPAIR_EVERY == 0 or estimate.gaps[0, 0] != FAR:
+            renew_gaps(estimate)  # the second case: gaps from a file that has other numbers
         growth = add_observation(region, x, self.curvature)
-        limit = ROOM * rows[KEPT, 0]
+        limit = ROOM * estimate.least[0]
         step_columns(self, estimate, x, rewards, growth)
         follow_gaps(estimate, limit)
-        for i in range(list_above(rows[LENGTHS, :plays], self.norm * self.norm)):
-            bring_back(self, estimate, int(rows[LENGTHS, i]), limit)
-        row, counts = rows[BUFFER, :plays], rows[COUNTS, :plays]
+        for i in range(list_above(lengths[:plays], self.norm * self.norm)):
+            bring_back(self, estimate, int(lengths[i]), limit)
+        row, counts = estimate.row[:plays], estimate.near[:plays]
         best, least = medoid(estimate.gaps, row, counts, True, limit)
-        rows[KEPT, 0] = least * least
+        estimate.least[0] = least * least
         for i in range(x.size):
             region.centre[i] = estimate.thetas[i, best]

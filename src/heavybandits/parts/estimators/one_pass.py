@@ -1,13 +1,10 @@
-"""Estimators that see each cleaned reward once and keep nothing but a region."""
+"""Estimators that see each filtered reward once and keep a region only."""
 
 from typing import NamedTuple
 
 from ..._utils.validation import Count, Weight
 from ...core.arrays import Floats
 from ...core.confidence_region import (
-    EXPECTED,
-    PROJECTIONS,
-    STRAYED,
     Region,
     add_observation,
     make_region,
@@ -16,7 +13,8 @@ from ...core.confidence_region import (
 )
 from ...core.dispatch import mean, project, slope
 from ...core.linalg import dot
-from ...core.protocols import Link, Projection
+from ...core.protocols import Link, Observation, Projection
+from .projection import project_centre
 
 
 class RegionEstimate(NamedTuple):
@@ -50,13 +48,11 @@ class OnlineNewton(NamedTuple):
     def predict(self, estimate: RegionEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        region = estimate.region
-        gradient = region.numbers[EXPECTED] - reward
+    def update(self, estimate: RegionEstimate, observation: Observation) -> None:
+        region, x = estimate.region, observation.x
+        gradient = observation.predicted - observation.reward
         move_centre(region, gradient / add_observation(region, x, self.curvature))
-        if project(self.projection, region):
-            region.counts[PROJECTIONS] += 1
-            region.numbers[STRAYED] = 1.0
+        project_centre(self.projection, region)
 
 
 class LocalNewton(NamedTuple):
@@ -83,14 +79,12 @@ class LocalNewton(NamedTuple):
     def predict(self, estimate: RegionEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        region = estimate.region
-        gradient = region.numbers[EXPECTED] - reward
+    def update(self, estimate: RegionEstimate, observation: Observation) -> None:
+        region, x = estimate.region, observation.x
+        gradient = observation.predicted - observation.reward
         weight = slope(self.link, dot(x, region.centre))
         move_centre(region, gradient / add_observation(region, x, weight))
-        if project(self.projection, region):
-            region.counts[PROJECTIONS] += 1
-            region.numbers[STRAYED] = 1.0
+        project_centre(self.projection, region)
 
     def revise(self, estimate: RegionEstimate, x: Floats, before: float, after: float) -> None:
         """One Newton step more: the loss so far changes by (before - after) x.theta."""
@@ -116,9 +110,9 @@ class Ridge(NamedTuple):
     def predict(self, estimate: RegionEstimate, z: float) -> float:
         return z
 
-    def update(self, estimate: RegionEstimate, x: Floats, reward: float, rewards: Floats) -> None:
-        region = estimate.region
-        gradient = region.numbers[EXPECTED] - reward
+    def update(self, estimate: RegionEstimate, observation: Observation) -> None:
+        region, x = estimate.region, observation.x
+        gradient = observation.predicted - observation.reward
         move_centre(region, gradient / add_observation(region, x, 1.0))
 
     def revise(self, estimate: RegionEstimate, x: Floats, before: float, after: float) -> None:

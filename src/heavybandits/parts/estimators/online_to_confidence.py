@@ -6,18 +6,19 @@ from ..._utils.validation import Count, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
 from ...core.confidence_region import (
-    PROJECTIONS,
-    SQUARE,
     Region,
     add_observation,
+    count_projection,
     make_region,
     move_centre,
+    squared_norm,
 )
 from ...core.dispatch import mean, project
+from ...core.jit import jitable
 from ...core.linalg import bounded, dot, subtract
-from ...core.protocols import Link, Projection
+from ...core.protocols import Link, Observation, Projection
 
-GRADIENTS, RESIDUALS = 0, 1  # places in OnlineToConfidenceEstimate.sums
+_GRADIENTS, _RESIDUALS = 0, 1  # places in OnlineToConfidenceEstimate.sums
 
 
 class OnlineToConfidenceEstimate(NamedTuple):
@@ -26,6 +27,33 @@ class OnlineToConfidenceEstimate(NamedTuple):
     region: Region
     iterate: Floats
     sums: Floats
+
+
+@jitable
+def gradient_sum(estimate: OnlineToConfidenceEstimate) -> float:
+    """Return G = sum g^2 ||x||^2_{V^-1}."""
+    return estimate.sums[_GRADIENTS]
+
+
+@jitable
+def residual_sum(estimate: OnlineToConfidenceEstimate) -> float:
+    """Return the least value of the ridge objective, sum z^2 - centre.sum z x."""
+    return estimate.sums[_RESIDUALS]
+
+
+@jitable
+def with_centre(region: Region, centre: Floats) -> Region:
+    """Return the region with another centre; all arrays are shared."""
+    return Region(
+        centre,
+        region.inverse,
+        region.design,
+        region.direction,
+        region.numbers,
+        region.counts,
+        region.scratch,
+        region.recent,
+    )
 
 
 class OnlineToConfidence(NamedTuple):
@@ -58,28 +86,17 @@ class OnlineToConfidence(NamedTuple):
     def predict(self, estimate: OnlineToConfidenceEstimate, z: float) -> float:
         return mean(self.link, z)
 
-    def update(
-        self, estimate: OnlineToConfidenceEstimate, x: Floats, reward: float, rewards: Floats
-    ) -> None:
+    def update(self, estimate: OnlineToConfidenceEstimate, observation: Observation) -> None:
         region, iterate, sums = estimate
+        x = observation.x
         z = dot(x, iterate)
-        gradient = bounded(mean(self.link, z)) - reward
+        gradient = bounded(mean(self.link, z)) - observation.reward
         residual = z - dot(x, region.centre)
         growth = add_observation(region, x, 1.0)
-        sums[GRADIENTS] += gradient * gradient * region.numbers[SQUARE] / growth
-        sums[RESIDUALS] += residual * residual / growth
+        sums[_GRADIENTS] += gradient * gradient * squared_norm(region) / growth
+        sums[_RESIDUALS] += residual * residual / growth
         move_centre(region, -residual / growth)
         step = gradient / (self.kappa * growth)
         subtract(iterate, step, region.direction)
-        online = Region(
-            iterate,
-            region.inverse,
-            region.design,
-            region.direction,
-            region.numbers,
-            region.counts,
-            region.scratch,
-            region.recent,
-        )
-        if project(self.projection, online):
-            region.counts[PROJECTIONS] += 1
+        if project(self.projection, with_centre(region, iterate)):
+            count_projection(region)

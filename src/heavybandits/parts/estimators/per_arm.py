@@ -1,7 +1,7 @@
-"""Base routines: mean and width of every arm on offer, each arm by an estimate of its own.
+"""Per-arm estimators: mean and width of every available arm, each from an estimate of its own.
 
-BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data lie in stages, which never mix: a master
-(`StagedElimination`) uses one stage after the other, `PerArmUCB` the first alone.
+BTC and BMM of Xue, Wang, Wang, Zhang (2020). Their data are kept in stages, which never mix:
+`StagedElimination` uses one stage after the other, `PerArmUCB` the first only.
 """
 
 import math
@@ -12,22 +12,27 @@ import numpy as np
 from ..._utils.validation import Count, Interval
 from ...core.allocation import repeated, zeros
 from ...core.arrays import Floats, Integers
-from ...core.blocked import combine
-from ...core.confidence_region import UPDATES, Region, add_observation, make_region, measure
+from ...core.confidence_region import (
+    Region,
+    add_observation,
+    make_region,
+    measure,
+    update_count,
+)
 from ...core.dispatch import radius
 from ...core.jit import jitable
-from ...core.linalg import dot
+from ...core.linalg import combine, dot
 from ...core.order_statistics import median
 from ...core.part import check_reads
 from ...core.protocols import Radius, Tally
 from .blocks import (
     BLOCK,
-    BLOCKS,
-    STORED,
     History,
-    count_cut,
+    count_truncated,
+    is_valid_history,
     make_history,
     store,
+    stored_count,
     truncated_sum,
     weigh,
 )
@@ -84,7 +89,7 @@ def norm_of(region: Region, x: Floats) -> float:
 
 
 class TruncatedScratch(NamedTuple):
-    """What `TruncatedRegression` works in: nothing in it matters from one call to the next."""
+    """Scratch of `TruncatedRegression`: no call reads what an earlier one wrote."""
 
     images: Floats
     batch: Integers  # the arms that the images belong to
@@ -98,7 +103,7 @@ class TruncatedMemory(NamedTuple):
 
     stages: Stages
     history: History
-    cuts: Integers  # rewards cut in the estimate of the arm last stored
+    truncated: Integers  # rewards left out of the estimate of the arm last stored
     scratch: TruncatedScratch
 
 
@@ -140,7 +145,7 @@ class TruncatedRegression(NamedTuple):
         return TruncatedMemory(
             stages=make_stages(self.dim, self.stages),
             history=make_history(self.dim, self.capacity, self.stages),
-            cuts=zeros(1, dtype=np.int64),
+            truncated=zeros(1, dtype=np.int64),
             scratch=TruncatedScratch(
                 images=zeros(self.arms, self.dim),
                 batch=zeros(self.arms, dtype=np.int64),
@@ -150,25 +155,16 @@ class TruncatedRegression(NamedTuple):
             ),
         )
 
-    def sound(self, state: TruncatedMemory) -> bool:
-        """Whether the history of a state file can be one."""
-        history = state.history
-        links = [-(-int(size) // BLOCK) for size in history.sizes]
-        blocks = [int(b) for row, n in zip(history.chain, links, strict=True) for b in row[:n]]
-        stored = int(history.sizes.sum())
-        return (
-            stored == history.counts[STORED] <= self.capacity
-            and max(links) <= history.chain.shape[1]
-            and sorted(blocks) == list(range(int(history.counts[BLOCKS])))
-        )
+    def is_valid(self, state: TruncatedMemory) -> bool:
+        return is_valid_history(state.history, self.capacity)
 
     def arm_width(self, memory: TruncatedMemory, stage: int, x: Floats) -> float:
         reach = radius(self.radius, memory, memory.history.sizes[stage])
         return reach * norm_of(region_of(memory.stages, stage), x)
 
     def remember(self, memory: TruncatedMemory, stage: int, x: Floats, rewards: Floats) -> None:
-        if memory.history.counts[STORED] >= self.capacity:
-            return  # refused at the door
+        if stored_count(memory.history) >= self.capacity:
+            return  # callers reject this earlier
         region = region_of(memory.stages, stage)
         measure(region, x)
         add_observation(region, x, 1.0)
@@ -177,7 +173,7 @@ class TruncatedRegression(NamedTuple):
         combine(region.inverse, x, scratch.images[0])
         weigh(memory.history, stage, scratch.images, scratch.weights, 1)
         weights, sums = scratch.weights[0], scratch.sums
-        memory.cuts[0] = count_cut(memory.history, stage, weights, self.order, sums)
+        memory.truncated[0] = count_truncated(memory.history, stage, weights, self.order, sums)
 
     def estimate_arms(
         self,
@@ -207,12 +203,12 @@ class TruncatedRegression(NamedTuple):
                 count = 0
 
     def tally(self, state: TruncatedMemory) -> Tally:
-        """Plays stored, 0, and the rewards cut in the estimate of the arm last stored."""
-        return Tally(state.history.counts[STORED], 0, state.cuts[0])
+        """Plays stored, 0, and the rewards left out of the estimate of the arm last stored."""
+        return Tally(stored_count(state.history), 0, state.truncated[0])
 
 
 class MedianScratch(NamedTuple):
-    """What `MedianRegression` works in."""
+    """Scratch of `MedianRegression`."""
 
     image: Floats
     buffer: Floats
@@ -259,7 +255,7 @@ class MedianRegression(NamedTuple):
         )
 
     def arm_width(self, memory: MedianMemory, stage: int, x: Floats) -> float:
-        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        reach = radius(self.radius, memory, update_count(region_of(memory.stages, stage)))
         return reach * norm_of(region_of(memory.stages, stage), x)
 
     def remember(self, memory: MedianMemory, stage: int, x: Floats, rewards: Floats) -> None:
@@ -279,7 +275,7 @@ class MedianRegression(NamedTuple):
         estimates: Floats,
         widths: Floats,
     ) -> None:
-        reach = radius(self.radius, memory, memory.stages.counts[stage, UPDATES])
+        reach = radius(self.radius, memory, update_count(region_of(memory.stages, stage)))
         inverse, scratch = memory.stages.inverse[stage], memory.scratch
         for k in range(estimates.size):
             estimates[k], widths[k] = 0.0, 0.0
@@ -291,5 +287,5 @@ class MedianRegression(NamedTuple):
     def tally(self, state: MedianMemory) -> Tally:
         stored = 0
         for stage in range(state.stages.counts.shape[0]):
-            stored += state.stages.counts[stage, UPDATES]
+            stored += update_count(region_of(state.stages, stage))
         return Tally(stored, 0, 0)

@@ -1,11 +1,22 @@
-"""Projections: bring the centre of a region back into the ball of radius S."""
+"""Projections: move the centre of a region back into the ball of radius S."""
 
 from typing import NamedTuple
 
 from ..._utils.validation import Weight
-from ...core.confidence_region import Region
+from ...core.confidence_region import Region, count_projection, mark_strayed
+from ...core.dispatch import project
+from ...core.jit import jitable
 from ...core.linalg import norm, stretch
 from ...core.projection import project_ball
+from ...core.protocols import Projection
+
+
+@jitable
+def project_centre(projection: Projection, region: Region) -> None:
+    """Project the centre of a region, and count it if the centre moves."""
+    if project(projection, region):
+        count_projection(region)
+        mark_strayed(region)
 
 
 class BallProjection(NamedTuple):

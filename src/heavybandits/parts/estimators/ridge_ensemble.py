@@ -1,14 +1,15 @@
-"""Many ridge regressions at once, and the one in their midst: the estimator of MENU."""
+"""MENU's estimator: one ridge regression for every play of a decision, and their medoid."""
 
 from typing import NamedTuple
 
 from ..._utils.validation import Count, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats
-from ...core.blocked import combine
 from ...core.confidence_region import Region, add_observation, make_region
 from ...core.jit import jitable
+from ...core.linalg import combine
 from ...core.order_statistics import SLACK, count_near, median_distance, medoid
+from ...core.protocols import Observation
 
 
 class RidgeEnsembleEstimate(NamedTuple):
@@ -85,10 +86,9 @@ class RidgeEnsemble(NamedTuple):
     def predict(self, estimate: RidgeEnsembleEstimate, z: float) -> float:
         return z
 
-    def update(
-        self, estimate: RidgeEnsembleEstimate, x: Floats, reward: float, rewards: Floats
-    ) -> None:
+    def update(self, estimate: RidgeEnsembleEstimate, observation: Observation) -> None:
         region, thetas, gaps, errors, buffer = estimate
+        x, rewards = observation.x, observation.rewards
         last = find_column(thetas, region.centre)
         growth = add_observation(region, x, 1.0)
         regress(region, thetas, errors, x, rewards, growth)

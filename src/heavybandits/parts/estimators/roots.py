@@ -16,10 +16,9 @@ import numpy as np
 
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
-from ...core.blocked import combine
 from ...core.confidence_region import REPAIR_EVERY, Region
 from ...core.jit import jitable
-from ...core.linalg import dot, invert, invert_pivoted, norm
+from ...core.linalg import combine, dot, invert, invert_pivoted, norm
 
 DIGITS = 30.0  # -ln of the relative error asked for
 TOO_LONG = 16.0  # room for arms longer than 1: the spectrum may reach this many times its bound
@@ -137,9 +136,9 @@ def nodes_of(root: Root) -> tuple[Floats, Floats]:
 def extend_root(
     root: Root, region: Region, x: Floats, updates: int, penalty: float, top: float
 ) -> float:
-    """Follow V += x x^T, done by `add_observation`; returns a bound on the change.
+    """Update V^-1/2 after V += x x^T by `add_observation`; return a bound on the change.
 
-    That is its Frobenius norm; that of all of V^-1/2, which only shrinks, if that is made anew.
+    The bound is the Frobenius norm of the change, or that of V^-1/2 itself if it is computed again.
     `top` is how far the first set of nodes reaches.
     """
     largest, outgrown = penalty, False

@@ -1,4 +1,4 @@
-"""TOFU's estimator: the whole history truncated anew, coordinate by coordinate, in every round."""
+"""TOFU's estimator: the whole history truncated again in every round, by coordinates."""
 
 import math
 from typing import NamedTuple
@@ -8,13 +8,20 @@ import numpy as np
 from ..._utils.validation import Count, Positive, Share, Weight
 from ...core.allocation import zeros
 from ...core.arrays import Floats, Integers
-from ...core.blocked import combine
-from ...core.confidence_region import CUTS, UPDATES, Region, add_observation, make_region
+from ...core.confidence_region import (
+    Region,
+    add_observation,
+    count_clipped,
+    make_region,
+    set_clipped,
+    update_count,
+)
 from ...core.jit import jitable
-from ...core.linalg import norm
+from ...core.linalg import combine, norm
+from ...core.protocols import Observation
 from .roots import RANGES, Root, extend_root, longest_spectrum, make_root
 
-LIVE = 0  # place in TruncatedHistoryEstimate.counts
+_LIVE = 0  # place in TruncatedHistoryEstimate.counts
 SAFE = 1.0 - 1e-9  # rounding must not stretch a promise
 
 
@@ -34,6 +41,11 @@ class TruncatedHistoryEstimate(NamedTuple):
     counts: Integers
 
 
+def live_count(estimate: TruncatedHistoryEstimate) -> int:
+    """Return the number of rewards that may still be truncated."""
+    return int(estimate.counts[_LIVE])
+
+
 @jitable
 def add_to_kept(estimate: TruncatedHistoryEstimate, slot: int, sign: float) -> None:
     """kept += sign y x"""
@@ -45,68 +57,68 @@ def add_to_kept(estimate: TruncatedHistoryEstimate, slot: int, sign: float) -> N
 @jitable
 def drop(estimate: TruncatedHistoryEstimate, slot: int) -> None:
     """Free a slot: the last live one moves into it."""
-    last = estimate.counts[LIVE] - 1
+    last = estimate.counts[_LIVE] - 1
     for i in range(estimate.kept.size):
         estimate.features[slot, i] = estimate.features[last, i]
     estimate.rewards[slot] = estimate.rewards[last]
     estimate.whole[slot] = estimate.whole[last]
     estimate.deadlines[slot] = estimate.deadlines[last]
-    estimate.counts[LIVE] = last
+    estimate.counts[_LIVE] = last
 
 
 @jitable
-def add_uncut(estimate: TruncatedHistoryEstimate, reward: float, level: float) -> None:
-    """sums_i += u_i y where |u_i y| <= level, u being in `image`."""
+def add_uncut(estimate: TruncatedHistoryEstimate, reward: float, threshold: float) -> None:
+    """sums_i += u_i y where |u_i y| <= threshold, u being in `image`."""
     for i in range(estimate.sums.size):
         term = estimate.image[i] * reward
-        if abs(term) <= level:
+        if abs(term) <= threshold:
             estimate.sums[i] += term
 
 
 @jitable
-def examine(estimate: TruncatedHistoryEstimate, slot: int, level: float) -> bool:
+def examine(estimate: TruncatedHistoryEstimate, slot: int, threshold: float) -> bool:
     """Look at u = V^-1/2 x of a slot; True if the slot was freed.
 
-    |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the level only rises: once that
-    product is below the level, the reward is whole for ever and its features are not needed.
+    |u_i y| <= ||u|| |y|, ||u|| = ||x||_{V^-1} only falls and the threshold only rises: once that
+    product is below the threshold, the reward is never truncated again and needs no features.
     """
     combine(estimate.root.root, estimate.features[slot], estimate.image)
     reward = estimate.rewards[slot]
     size, peak = abs(reward), 0.0
     for i in range(estimate.image.size):
         peak = max(peak, abs(estimate.image[i]))
-    if peak * size > level:
+    if peak * size > threshold:
         if estimate.whole[slot] == 1:
             add_to_kept(estimate, slot, -1.0)
             estimate.whole[slot] = 0
-        add_uncut(estimate, reward, level)
-        estimate.region.counts[CUTS] += 1
+        add_uncut(estimate, reward, threshold)
+        count_clipped(estimate.region)
         return False
     if estimate.whole[slot] == 0:
         add_to_kept(estimate, slot, 1.0)
         estimate.whole[slot] = 1
-    if norm(estimate.image) * size <= level * SAFE:
+    if norm(estimate.image) * size <= threshold * SAFE:
         drop(estimate, slot)
         return True
-    room = (level - peak * size) / (size * norm(estimate.features[slot]))
+    room = (threshold - peak * size) / (size * norm(estimate.features[slot]))
     estimate.deadlines[slot] = estimate.drift[0] + room * SAFE
     return False
 
 
 @jitable
-def examine_all(estimate: TruncatedHistoryEstimate, level: float) -> None:
-    """sums = sum over the history of u y, every coordinate truncated at the level.
+def examine_all(estimate: TruncatedHistoryEstimate, threshold: float) -> None:
+    """sums = sum over the history of u y, every coordinate truncated at the threshold.
 
     A whole slot is looked at again only when V^-1/2 has moved far enough to bring a coordinate
-    of u to the level: each |u_i| moves by at most ||x|| times the Frobenius norm of the change.
+    of u to the threshold: each |u_i| moves by at most ||x|| times the Frobenius norm of the change.
     """
-    estimate.region.counts[CUTS] = 0
+    set_clipped(estimate.region, 0)
     for i in range(estimate.sums.size):
         estimate.sums[i] = 0.0
     slot = 0
-    while slot < estimate.counts[LIVE]:
+    while slot < estimate.counts[_LIVE]:
         settled = estimate.whole[slot] == 1 and estimate.drift[0] <= estimate.deadlines[slot]
-        if settled or not examine(estimate, slot, level):
+        if settled or not examine(estimate, slot, threshold):
             slot += 1
     combine(estimate.root.root, estimate.kept, estimate.image)
     for i in range(estimate.sums.size):
@@ -117,11 +129,11 @@ class TruncatedHistory(NamedTuple):
     """Ridge regression whose every coordinate is truncated (Shao et al. 2018, Algorithm 2).
 
     u_tau = V^-1/2 x_tau;  s_i = sum_tau u_{tau,i} y_tau 1{|u_{tau,i} y_tau| <= b_t};
-    centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated anew in each round.
+    centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated again in each round.
 
     The published form costs d^3 + d^2 t a round. Here V^-1/2 is kept by rank-one steps and a
-    reward is looked at only when it could have crossed the level: the same numbers for O(d^2) a
-    round and reward near the level. Memory T d at most: `capacity` is T.
+    reward is looked at only when it could have crossed the threshold: the same numbers for O(d^2) a
+    round and reward near the threshold. Memory T d at most: `capacity` is T.
 
     >>> TruncatedHistory(dim=3, capacity=100, penalty=1.0, scale=0.5, power=0.0).init().kept.shape
     (3,)
@@ -148,28 +160,26 @@ class TruncatedHistory(NamedTuple):
             counts=zeros(1, dtype=np.int64),
         )
 
-    def sound(self, state: TruncatedHistoryEstimate) -> bool:
+    def is_valid(self, state: TruncatedHistoryEstimate) -> bool:
         """Whether the slots of a state file can be used."""
-        live, updates = state.counts[LIVE], state.region.counts[UPDATES]
+        live, updates = state.counts[_LIVE], update_count(state.region)
         return bool(live <= updates <= self.capacity and state.root.node_set[0] < RANGES)
 
     def predict(self, estimate: TruncatedHistoryEstimate, z: float) -> float:
         return z
 
-    def update(
-        self, estimate: TruncatedHistoryEstimate, x: Floats, reward: float, rewards: Floats
-    ) -> None:
-        region, slot = estimate.region, estimate.counts[LIVE]
-        if region.counts[UPDATES] >= self.capacity:
-            return  # refused at the door
+    def update(self, estimate: TruncatedHistoryEstimate, observation: Observation) -> None:
+        region, slot, x = estimate.region, estimate.counts[_LIVE], observation.x
+        if update_count(region) >= self.capacity:
+            return  # callers reject this earlier
         add_observation(region, x, 1.0)
-        t = region.counts[UPDATES]
+        t = update_count(region)
         top = longest_spectrum(self.penalty, self.capacity)
         estimate.drift[0] += extend_root(estimate.root, region, x, t, self.penalty, top)
         for i in range(x.size):
             estimate.features[slot, i] = x[i]
-        estimate.rewards[slot] = reward
+        estimate.rewards[slot] = observation.reward
         estimate.whole[slot] = 0
-        estimate.counts[LIVE] += 1
+        estimate.counts[_LIVE] += 1
         examine_all(estimate, self.scale * math.pow(t, self.power))
         combine(estimate.root.root, estimate.sums, region.centre)

@@ -1,7 +1,7 @@
-"""Filters: the rewards of one decision (one play or several) made into one number.
+"""Filters: turn the rewards of one decision (one play or several) into one number.
 
-`norm` is ||x||_{V^-1} and `predicted` is the mean reward the estimator expects of x. Memory counts
-the plays seen and the rewards cut.
+`norm` is ||x||_{V^-1} and `predicted` is the mean reward that the estimator expects of x. Memory
+counts the plays seen and the rewards clipped or truncated.
 """
 
 from .adaptive import AdaptiveClip, MeanScaledClip

@@ -1,6 +1,6 @@
-"""Filters that set their own level from the rewards seen so far, in O(1) a reward.
+"""Filters that set their own threshold from the rewards seen so far, in O(1) a reward.
 
-The level is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
+The threshold is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
 moved up when a reward lies beyond it and down when not, so that no reward, however large, moves it
 by more than a fifth. No moment, scale or horizon has to be known.
 """
@@ -14,48 +14,68 @@ from ..._utils.validation import Count, Fraction, Positive
 from ...core.arrays import Floats, Integers
 from ...core.jit import jitable
 from ...core.order_statistics import select_rank
-from .truncation import CUT, SEEN
+from .memory import COUNTS, count_seen, count_truncated, seen_count
 
-KNOWN = 2  # place in AdaptiveMemory.counts, after SEEN and CUT
-WARM = 32  # rewards whose quantile starts the level
-SILENT = 4  # first rewards, which tell filters that take a median of them the scale alone
-BEYOND = 5.0  # rewards that must lie beyond the level, so that fewer monsters cannot set it
+_KNOWN = COUNTS  # place in AdaptiveMemory.counts and MeanMemory.counts
+WARM = 32  # rewards whose quantile starts the threshold
+SILENT = 4  # first rewards, which set the scale of filters that take a median of them, and no more
+BEYOND = 5.0  # rewards that must lie beyond the threshold, so that fewer outliers cannot set it
 LOOSEST = 0.25  # largest share beyond it
 
 
 class AdaptiveMemory(NamedTuple):
-    """counts: rewards seen, cut, and different from what was expected; first: the logarithms of
-    the first `WARM` of the latter; level: the logarithm of the level."""
+    """State of filters that set their own threshold.
+
+    counts: rewards seen, cut, and different from what was expected; first: logarithms of the first
+    `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
+    """
 
     counts: Integers
     first: Floats
-    level: Floats
+    log_size: Floats
+
+
+def make_adaptive_memory() -> AdaptiveMemory:
+    """Make an empty memory."""
+    return AdaptiveMemory(np.zeros(COUNTS + 1, np.int64), np.zeros(WARM), np.zeros(1))
 
 
 @jitable
-def follow_level(memory: AdaptiveMemory, size: float, share: float) -> float:
-    """The level that this size > 0 is judged by; the level for the next one takes it into account.
+def known_count(memory: "AdaptiveMemory | MeanMemory") -> int:
+    """Return the number of rewards that carried information about the scale."""
+    return memory.counts[_KNOWN]
+
+
+@jitable
+def count_known(memory: "AdaptiveMemory | MeanMemory") -> int:
+    """Count a reward that carries information about the scale; return their number."""
+    memory.counts[_KNOWN] += 1
+    return memory.counts[_KNOWN]
+
+
+@jitable
+def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float:
+    """Return the threshold for this size > 0, and update the one for the next size with it.
 
     Robbins and Monro on the logarithm m of the (1 - p)-quantile: m += (1{ln size > m} / p - 1) / n,
-    p = max(share, 5 / n). The first size is judged by a level of zero, the second by the smaller
-    of the two: more silence costs short data dear, and one monster is still not believed.
+    p = max(share, 5 / n). The threshold of the first size is zero, that of the second the smaller
+    of the two: a longer start would cost much on short data, and one outlier is still clipped.
     """
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    count = count_known(memory)
     log = math.log(size)
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.level[0]) if count > 1 else 0.0
-    level = memory.level[0]
+        memory.log_size[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.log_size[0]) if count > 1 else 0.0
+    before = memory.log_size[0]
     part = max(share, min(BEYOND / count, LOOSEST))
-    memory.level[0] = level + ((1.0 / part if log > level else 0.0) - 1.0) / count
-    return math.exp(level)
+    memory.log_size[0] = before + ((1.0 / part if log > before else 0.0) - 1.0) / count
+    return math.exp(before)
 
 
 @jitable
-def clean_adaptively(
+def filter_adaptively(
     memory: AdaptiveMemory,
     rewards: Floats,
     weight: float,
@@ -63,52 +83,56 @@ def clean_adaptively(
     share: float,
     keep: float,
 ) -> float:
-    """The mean of the rewards; of one beyond the level, `keep` of the way from centre to level."""
+    """Return the mean of the rewards, those beyond the threshold moved to centre +- keep limit."""
     total = 0.0
     for i in range(rewards.size):
-        memory.counts[SEEN] += 1
+        count_seen(memory, 1)
         error = rewards[i] - centre
         size = weight * abs(error)
-        told = size > 0.0 and rewards[i] != 0.0
-        level = follow_level(memory, size, share) if told else size
-        if size <= level:
+        informative = size > 0.0 and rewards[i] != 0.0
+        threshold = follow_threshold(memory, size, share) if informative else size
+        if size <= threshold:
             total += rewards[i]
         else:
-            memory.counts[CUT] += 1
-            limit = keep * level / weight
+            count_truncated(memory, 1)
+            limit = keep * threshold / weight
             total += centre + (limit if error > 0.0 else -limit)
     return total / rewards.size
 
 
 class AdaptiveClip(NamedTuple):
-    """Rewards clipped to a level that sets itself: y moved to predicted +- the running quantile.
+    """Clip rewards at a running quantile: y is moved to predicted +- the threshold.
 
-    The first reward only tells the scale and counts as predicted, then 1 in 4 and later
-    1 - `quantile` of the rewards are clipped. Zeros, which where sales are rare are most of the
-    rewards, and rewards equal to what was expected tell nothing about the scale of the others: they
-    are left alone and do not count.
+    The first reward sets the scale and counts as predicted; then 1 in 4 and later 1 - `quantile` of
+    the rewards are clipped. Zeros (most of the rewards where sales are rare) and rewards equal to
+    the prediction say nothing about the scale of the others: they pass and do not count.
 
     Parameters
     ----------
-    quantile : of |y - predicted|, the level. Under symmetric noise 0.95 learns faster; under skewed
-        noise clipping shifts all rewards by nearly the same amount, which an intercept among the
-        features absorbs and a quantile near 1 keeps small.
-    residual : False measures and clips y itself about zero, as CRTM does.
-    weighted : True takes the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: arms that were
-        seldom played are clipped harder.
-    truncate : True replaces a reward beyond the level by what was expected instead of clipping it;
-        with residual=False it counts as zero, which is CRTM's truncation at a level that is
-        learned.
+    quantile : float, default 0.99
+        Quantile of |y - predicted| at which rewards are clipped. Under symmetric noise 0.95 learns
+        faster; under skewed noise clipping shifts all rewards by nearly the same amount, which an
+        intercept among the features absorbs and a quantile near 1 keeps small.
+    residual : bool, default True
+        Clip y - predicted. False clips y itself about zero, as CRTM does.
+    weighted : bool, default False
+        Take the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: rarely played arms are
+        clipped harder.
+    truncate : bool, default False
+        Replace a reward beyond the threshold by the prediction instead of clipping it. With
+        residual=False it counts as zero: CRTM's truncation with a learned threshold.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
-    >>> cleaned[0], float(cleaned[1]), float(cleaned[-1]), memory.counts.tolist()
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
+    >>> filtered[0], float(filtered[1]), float(filtered[-1]), memory.counts.tolist()
     (0.5, 0.1, 1.0, [101, 8, 101])
     >>> cut = AdaptiveClip(residual=False, truncate=True)
     >>> memory = cut.init()
-    >>> cleaned = [cut.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
-    >>> float(cleaned[5]), float(cleaned[-1])
+    >>> filtered = [cut.apply(memory, np.array([y]), 1.0, 0.5) for y in [1.0] * 40 + [1e9]]
+    >>> float(filtered[5]), float(filtered[-1])
     (1.0, 0.0)
     """
 
@@ -119,23 +143,26 @@ class AdaptiveClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         weight = norm if self.weighted else 1.0
         centre = predicted if self.residual else 0.0
         keep = 0.0 if self.truncate else 1.0
-        return clean_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
+        return filter_adaptively(memory, rewards, weight, centre, 1.0 - self.quantile, keep)
 
-    def level_in_force(self, memory: AdaptiveMemory) -> float:
-        return current_level(memory)
+    def threshold_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_threshold(memory)
 
 
 class MeanMemory(NamedTuple):
-    """counts: rewards seen, cut, and different from zero; first: the sizes of the first `SILENT` of
-    the latter; mean: of |y|."""
+    """State of `MeanScaledClip`.
+
+    counts: rewards seen, cut, and different from zero; first: sizes of the first `SILENT` of the
+    latter; mean: the running mean of |y|.
+    """
 
     counts: Integers
     first: Floats
@@ -144,12 +171,12 @@ class MeanMemory(NamedTuple):
 
 @jitable
 def follow_mean(memory: MeanMemory, size: float) -> float:
-    """The mean that this size is judged by: 0 for the first four, whose median starts it.
+    """Return the mean for this size, 0 for the first four, whose median starts the mean.
 
     After that no size more than doubles it: m += (min(size, (n + 1) m) - m) / n.
     """
-    memory.counts[KNOWN] += 1 if size > 0.0 else 0
-    known, count, mean = memory.counts[KNOWN], memory.counts[SEEN], memory.mean[0]
+    memory.counts[_KNOWN] += 1 if size > 0.0 else 0
+    known, count, mean = memory.counts[_KNOWN], seen_count(memory), memory.mean[0]
     if known <= SILENT:
         if size > 0.0:
             memory.first[known - 1] = size
@@ -162,18 +189,24 @@ def follow_mean(memory: MeanMemory, size: float) -> float:
 
 
 class MeanScaledClip(NamedTuple):
-    """y clipped to |y| <= multiple times the mean |reward| so far, whatever the arm.
+    """Clip rewards at a multiple of the mean |reward| so far, whatever the arm.
 
-    That is what "at three times the mean reward" says. `Clip` says something else: its level is
-    divided by ||x||_{V^-1}, so it cuts less and less as an arm becomes known. The first four
-    rewards that are not zero tell the mean and count as zero. Where sales are rare, three times the
-    mean is far below a sale.
+    `Clip` is different: its threshold is divided by ||x||_{V^-1}, so it cuts less and less as an
+    arm becomes known. The first four rewards that are not zero set the mean and count as zero.
+    Where sales are rare, three times the mean is far below a sale.
+
+    Parameters
+    ----------
+    multiple : float, default 3.0
+        Threshold as a multiple of the mean |reward|.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
     >>> clip = MeanScaledClip(multiple=3.0)
     >>> memory = clip.init()
     >>> rewards = [1e100] + [1.0] * 50 + [9.0]
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in rewards]
-    >>> cleaned[0], float(cleaned[-2]), round(float(cleaned[-1]), 6)
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.0) for y in rewards]
+    >>> filtered[0], float(filtered[-2]), round(float(filtered[-1]), 6)
     (0.0, 1.0, 3.0)
     """
 
@@ -181,30 +214,30 @@ class MeanScaledClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> MeanMemory:
-        return MeanMemory(np.zeros(3, np.int64), np.zeros(SILENT), np.zeros(1))
+        return MeanMemory(np.zeros(COUNTS + 1, np.int64), np.zeros(SILENT), np.zeros(1))
 
-    def clean(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: MeanMemory, rewards: Floats, norm: float, predicted: float) -> float:
         total = 0.0
         for i in range(rewards.size):
-            memory.counts[SEEN] += 1
+            count_seen(memory, 1)
             limit = self.multiple * follow_mean(memory, abs(rewards[i]))
             if abs(rewards[i]) > limit:
-                memory.counts[CUT] += 1
+                count_truncated(memory, 1)
                 total += math.copysign(limit, rewards[i])
             else:
                 total += rewards[i]
         return total / rewards.size
 
-    def level_in_force(self, memory: MeanMemory) -> float:
+    def threshold_in_force(self, memory: MeanMemory) -> float:
         return self.multiple * float(memory.mean[0])
 
 
-def current_level(memory: AdaptiveMemory, silent: int = 1) -> float:
-    """The level that the next reward will be judged by; 0 before `silent` ones have told it.
+def current_threshold(memory: AdaptiveMemory, silent: int = 1) -> float:
+    """Return the threshold for the next reward; 0 before `silent` rewards have been seen.
 
-    >>> current_level(AdaptiveClip().init())
+    >>> current_threshold(AdaptiveClip().init())
     0.0
     """
-    if memory.counts[KNOWN] < silent:
+    if known_count(memory) < silent:
         return 0.0
-    return math.exp(float(memory.level[0]))
+    return math.exp(float(memory.log_size[0]))

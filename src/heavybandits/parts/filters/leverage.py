@@ -1,125 +1,143 @@
-"""Filters that set themselves and open as more is learned: no level, moment or horizon is given.
+"""Filters that find their threshold in the rewards and loosen it as more is learned.
 
 Like those of `adaptive` they keep the logarithm of a scale and move it by a bounded step per
-reward. The first four rewards tell the scale and count as predicted. See docs/maths/filters.md.
+reward. The first four rewards set the scale and count as predicted. See docs/maths/filters.md.
 """
 
 import math
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from ..._utils.validation import Count, Interval, Positive, Share
 from ...core.arrays import Floats
 from ...core.jit import jitable
 from ...core.order_statistics import median, select_rank
-from .adaptive import KNOWN, LOOSEST, SILENT, WARM, AdaptiveMemory, current_level
-from .truncation import CUT, SEEN
+from .adaptive import (
+    LOOSEST,
+    SILENT,
+    WARM,
+    AdaptiveMemory,
+    count_known,
+    current_threshold,
+    known_count,
+    make_adaptive_memory,
+)
+from .memory import count_seen, count_truncated
 
 
 @jitable
 def follow_median(memory: AdaptiveMemory, log: float) -> float:
-    """The running median that this size is judged by: exact at first, then m +- 1/(2 sqrt(n))."""
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    """Return the running median for this size: exact at first, then m +- 1/(2 sqrt(n))."""
+    count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
-        memory.level[0] = median(memory.first, 0, count)
-        return math.exp(memory.level[0])
-    middle = memory.level[0]
-    memory.level[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
+        memory.log_size[0] = median(memory.first, 0, count)
+        return math.exp(memory.log_size[0])
+    middle = memory.log_size[0]
+    memory.log_size[0] = middle + math.copysign(0.5 / math.sqrt(count), log - middle)
     return math.exp(middle)
 
 
 @jitable
 def follow_root(memory: AdaptiveMemory, log: float, strength: float) -> float:
-    """The level M that this size is judged by: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
-    memory.counts[KNOWN] += 1
-    count = memory.counts[KNOWN]
+    """Return the threshold M for this size: m += (min(1, e^2/M^2)/p - 1)/n, p = z ln(n)/n."""
+    count = count_known(memory)
     if count <= WARM:
         memory.first[count - 1] = log
         beyond = max(int(LOOSEST * count), 1)
-        memory.level[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
-        return math.exp(memory.level[0])
-    level = memory.level[0]
+        memory.log_size[0] = select_rank(memory.first, 0, count, max(count - 1 - beyond, 0))
+        return math.exp(memory.log_size[0])
+    before = memory.log_size[0]
     share = min(strength * math.log(count) / count, 0.5)
-    part = math.exp(2.0 * min(log - level, 0.0))
-    memory.level[0] = level + (part / share - 1.0) / count
-    return math.exp(level)
+    part = math.exp(2.0 * min(log - before, 0.0))
+    memory.log_size[0] = before + (part / share - 1.0) / count
+    return math.exp(before)
 
 
 @jitable
 def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: float) -> float:
-    """The reward, moved to predicted +- limit if it lies beyond; the first ones to predicted."""
-    memory.counts[SEEN] += 1
-    allowed = limit if memory.counts[KNOWN] > SILENT else 0.0
+    """Clip a reward to predicted +- limit; the first ones become predicted."""
+    count_seen(memory, 1)
+    allowed = limit if known_count(memory) > SILENT else 0.0
     if abs(reward - predicted) <= allowed:
         return reward
-    memory.counts[CUT] += 1
+    count_truncated(memory, 1)
     return predicted + math.copysign(allowed, reward - predicted)
 
 
 class LeverageClip(NamedTuple):
-    """Huber's shape with a learned scale: loose for arms that are known, tight for those that are
-    not.
+    """Clip residuals at a learned scale: loosely for known arms, tightly for unknown ones.
 
-    y - predicted is clipped at level s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
+    y - predicted is clipped at threshold s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
     ||x||^2_{V^-1}, s the running median of |y - predicted| and n the rewards seen. As w falls the
     limit opens like sqrt(n/d), so the bias of skewed noise vanishes, which that of `AdaptiveClip`
     does not. No theorem covers it.
 
     Parameters
     ----------
-    level : a multiple of the median error. Below 0.5 it learns faster under symmetric noise and is
-        ruinous under skewed noise without a variance.
-    curvature : the weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
-    power : for noise without a variance, (1 - epsilon) / (2 (1 + epsilon)) is CRHL's.
+    threshold : float, default 0.5
+        Multiple of the median |y - predicted|. Below 0.5 it learns faster under symmetric noise and
+        is ruinous under skewed noise without a variance.
+    curvature : float, default 1.0
+        Weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
+    power : float, default 0.0
+        For noise without a variance; CRHL has (1 - epsilon) / (2 (1 + epsilon)).
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
 
+    >>> import numpy as np
     >>> clip = LeverageClip()
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
-    >>> cleaned[0], round(float(cleaned[-1]), 1)
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.0) for y in (1.0, -1.0) * 20 + (9.0,)]
+    >>> filtered[0], round(float(filtered[-1]), 1)
     (0.0, 0.7)
     """
 
-    level: Positive = 0.5
+    threshold: Positive = 0.5
     curvature: Positive = 1.0
     power: Share = 0.0
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         total, square = 0.0, self.curvature * norm * norm
         for i in range(rewards.size):
             error, limit = rewards[i] - predicted, math.inf
             if error != 0.0:
-                scale = self.level * follow_median(memory, math.log(abs(error)))
-                scale *= math.pow(memory.counts[KNOWN], self.power)
+                scale = self.threshold * follow_median(memory, math.log(abs(error)))
+                scale *= math.pow(known_count(memory), self.power)
                 if square > 0.0:
                     limit = scale * math.sqrt((1.0 + square) / square)
             total += clip_about(memory, rewards[i], predicted, limit)
         return total / rewards.size
 
-    def level_in_force(self, memory: AdaptiveMemory) -> float:
-        """The multiple of the median error, before it opens for what is known of an arm."""
-        return self.level * current_level(memory, SILENT)
+    def threshold_in_force(self, memory: AdaptiveMemory) -> float:
+        """Return the multiple of the median error, before it is loosened for a known arm."""
+        return self.threshold * current_threshold(memory, SILENT)
 
 
 class TailClip(NamedTuple):
-    """The clip that needs nothing: y - predicted cut at the root M of a tail equation.
+    """Clip residuals y - predicted at the root M of a tail equation, without hyperparameters.
 
     M solves mean min(e^2, M^2) / M^2 = z ln(n) / n, which for independent rewards adapts to
     whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
     pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
 
+    Parameters
+    ----------
+    strength : float, default 3.0
+        z of that equation; a larger number clips more.
+    plays : int, default 1
+        Rewards per decision, whose mean is taken.
+
+    >>> import numpy as np
     >>> clip = TailClip()
     >>> memory = clip.init()
-    >>> cleaned = [clip.clean(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
-    >>> cleaned[0], float(cleaned[20]), float(cleaned[-1]) < 2.0
+    >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in [1.0, 0.0] * 20 + [1e9]]
+    >>> filtered[0], float(filtered[20]), float(filtered[-1]) < 2.0
     (0.5, 1.0, True)
     """
 
@@ -127,9 +145,9 @@ class TailClip(NamedTuple):
     plays: Count = 1
 
     def init(self) -> AdaptiveMemory:
-        return AdaptiveMemory(np.zeros(3, np.int64), np.zeros(WARM), np.zeros(1))
+        return make_adaptive_memory()
 
-    def clean(
+    def apply(
         self, memory: AdaptiveMemory, rewards: Floats, norm: float, predicted: float
     ) -> float:
         total = 0.0
@@ -140,5 +158,5 @@ class TailClip(NamedTuple):
             total += clip_about(memory, rewards[i], predicted, limit)
         return total / rewards.size
 
-    def level_in_force(self, memory: AdaptiveMemory) -> float:
-        return current_level(memory, SILENT)
+    def threshold_in_force(self, memory: AdaptiveMemory) -> float:
+        return current_threshold(memory, SILENT)

@@ -1,4 +1,4 @@
-"""Filters that make one number of several plays of the same arm."""
+"""Filters that turn several plays of the same arm into one number."""
 
 from typing import Annotated, NamedTuple
 
@@ -6,18 +6,18 @@ from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Interval
 from ...core.arrays import Floats
 from ...core.order_statistics import median, select_rank
-from .truncation import CUT, SEEN, Memory, make_memory
+from .memory import Memory, count_seen, count_truncated, make_memory
 
 
 class Median(NamedTuple):
-    """The median of the plays (Algorithm 2, line 6); of an even number, the mean of the middle two.
+    """Take the median of the plays (Algorithm 2, line 6), or the mean of the middle two.
 
     The paper's proof takes the lower of the two, but needs E[median] = 0, which by symmetry
     holds for their mean.
 
     >>> import numpy as np
     >>> middle = Median(plays=4)
-    >>> float(middle.clean(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
+    >>> float(middle.apply(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
     5.5
     """
 
@@ -26,21 +26,21 @@ class Median(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         for i in range(rewards.size):
             memory.buffer[i] = rewards[i]
         return median(memory.buffer, 0, rewards.size)
 
 
 class MeanOfMedians(NamedTuple):
-    """Groups of `group` plays, the median of each, the mean of those; leftovers are dropped.
+    """Take the mean of the medians of groups of `group` plays; leftovers are dropped.
 
     Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
 
     >>> import numpy as np
     >>> mom = MeanOfMedians(plays=7, group=3)
-    >>> float(mom.clean(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
+    >>> float(mom.apply(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
     3.0
     """
 
@@ -56,8 +56,8 @@ class MeanOfMedians(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         for i in range(rewards.size):
             memory.buffer[i] = rewards[i]
         group, groups = self.group, rewards.size // self.group
@@ -68,13 +68,13 @@ class MeanOfMedians(NamedTuple):
 
 
 class MedianOfMeans(NamedTuple):
-    """`blocks` consecutive blocks of equal size, the mean of each, the median of those.
+    """Take the median of the means of `blocks` consecutive blocks of equal size.
 
     Medina and Yang (2016), Algorithm 4; leftovers are dropped.
 
     >>> import numpy as np
     >>> mom = MedianOfMeans(plays=6, blocks=3)
-    >>> float(mom.clean(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
+    >>> float(mom.apply(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
     5.0
     """
 
@@ -90,8 +90,8 @@ class MedianOfMeans(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
-        memory.counts[SEEN] += rewards.size
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+        count_seen(memory, rewards.size)
         size = rewards.size // self.blocks
         for i in range(self.blocks):
             total = 0.0
@@ -102,11 +102,11 @@ class MedianOfMeans(NamedTuple):
 
 
 class TrimmedMean(NamedTuple):
-    """The mean of what is left when the share `trim` of the plays is cut off at either end.
+    """Take the mean of the plays without the share `trim` at either end.
 
     >>> import numpy as np
     >>> trimmed = TrimmedMean(plays=5, trim=0.2)
-    >>> float(trimmed.clean(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))
+    >>> float(trimmed.apply(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))
     3.0
     """
 
@@ -116,7 +116,7 @@ class TrimmedMean(NamedTuple):
     def init(self) -> Memory:
         return make_memory(self.plays)
 
-    def clean(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
+    def apply(self, memory: Memory, rewards: Floats, norm: float, predicted: float) -> float:
         size = rewards.size
         for i in range(size):
             memory.buffer[i] = rewards[i]
@@ -127,6 +127,6 @@ class TrimmedMean(NamedTuple):
         total = 0.0
         for i in range(low, high):
             total += memory.buffer[i]
-        memory.counts[SEEN] += size
-        memory.counts[CUT] += 2 * low
+        count_seen(memory, size)
+        count_truncated(memory, 2 * low)
         return total / (high - low)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._utils.errors import InvalidInputError
+from ...core.capabilities import capacity_of, is_finite_only
 from ...core.part import check_part
 from ...core.protocols import ArmSet, Policy
 
@@ -41,7 +42,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
         raise InvalidInputError(
             f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}"
         )
-    if policy.plays > 1 and arms.changes == "fresh":
+    if policy.plays > 1 and arms.redraw == "round":
         raise InvalidInputError(
             f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
             f"{type(arms).__name__} changes with every play: use Fixed, or PerDecision, "
@@ -52,7 +53,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
 
 def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
     """Refuse a continuous arm set to a policy that looks at every arm apart."""
-    if getattr(policy, "finite_only", False) and arms.size == 0:
+    if is_finite_only(policy) and arms.size == 0:
         raise InvalidInputError(
             f"{name} judges every arm on offer by itself, so it needs a finite set: "
             f"{type(arms).__name__} has infinitely many arms. Offer rows of features, or use a "
@@ -62,7 +63,7 @@ def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
 
 def check_room(name: str, policy: Policy, decisions: int) -> None:
     """Refuse more decisions than a policy that keeps its history has room for."""
-    capacity = getattr(policy, "capacity", None)
+    capacity = capacity_of(policy)
     if capacity is not None and decisions > capacity:
         raise InvalidInputError(
             f"{name} keeps its history and has room for {capacity} decisions, "

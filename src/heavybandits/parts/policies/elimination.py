@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._utils.validation import NonNegative
-from ...core.arm_buffer import View, take
+from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers
 from ...core.dispatch import arm_width, estimate_arms, remember, tally
 from ...core.jit import jitable
@@ -28,11 +28,6 @@ def make_state(base: PerArmEstimator) -> StagesState:
     return StagesState(base.init(), np.zeros(1, np.int64), np.zeros((3, 1)))
 
 
-def base_sound(base: PerArmEstimator, state: StagesState) -> bool:
-    """Whether what a state file says of the base routine can be."""
-    return not hasattr(base, "sound") or base.sound(state.memory)
-
-
 @jitable
 def estimate_arm_at(
     base: PerArmEstimator, state: StagesState, stage: int, x: Floats
@@ -46,43 +41,43 @@ def estimate_arm_at(
 
 
 @jitable
-def take_best(view: View, alive: Floats) -> int:
+def take_best(buffer: ArmBuffer, alive: Floats) -> int:
     """Lowest living arm of the largest mean + width."""
     arm, best = -1, -math.inf
     for k in range(alive.size):
-        if alive[k] > 0.0 and (arm < 0 or view.scores[k] + view.widths[k] > best):
-            arm, best = k, view.scores[k] + view.widths[k]
-    take(view, arm)
+        if alive[k] > 0.0 and (arm < 0 or buffer.scores[k] + buffer.widths[k] > best):
+            arm, best = k, buffer.scores[k] + buffer.widths[k]
+    take(buffer, arm)
     return arm
 
 
 @jitable
-def mark_offered(view: View) -> None:
-    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in view.squares."""
-    for k in range(view.squares.size):
-        view.squares[k] = 1.0 if view.penalty[k] == 0.0 else 0.0
-    view.synced[0] = -1
+def mark_offered(buffer: ArmBuffer) -> None:
+    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in buffer.squares."""
+    for k in range(buffer.squares.size):
+        buffer.squares[k] = 1.0 if buffer.penalty[k] == 0.0 else 0.0
+    mark_stale(buffer)
 
 
 @jitable
-def widest(view: View, alive: Floats) -> int:
+def widest(buffer: ArmBuffer, alive: Floats) -> int:
     """Lowest living arm of the largest width."""
     arm, best = -1, -math.inf
     for k in range(alive.size):
-        if alive[k] > 0.0 and (arm < 0 or view.widths[k] > best):
-            arm, best = k, view.widths[k]
+        if alive[k] > 0.0 and (arm < 0 or buffer.widths[k] > best):
+            arm, best = k, buffer.widths[k]
     return arm
 
 
 @jitable
-def eliminate(view: View, alive: Floats, margin: float) -> None:
+def eliminate(buffer: ArmBuffer, alive: Floats, margin: float) -> None:
     """Only arms whose mean + width is within the margin of the best stay alive."""
     best = -math.inf
     for k in range(alive.size):
         if alive[k] > 0.0:
-            best = max(best, view.scores[k] + view.widths[k])
+            best = max(best, buffer.scores[k] + buffer.widths[k])
     for k in range(alive.size):
-        if view.scores[k] + view.widths[k] < best - margin:
+        if buffer.scores[k] + buffer.widths[k] < best - margin:
             alive[k] = 0.0
 
 
@@ -90,7 +85,7 @@ class PerArmUCB(NamedTuple):
     """The base routine on the whole history: play argmax mean + width.
 
     >>> from heavybandits import btc
-    >>> type(btc(dim=2, horizon=100, arms=4, moment=1.0)).__name__
+    >>> type(btc(dim=2, horizon=100, arms=4, raw_moment=1.0)).__name__
     'PerArmUCB'
     """
 
@@ -105,16 +100,8 @@ class PerArmUCB(NamedTuple):
         return self.base.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for; None if there is no limit."""
-        return getattr(self.base, "capacity", None)
-
-    @property
     def finite_only(self) -> bool:
         return True
-
-    def sound(self, state: StagesState) -> bool:
-        return base_sound(self.base, state)
 
     @property
     def choice_writes(self) -> tuple[str, ...]:
@@ -124,11 +111,13 @@ class PerArmUCB(NamedTuple):
     def init(self) -> StagesState:
         return make_state(self.base)
 
-    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
-        mark_offered(view)
-        alive = view.squares
-        estimate_arms(self.base, state.memory, 0, view.features, alive, view.scores, view.widths)
-        return take_best(view, alive)
+    def choose(self, state: StagesState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        mark_offered(buffer)
+        alive = buffer.squares
+        estimate_arms(
+            self.base, state.memory, 0, buffer.features, alive, buffer.scores, buffer.widths
+        )
+        return take_best(buffer, alive)
 
     def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
@@ -157,7 +146,7 @@ class StagedElimination(NamedTuple):
     stay independent, which is what the proof lives on.
 
     >>> from heavybandits import supbtc
-    >>> supbtc(dim=2, horizon=10**6, arms=20, moment=1.0).base.stages
+    >>> supbtc(dim=2, horizon=10**6, arms=20, raw_moment=1.0).base.stages
     13
     """
 
@@ -173,16 +162,8 @@ class StagedElimination(NamedTuple):
         return self.base.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for; None if there is no limit."""
-        return getattr(self.base, "capacity", None)
-
-    @property
     def finite_only(self) -> bool:
         return True
-
-    def sound(self, state: StagesState) -> bool:
-        return base_sound(self.base, state)
 
     @property
     def choice_writes(self) -> tuple[str, ...]:
@@ -192,23 +173,23 @@ class StagedElimination(NamedTuple):
     def init(self) -> StagesState:
         return make_state(self.base)
 
-    def choose(self, state: StagesState, arms: ArmSet, view: View) -> int:
-        mark_offered(view)
-        alive = view.squares
+    def choose(self, state: StagesState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        mark_offered(buffer)
+        alive = buffer.squares
         threshold = 1.0
         for stage in range(self.base.stages):
             threshold *= 0.5
             estimate_arms(
-                self.base, state.memory, stage, view.features, alive, view.scores, view.widths
+                self.base, state.memory, stage, buffer.features, alive, buffer.scores, buffer.widths
             )
-            arm = widest(view, alive)
-            if view.widths[arm] <= self.target:
+            arm = widest(buffer, alive)
+            if buffer.widths[arm] <= self.target:
                 break
-            if view.widths[arm] > threshold:
-                take(view, arm)
+            if buffer.widths[arm] > threshold:
+                take(buffer, arm)
                 return arm
-            eliminate(view, alive, 2.0 * threshold)
-        return take_best(view, alive)
+            eliminate(buffer, alive, 2.0 * threshold)
+        return take_best(buffer, alive)
 
     def learn(self, state: StagesState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)

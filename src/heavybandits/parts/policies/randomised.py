@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._utils.validation import Fraction, Index, Positive
-from ...core.arm_buffer import View, take
+from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.jit import jitable
 from ...core.protocols import ArmSet, Policy, Tally
 from ...core.rng import uniform
 
-DRAWS, LEARNED = 0, 1  # places in RandomisedState.counts
+_DRAWS, _LEARNED = 0, 1  # places in the counts of a state
 
 
 class RandomisedState(NamedTuple):
@@ -29,39 +29,42 @@ def make_state(policy: Policy) -> RandomisedState:
     return RandomisedState(policy.init(), np.zeros(2, np.int64), np.ones(1))
 
 
-def state_written(policy: Policy) -> tuple[str, ...] | None:
-    """What a choice leaves behind; None, which is everything, if the policy inside does not say."""
-    names: tuple[str, ...] | None = getattr(policy, "choice_writes", None)
-    if names is None:
-        return None
-    return ("counts", "propensity", *(f"inner.{name}" for name in names))
-
-
-def state_sound(policy: Policy, state: Any) -> bool:
-    """Whether what a state file says can be, of the draws and of the parts inside."""
-    pairs: list[tuple[Any, Any]] = [(policy, state.inner)]
-    for part, memory in (("estimator", "estimate"), ("filter", "memory")):
-        pairs.append((getattr(policy, part, None), getattr(state.inner, memory, None)))
-    likely = bool(0.0 < state.propensity[0] <= 1.0)
-    return likely and all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
+@jitable
+def next_draw(state: Any) -> int:
+    """Return the number of draws so far, and count one more."""
+    draws = state.counts[_DRAWS]
+    state.counts[_DRAWS] += 1
+    return draws
 
 
 @jitable
-def count_offered(view: View) -> int:
+def learned_count(state: Any) -> int:
+    """Return the number of decisions learned from."""
+    return state.counts[_LEARNED]
+
+
+@jitable
+def count_learned(state: Any) -> None:
+    """Count a decision learned from."""
+    state.counts[_LEARNED] += 1
+
+
+@jitable
+def count_offered(buffer: ArmBuffer) -> int:
     """How many arms are on offer."""
     offered = 0
-    for k in range(view.penalty.size):
-        if view.penalty[k] == 0.0:
+    for k in range(buffer.penalty.size):
+        if buffer.penalty[k] == 0.0:
             offered += 1
     return offered
 
 
 @jitable
-def offered_at(view: View, place: int) -> int:
+def offered_at(buffer: ArmBuffer, place: int) -> int:
     """The arm at this place among those on offer."""
     left, arm = place, 0
-    for k in range(view.penalty.size):
-        if view.penalty[k] == 0.0:
+    for k in range(buffer.penalty.size):
+        if buffer.penalty[k] == 0.0:
             if left == 0:
                 arm = k
             left -= 1
@@ -69,21 +72,21 @@ def offered_at(view: View, place: int) -> int:
 
 
 class EpsilonGreedy(NamedTuple):
-    """A policy that gives a share of its decisions to chance, all arms being as likely.
+    """Follow a policy, but play a uniformly drawn arm with probability epsilon.
 
-        p(a) = share / K + (1 - share) 1{a is the choice of the policy},    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) 1{a is the choice of the policy},    K arms on offer
 
-    The propensity of every decision is exact and at least share / K, whatever the policy, so the
+    The propensity of every decision is exact and at least epsilon / K, whatever the policy, so the
     log can be evaluated afterwards. Decision n takes number n of the stream of the seed.
 
     >>> from heavybandits import linucb
-    >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), share=0.1)
+    >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), epsilon=0.1)
     >>> mixed.dim, mixed.plays, mixed.propensity(mixed.init())
     (2, 1, 1.0)
     """
 
     policy: Policy
-    share: Fraction = 0.1
+    epsilon: Fraction = 0.1
     seed: Index = 0
 
     @property
@@ -95,42 +98,33 @@ class EpsilonGreedy(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
-    def sound(self, state: RandomisedState) -> bool:
-        return state_sound(self.policy, state)
+    def is_valid(self, state: RandomisedState) -> bool:
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> RandomisedState:
         return make_state(self.policy)
 
-    def choose(self, state: RandomisedState, arms: ArmSet, view: View) -> int:
-        best = choose(self.policy, state.inner, arms, view)
-        offered = count_offered(view)
-        number = uniform(np.uint64(self.seed), state.counts[DRAWS])
-        state.counts[DRAWS] += 1
+    def choose(self, state: RandomisedState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        best = choose(self.policy, state.inner, arms, buffer)
+        offered = count_offered(buffer)
+        number = uniform(np.uint64(self.seed), next_draw(state))
         arm = best
-        if number < self.share:  # then number / share is uniform itself
-            arm = offered_at(view, min(int(number / self.share * offered), offered - 1))
-            take(view, arm)
-        by_chance = self.share / offered
-        state.propensity[0] = by_chance + 1.0 - self.share if arm == best else by_chance
+        if number < self.epsilon:  # then number / epsilon is uniform itself
+            arm = offered_at(buffer, min(int(number / self.epsilon * offered), offered - 1))
+            take(buffer, arm)
+        by_chance = self.epsilon / offered
+        state.propensity[0] = by_chance + 1.0 - self.epsilon if arm == best else by_chance
         return arm
 
     def learn(self, state: RandomisedState, x: Floats, rewards: Floats) -> None:
-        state.counts[LEARNED] += 1
+        count_learned(state)
         learn(self.policy, state.inner, x, rewards)
 
     def estimate_arm(self, state: RandomisedState, x: Floats) -> tuple[float, float]:
@@ -173,53 +167,44 @@ class SquareCB(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
-    def sound(self, state: RandomisedState) -> bool:
-        return state_sound(self.policy, state)
+    def is_valid(self, state: RandomisedState) -> bool:
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> RandomisedState:
         return make_state(self.policy)
 
-    def choose(self, state: RandomisedState, arms: ArmSet, view: View) -> int:
+    def choose(self, state: RandomisedState, arms: ArmSet, buffer: ArmBuffer) -> int:
         best, top = -1, -math.inf
-        for k in range(view.penalty.size):
-            if view.penalty[k] == 0.0:
-                take(view, k)
-                view.scores[k] = estimate_arm(self.policy, state.inner, view.chosen)[0]
-                if best < 0 or view.scores[k] > top:
-                    best, top = k, view.scores[k]
-        view.synced[0] = -1  # scores are means now, not what the policy inside keeps there
-        offered, dim, t = count_offered(view), view.chosen.size, state.counts[LEARNED]
+        for k in range(buffer.penalty.size):
+            if buffer.penalty[k] == 0.0:
+                take(buffer, k)
+                buffer.scores[k] = estimate_arm(self.policy, state.inner, buffer.chosen)[0]
+                if best < 0 or buffer.scores[k] > top:
+                    best, top = k, buffer.scores[k]
+        mark_stale(buffer)  # scores are means now, not what the policy inside keeps there
+        offered, dim, t = count_offered(buffer), buffer.chosen.size, learned_count(state)
         growth = math.sqrt(offered * t / (dim * math.log(1.0 + t))) if t > 0 else 0.0
-        number = uniform(np.uint64(self.seed), state.counts[DRAWS])
-        state.counts[DRAWS] += 1
+        number = uniform(np.uint64(self.seed), next_draw(state))
         arm, rest, chance = best, 1.0, 0.0
-        for k in range(view.penalty.size):
-            if view.penalty[k] == 0.0 and k != best:
-                part = 1.0 / (offered + self.radius_scale * growth * (top - view.scores[k]))
+        for k in range(buffer.penalty.size):
+            if buffer.penalty[k] == 0.0 and k != best:
+                part = 1.0 / (offered + self.radius_scale * growth * (top - buffer.scores[k]))
                 if number < rest and number >= rest - part:
                     arm, chance = k, part
                 rest -= part
-        take(view, arm)
+        take(buffer, arm)
         state.propensity[0] = rest if arm == best else chance
         return arm
 
     def learn(self, state: RandomisedState, x: Floats, rewards: Floats) -> None:
-        state.counts[LEARNED] += 1
+        count_learned(state)
         learn(self.policy, state.inner, x, rewards)
 
     def estimate_arm(self, state: RandomisedState, x: Floats) -> tuple[float, float]:

@@ -8,16 +8,15 @@ import numpy as np
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Index, Interval, Positive, Share
 from ...core.allocation import zeros
-from ...core.arm_buffer import View, take
+from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers, Key
-from ...core.blocked import combine
-from ...core.confidence_region import UPDATES, Region
+from ...core.confidence_region import Region, update_count
 from ...core.dispatch import estimate_arm, learn, radius, tally
 from ...core.jit import jitable, outlined
-from ...core.linalg import bounded, cholesky
+from ...core.linalg import bounded, cholesky, combine
 from ...core.protocols import ArmSet, Policy, Tally
 from ...core.rng import uniform
-from .randomised import DRAWS, LEARNED, count_offered, offered_at, state_sound, state_written
+from .randomised import count_learned, count_offered, next_draw, offered_at
 
 MOST_DRAWS = 1 << 16
 LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
@@ -121,11 +120,11 @@ def place_draw(region: Region, factor: Floats, reach: float, point: Floats) -> N
 
 
 @jitable
-def best_offered(view: View) -> int:
+def best_offered(buffer: ArmBuffer) -> int:
     """The lowest arm on offer of the largest score."""
     best = -1
-    for k in range(view.penalty.size):
-        if view.penalty[k] == 0.0 and (best < 0 or view.scores[k] > view.scores[best]):
+    for k in range(buffer.penalty.size):
+        if buffer.penalty[k] == 0.0 and (best < 0 or buffer.scores[k] > buffer.scores[best]):
             best = k
     return best
 
@@ -135,17 +134,17 @@ class Thompson(NamedTuple):
 
         theta_m = centre + scale radius V^{-1/2} g_m,    m = 1 ... M = `draws`,    g_m ~ N(0, I)
         a_m = argmax_a x_a.theta_m
-        p(a) = share / K + (1 - share) #{m : a_m = a} / M,    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) #{m : a_m = a} / M,    K arms on offer
 
-    The arm is drawn from p: with probability 1 - share it is that of one theta_m, each as likely
+    The arm is drawn from p: with probability 1 - epsilon it is that of one theta_m, each as likely
     as the other. So a choice is a Thompson draw, mixed with a share of uniform play; and given the
     M draws, which nobody's rewards have a part in, its propensity is p(a), without error. That is
     all that inverse weights need to be unbiased.
 
     As a number for "the probability that a is best under the posterior" the count has a standard
     error of at most sqrt(P (1 - P) / (M - 1)): 0.06 for 64 draws, 0.02 for 1024. The g_m are a
-    Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least share / K, and at
-    least 1 / M for what a draw has chosen; share = 0 leaves the second floor alone. Decision n
+    Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least epsilon / K, and
+    at least 1 / M for what a draw has chosen; epsilon = 0 leaves the second floor alone. Decision n
     takes its numbers from place n of the stream of the seed. O(d^3 + M d (d + K)) per decision.
 
     Parameters
@@ -154,7 +153,8 @@ class Thompson(NamedTuple):
         its radius are used; how it chooses is not.
     scale : of the draws. 1 gives x.theta the width of the policy for a standard deviation, which
         wanders widely: the width is meant as a bound.
-    share : of the decisions that are left to chance, all arms being as likely.
+    epsilon : float, default 0.01
+        Probability with which the arm is drawn uniformly from all arms on offer.
     draws : M.
 
     >>> from heavybandits import linucb
@@ -164,7 +164,7 @@ class Thompson(NamedTuple):
 
     policy: Policy
     scale: Positive = 0.25
-    share: Share = 0.01
+    epsilon: Share = 0.01
     draws: Annotated[int, Interval(2)] = 64
     seed: Index = 0
 
@@ -188,23 +188,15 @@ class Thompson(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
     def finite_only(self) -> bool:
         return True
 
     @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        return state_written(self.policy)
+    def choice_writes(self) -> tuple[str, ...]:
+        return ("counts", "propensity")
 
-    def sound(self, state: ThompsonState) -> bool:
-        return state_sound(self.policy, state)
+    def is_valid(self, state: ThompsonState) -> bool:
+        return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> ThompsonState:
         room = Draws(
@@ -214,34 +206,33 @@ class Thompson(NamedTuple):
         )
         return ThompsonState(self.policy.init(), np.zeros(2, np.int64), np.ones(1), room)
 
-    def choose(self, state: ThompsonState, arms: ArmSet, view: View) -> int:
+    def choose(self, state: ThompsonState, arms: ArmSet, buffer: ArmBuffer) -> int:
         estimate, room, key = state.inner.estimate, state.scratch, np.uint64(self.seed)
         region, width = estimate.region, self.policy.radius  # type: ignore[attr-defined] # see check
-        reach = self.scale * bounded(radius(width, estimate, region.counts[UPDATES]))
-        place = state.counts[DRAWS] * (2 * self.draws * region.centre.size + 1)
-        state.counts[DRAWS] += 1
+        reach = self.scale * bounded(radius(width, estimate, update_count(region)))
+        place = next_draw(state) * (2 * self.draws * region.centre.size + 1)
         fill_hypercube(room.points, room.best, key, place + 1)
         factorise(region, room.factor)
         for m in range(self.draws):
             place_draw(region, room.factor, reach, room.points[m])
-            combine(view.features, room.points[m], view.scores)
-            room.best[m] = best_offered(view)
-        view.synced[0] = -1  # scores are those of the last draw
-        offered, number = count_offered(view), uniform(key, place)
-        if number < self.share:
-            arm = offered_at(view, min(int(number / self.share * offered), offered - 1))
+            combine(buffer.features, room.points[m], buffer.scores)
+            room.best[m] = best_offered(buffer)
+        mark_stale(buffer)  # scores are those of the last draw
+        offered, number = count_offered(buffer), uniform(key, place)
+        if number < self.epsilon:
+            arm = offered_at(buffer, min(int(number / self.epsilon * offered), offered - 1))
         else:
-            number = (number - self.share) / (1.0 - self.share)
+            number = (number - self.epsilon) / (1.0 - self.epsilon)
             arm = room.best[min(int(number * self.draws), self.draws - 1)]
         wins = 0
         for m in range(self.draws):
             wins += 1 if room.best[m] == arm else 0
-        state.propensity[0] = self.share / offered + (1.0 - self.share) * wins / self.draws
-        take(view, arm)
+        state.propensity[0] = self.epsilon / offered + (1.0 - self.epsilon) * wins / self.draws
+        take(buffer, arm)
         return arm
 
     def learn(self, state: ThompsonState, x: Floats, rewards: Floats) -> None:
-        state.counts[LEARNED] += 1
+        count_learned(state)
         learn(self.policy, state.inner, x, rewards)
 
     def estimate_arm(self, state: ThompsonState, x: Floats) -> tuple[float, float]:

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
-from ...core.arm_buffer import View
+from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
-from ...core.confidence_region import UPDATES, fade
+from ...core.capabilities import capacity_of
+from ...core.confidence_region import discount, update_count
 from ...core.dispatch import choose, estimate_arm, learn, tally
+from ...core.part import walk
 from ...core.protocols import ArmSet, Policy, Tally
 
 SINCE, NOW = 0, 1  # places in TimeDiscountedState.clock
@@ -47,7 +49,7 @@ class TimeDiscounted(NamedTuple):
 
     def check(self) -> None:
         estimator = getattr(self.policy, "estimator", None)
-        if estimator is None or self.capacity is not None or hasattr(estimator, "plays"):
+        if estimator is None or capacity_of(self.policy) is not None or hasattr(estimator, "plays"):
             raise InvalidInputError(
                 "TimeDiscounted.policy must keep one confidence region, one theta and no history, "
                 "but "
@@ -63,36 +65,22 @@ class TimeDiscounted(NamedTuple):
         return self.policy.plays
 
     @property
-    def capacity(self) -> int | None:
-        return getattr(self.policy, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.policy, "any_norm", False)
-
-    @property
-    def choice_writes(self) -> tuple[str, ...] | None:
-        names = getattr(self.policy, "choice_writes", None)
-        return None if names is None else tuple(f"inner.{name}" for name in names)
-
-    def sound(self, state: TimeDiscountedState) -> bool:
-        parts: Any = self.policy
-        pairs = [(parts.estimator, state.inner.estimate), (parts.filter, state.inner.memory)]
-        return all(part.sound(own) for part, own in pairs if hasattr(part, "sound"))
+    def choice_writes(self) -> tuple[str, ...]:
+        return ()
 
     def init(self) -> TimeDiscountedState:
         return TimeDiscountedState(self.policy.init(), zeros(2))
 
-    def choose(self, state: TimeDiscountedState, arms: ArmSet, view: View) -> int:
-        return choose(self.policy, state.inner, arms, view)
+    def choose(self, state: TimeDiscountedState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        return choose(self.policy, state.inner, arms, buffer)
 
     def learn(self, state: TimeDiscountedState, x: Floats, rewards: Floats) -> None:
         clock, region = state.clock, state.inner.estimate.region
         elapsed = clock[NOW] - clock[SINCE]
-        if region.counts[UPDATES] == 0:
+        if update_count(region) == 0:
             clock[SINCE] = clock[NOW]
         elif elapsed * STEPS >= self.half_life:
-            fade(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
+            discount(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
             clock[SINCE] = clock[NOW]
         learn(self.policy, state.inner, x, rewards)
 
@@ -101,3 +89,20 @@ class TimeDiscounted(NamedTuple):
 
     def tally(self, state: TimeDiscountedState) -> Tally:
         return tally(self.policy, state.inner)
+
+
+def has_clock(policy: Policy) -> bool:
+    """Return True if the policy, or one inside it, discounts by time.
+
+    >>> from heavybandits import auto
+    >>> has_clock(TimeDiscounted(auto(dim=1), half_life=60.0)), has_clock(auto(dim=1))
+    (True, False)
+    """
+    return any(isinstance(part, TimeDiscounted) for part in walk(policy))
+
+
+def set_time(state: Any, time: float) -> None:
+    """Set the time of the decision that is learned from next, in seconds."""
+    for part in walk(state):
+        if isinstance(part, TimeDiscountedState):
+            part.clock[NOW] = time

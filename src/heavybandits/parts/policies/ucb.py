@@ -4,15 +4,23 @@ import math
 from typing import NamedTuple
 
 from ..._utils.errors import InvalidInputError
-from ...core.arm_buffer import View
+from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
-from ...core.blocked import combine
-from ...core.confidence_region import CUTS, EXPECTED, PROJECTIONS, UPDATES, measure
-from ...core.dispatch import clean, maximise, predict, radius, update
-from ...core.linalg import bounded, clamp, dot
+from ...core.confidence_region import clipped_count, measure, projection_count, update_count
+from ...core.dispatch import apply, maximise, predict, radius, update
+from ...core.linalg import bounded, clamp, combine, dot
 from ...core.part import check_reads
-from ...core.protocols import ArmSet, Counted, Estimate, Estimator, Filter, Radius, Tally
-from ..filters.truncation import CUT
+from ...core.protocols import (
+    ArmSet,
+    Counted,
+    Estimate,
+    Estimator,
+    Filter,
+    Observation,
+    Radius,
+    Tally,
+)
+from ..filters.memory import truncated_count
 
 
 class UCBState(NamedTuple):
@@ -28,7 +36,7 @@ class UCB(NamedTuple):
     x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
 
     >>> from heavybandits import crtm
-    >>> type(crtm(dim=10, horizon=1000, moment=3.5)).__name__
+    >>> type(crtm(dim=10, horizon=1000, raw_moment=3.5)).__name__
     'UCB'
     """
 
@@ -55,15 +63,6 @@ class UCB(NamedTuple):
         return self.estimator.dim
 
     @property
-    def capacity(self) -> int | None:
-        """Decisions there is room for, if the estimator keeps them; None for no limit."""
-        return getattr(self.estimator, "capacity", None)
-
-    @property
-    def any_norm(self) -> bool:
-        return getattr(self.estimator, "any_norm", False)
-
-    @property
     def choice_writes(self) -> tuple[str, ...]:
         """The arrays of the state in which a choice leaves something that matters later."""
         return ()
@@ -71,29 +70,29 @@ class UCB(NamedTuple):
     def init(self) -> UCBState:
         return UCBState(self.estimator.init(), self.filter.init())
 
-    def choose(self, state: UCBState, arms: ArmSet, view: View) -> int:
+    def choose(self, state: UCBState, arms: ArmSet, buffer: ArmBuffer) -> int:
         region = state.estimate.region
-        width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
-        return maximise(arms, view, region, width)
+        width = bounded(radius(self.radius, state.estimate, update_count(region)))
+        return maximise(arms, buffer, region, width)
 
     def learn(self, state: UCBState, x: Floats, rewards: Floats) -> None:
         region = state.estimate.region
         clamp(rewards)
         norm = measure(region, x)
-        expected = bounded(predict(self.estimator, state.estimate, dot(x, region.centre)))
-        region.numbers[EXPECTED] = expected
-        reward = clean(self.filter, state.memory, rewards, norm, expected)
-        update(self.estimator, state.estimate, x, reward, rewards)
+        predicted = bounded(predict(self.estimator, state.estimate, dot(x, region.centre)))
+        reward = apply(self.filter, state.memory, rewards, norm, predicted)
+        observation = Observation(x, reward, rewards, predicted, norm)
+        update(self.estimator, state.estimate, observation)
 
     def estimate_arm(self, state: UCBState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
-        width = bounded(radius(self.radius, state.estimate, region.counts[UPDATES]))
+        width = bounded(radius(self.radius, state.estimate, update_count(region)))
         image = region.scratch[0]
         combine(region.inverse, x, image)
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
         return expected, width * math.sqrt(max(dot(x, image), 0.0))
 
     def tally(self, state: UCBState) -> Tally:
-        counts = state.estimate.region.counts
-        cut = state.memory.counts[CUT] + counts[CUTS]
-        return Tally(counts[UPDATES], counts[PROJECTIONS], cut)
+        region = state.estimate.region
+        truncated = truncated_count(state.memory) + clipped_count(region)
+        return Tally(update_count(region), projection_count(region), truncated)

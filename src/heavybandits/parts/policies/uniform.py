@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._utils.validation import Count, Index
-from ...core.arm_buffer import View, take
+from ...core.arm_buffer import ArmBuffer, take
 from ...core.arrays import Floats, Integers
 from ...core.linalg import clamp
 from ...core.protocols import ArmSet, Tally
 from ...core.rng import uniform
-from .randomised import count_offered, offered_at
+from .randomised import count_learned, count_offered, learned_count, next_draw, offered_at
 
 
 class UniformState(NamedTuple):
@@ -47,18 +47,17 @@ class Uniform(NamedTuple):
         """The arrays of the state in which a choice leaves something that matters later."""
         return ("counts", "propensity")
 
-    def sound(self, state: UniformState) -> bool:
+    def is_valid(self, state: UniformState) -> bool:
         return bool(0.0 < state.propensity[0] <= 1.0)
 
     def init(self) -> UniformState:
         return UniformState(np.zeros(2, np.int64), np.zeros(1), np.ones(1))
 
-    def choose(self, state: UniformState, arms: ArmSet, view: View) -> int:
-        offered = count_offered(view)
-        arm = offered_at(view, int(uniform(np.uint64(self.seed), state.counts[0]) * offered))
-        state.counts[0] += 1
+    def choose(self, state: UniformState, arms: ArmSet, buffer: ArmBuffer) -> int:
+        offered = count_offered(buffer)
+        arm = offered_at(buffer, int(uniform(np.uint64(self.seed), next_draw(state)) * offered))
         state.propensity[0] = 1.0 / offered
-        take(view, arm)
+        take(buffer, arm)
         return arm
 
     def propensity(self, state: UniformState) -> float:
@@ -67,12 +66,12 @@ class Uniform(NamedTuple):
 
     def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
         clamp(rewards)
-        state.counts[1] += 1
+        count_learned(state)
         state.total[0] += rewards[0]
 
     def estimate_arm(self, state: UniformState, x: Floats) -> tuple[float, float]:
         """The mean of all rewards so far, whatever the arm."""
-        return state.total[0] / max(state.counts[1], 1), 0.0
+        return state.total[0] / max(learned_count(state), 1), 0.0
 
     def tally(self, state: UniformState) -> Tally:
-        return Tally(state.counts[1], 0, 0)
+        return Tally(learned_count(state), 0, 0)

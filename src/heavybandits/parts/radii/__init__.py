@@ -1,4 +1,4 @@
-"""Radii: how wide the confidence region is after t updates: the root of the papers' gamma."""
+"""Radii of the confidence region after t updates: the root of the papers' gamma."""
 
 from .auto import ScaleFreeRadius
 from .huber import HuberRadius, NewtonEnsembleRadius, PseudoHuberRadius

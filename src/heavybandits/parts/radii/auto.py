@@ -1,4 +1,4 @@
-"""auto's radius: made of what the data says, so that it has no constant with a unit."""
+"""auto's radius: computed from the data, so that no parameter has a unit."""
 
 import math
 from typing import NamedTuple
@@ -6,20 +6,32 @@ from typing import NamedTuple
 from ..._utils.validation import NonNegative
 from ...core.confidence_region import log_volume
 from ...core.linalg import LARGEST
-from ..estimators.auto import KNOWN, ScaleFreeEstimate, learned_directions, prior_radius
+from ..estimators.auto import (
+    ScaleFreeEstimate,
+    known_count,
+    learned_directions,
+    prior_radius,
+)
 
-CAUTION = 2.0  # so that early luck does not settle on an arm for ever
+CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choice of an arm
 
 
 class ScaleFreeRadius(NamedTuple):
-    """(share s + doubt max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
+    """(a s + b max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
 
-    The width that one arm needs, and not all at once: of d directions each has its share of the
-    volume, so that, unlike in Abbasi-Yadkori et al. (2011), d itself does not enter. s is the
-    noise, k = d - lambda tr V^-1 how many directions have been learned, and ||theta|| / sqrt(k) how
-    large an effect is: what one that is not learned yet may be. The penalty holds that at s /
-    sqrt(lambda), unless it is at its own bounds; then what few directions have told is not taken
-    for all there is. Before the first reward that tells a scale there is no bound.
+    This is the width of one arm, not of all arms at once: each of d directions has its share of the
+    volume, so that d does not enter, unlike in Abbasi-Yadkori et al. (2011). s is the noise scale,
+    k = d - lambda tr V^-1 the number of learned directions, and ||theta|| / sqrt(k) the size of an
+    effect, which an unknown effect may have too. The penalty makes that size s / sqrt(lambda),
+    unless the penalty is at one of its bounds. Before the first reward that is informative about
+    the scale there is no bound.
+
+    Parameters
+    ----------
+    noise_weight : float, default 0.3
+        a, the weight of the noise scale.
+    effect_weight : float, default 1.0
+        b, the weight of the size of an effect.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
@@ -27,14 +39,14 @@ class ScaleFreeRadius(NamedTuple):
     1e+100
     """
 
-    share: NonNegative = 0.3
-    doubt: NonNegative = 1.0
+    noise_weight: NonNegative = 0.3
+    effect_weight: NonNegative = 1.0
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
-        if estimate.counts[KNOWN] == 0:
+        if known_count(estimate) == 0:
             return LARGEST
         region, learned = estimate.region, learned_directions(estimate.region)
         noise = math.sqrt(estimate.scale[0])
         effect = max(prior_radius(region) / math.sqrt(learned), noise)
         volume = CAUTION + log_volume(region) / learned
-        return (self.share * noise + self.doubt * effect) * math.sqrt(volume)
+        return (self.noise_weight * noise + self.effect_weight * effect) * math.sqrt(volume)

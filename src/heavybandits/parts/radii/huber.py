@@ -20,7 +20,7 @@ class HuberRadius(NamedTuple):
 
     scale: NonNegative
     power: Share
-    level: Positive
+    threshold: Positive
     epsilon: Share
     delta: Fraction
     volume: Positive
@@ -30,9 +30,11 @@ class HuberRadius(NamedTuple):
     def radius(self, estimate: object, t: int) -> float:
         if t == 0:
             return self.bias
-        noise = self.level * math.log(math.pi * math.pi * t * t / (2.0 * self.delta))
+        noise = self.threshold * math.log(math.pi * math.pi * t * t / (2.0 * self.delta))
         volume = self.volume * math.log(1.0 + t / self.time_scale)
-        bias = math.pow(self.level, -self.epsilon) * math.pow(volume, (1.0 + self.epsilon) / 2.0)
+        bias = math.pow(self.threshold, -self.epsilon) * math.pow(
+            volume, (1.0 + self.epsilon) / 2.0
+        )
         return self.scale * math.pow(t, self.power) * max(noise, bias) + self.bias
 
 
@@ -47,7 +49,7 @@ class PseudoHuberRadius(NamedTuple):
 
     scale: NonNegative
     volume: Positive
-    level: Positive
+    threshold: Positive
     delta: Fraction
     bias: NonNegative
     start: NonNegative
@@ -56,8 +58,8 @@ class PseudoHuberRadius(NamedTuple):
         if t == 0:
             return self.start
         confidence = math.log(2.0 * t * t / self.delta)
-        noise = math.sqrt(self.volume * confidence) + self.level * confidence
-        return self.scale * (self.volume / self.level + noise) + self.bias
+        noise = math.sqrt(self.volume * confidence) + self.threshold * confidence
+        return self.scale * (self.volume / self.threshold + noise) + self.bias
 
 
 class NewtonEnsembleRadius(NamedTuple):

@@ -7,7 +7,11 @@ from ..._utils.validation import Fraction, Interval, NonNegative, Positive, Shar
 from ...core.confidence_region import log_volume
 from ...core.dispatch import squared
 from ...core.protocols import Estimate
-from ..estimators.online_to_confidence import GRADIENTS, RESIDUALS, OnlineToConfidenceEstimate
+from ..estimators.online_to_confidence import (
+    OnlineToConfidenceEstimate,
+    gradient_sum,
+    residual_sum,
+)
 
 
 class OnlineToConfidenceRadius(NamedTuple):
@@ -31,11 +35,11 @@ class OnlineToConfidenceRadius(NamedTuple):
         start = self.penalty * self.norm * self.norm
         if t == 0:
             return math.sqrt(start)
-        regret = estimate.sums[GRADIENTS] / (2.0 * self.kappa) + 2.0 * self.kappa * start
+        regret = gradient_sum(estimate) / (2.0 * self.kappa) + 2.0 * self.kappa * start
         ratio = self.noise_scale * self.noise_scale / (self.kappa * self.kappa)
         inner = 1.0 + 2.0 / self.kappa * regret + 4.0 * ratio * ratio / (self.delta * self.delta)
         tail = 8.0 * ratio * (math.log(2.0 / self.delta) + 0.5 * math.log(inner))
-        beta = 1.0 + 4.0 / self.kappa * regret + tail + start - estimate.sums[RESIDUALS]
+        beta = 1.0 + 4.0 / self.kappa * regret + tail + start - residual_sum(estimate)
         return math.sqrt(max(beta, 0.0))
 
 
@@ -116,7 +120,7 @@ class SelfNormalised(NamedTuple):
 
 
 class TruncatedRadius(NamedTuple):
-    """Theorem 1 of Medina and Yang (2016), the region of CRT, with the t known by then:
+    """Theorem 1 of Medina and Yang (2016), the region of CRT after t rounds:
 
     2 sqrt(2 t^{1/(1+eps)} (ln(det(V)^{1/2}/delta) + v^2 ln t)) + S, `power` being 1/(1+eps).
 
@@ -124,11 +128,11 @@ class TruncatedRadius(NamedTuple):
     2 sqrt(2 t^{1/(1+eps)} ln(det(V)^{1/2}/delta)) + sqrt(2 v^2 ln t) + S; the proof needs
     the theorem.
 
-    >>> TruncatedRadius(moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
+    >>> TruncatedRadius(raw_moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """
 
-    moment: NonNegative
+    raw_moment: NonNegative
     power: Share
     norm: Positive
     delta: Fraction
@@ -139,7 +143,7 @@ class TruncatedRadius(NamedTuple):
             return self.norm
         volume = 0.5 * log_volume(estimate.region) - math.log(self.delta)
         growth = 2.0 * math.pow(t, self.power)
-        bias = self.moment * self.moment * math.log(t)
+        bias = self.raw_moment * self.raw_moment * math.log(t)
         if self.corollary:
             return 2.0 * math.sqrt(growth * volume) + math.sqrt(2.0 * bias) + self.norm
         return 2.0 * math.sqrt(growth * (volume + bias)) + self.norm

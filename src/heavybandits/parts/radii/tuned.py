@@ -1,4 +1,4 @@
-"""Radii with a constant to tune: those of experiments, and those of theorems scaled."""
+"""Radii with a parameter to tune: those of experiments, and scaled radii of theorems."""
 
 import math
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..._utils.validation import NonNegative, Positive, Share
 from ...core.dispatch import radius, squared
 from ...core.protocols import Radius
-from ..estimators.online_to_confidence import GRADIENTS, OnlineToConfidenceEstimate
+from ..estimators.online_to_confidence import OnlineToConfidenceEstimate, gradient_sum
 
 
 class GradientSum(NamedTuple):
@@ -22,11 +22,11 @@ class GradientSum(NamedTuple):
     scale: NonNegative
 
     def radius(self, estimate: OnlineToConfidenceEstimate, t: int) -> float:
-        return math.sqrt(self.scale * estimate.sums[GRADIENTS])
+        return math.sqrt(self.scale * gradient_sum(estimate))
 
 
 class Constant(NamedTuple):
-    """sqrt(gamma) for ever: CRTM's, by Theorem 1 or tuned.
+    """sqrt(gamma), the same after every update: CRTM's, by Theorem 1 or tuned.
 
     >>> Constant(squared=4.0).radius(None, 7)
     2.0
@@ -60,7 +60,7 @@ class LogRadius(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """factor times another radius: how most experiments tame the radius of a theorem.
+    """factor times another radius: most experiments use the radius of a theorem like this.
 
     >>> from heavybandits.radii import Constant
     >>> Scaled(Constant(4.0), 0.1).radius(None, 7)

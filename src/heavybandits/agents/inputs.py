@@ -1,0 +1,225 @@
+"""Inputs of decisions: batches of arms, and named inputs that are encoded and logged as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.errors import InvalidInputError
+from .._utils.validation import bounded_array
+from ..core.arrays import Booleans, Floats
+from ..core.protocols import Policy
+from ..features import FeatureMap
+from ..features.values import to_plain
+
+Context = Mapping[str, Any]  # what is known of the moment
+Actions = Mapping[str, Mapping[str, Any]]  # what is known of each action, by name
+
+NOT_LOGGED = (
+    "the ledger holds features only, and another encoder needs the inputs: log_inputs was False, "
+    "or the actions had no names"
+)
+
+
+def check_encoder(encoder: FeatureMap, policy: Policy) -> None:
+    """Raise InvalidInputError unless the policy can take the features of this encoder."""
+    if not all(hasattr(encoder, name) for name in ("dim", "names", "encode", "encode_rows")):
+        raise InvalidInputError(
+            "encoder must have dim, names, encode and encode_rows, as an Encoder has, "
+            f"got {type(encoder).__name__}"
+        )
+    if encoder.dim != policy.dim:
+        raise InvalidInputError(
+            f"encoder makes {encoder.dim} features, but the policy has dim {policy.dim}"
+        )
+
+
+def action_names(encoder: FeatureMap | None, actions: Actions | None) -> tuple[str, ...]:
+    """Return the names of the actions, for an agent with an encoder."""
+    if encoder is None:
+        raise InvalidInputError(
+            "context and actions need an agent with an encoder: Agent(encoder=...)"
+        )
+    if not isinstance(actions, Mapping) or not actions:
+        raise InvalidInputError(
+            f"actions must be features by name, such as {{'tea': {{...}}}}, got {actions!r:.100}"
+        )
+    try:
+        names = tuple(map(str.__str__, actions))  # plain text, also of NumPy's own text type
+        "".join(names).encode()
+        if all(map(actions.__contains__, names)):  # not so for text with another hash
+            return names
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise InvalidInputError(f"actions must have plain text for names, got {tuple(actions)!r:.100}")
+
+
+def encode(
+    encoder: FeatureMap | None,
+    context: Context | None,
+    actions: Actions | None,
+    known: tuple[str, ...] | None = None,
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return the features of the actions, not yet validated, and the names of their rows.
+
+    `known` are these names, if the caller has them already.
+    """
+    names = action_names(encoder, actions) if known is None else known
+    assert encoder is not None  # action_names raises without one
+    assert actions is not None
+    rows = encoder.encode(context, actions)
+    if len(rows) != len(names):
+        raise InvalidInputError(
+            f"encoder must make one row per action, got {len(rows)} of {len(names)}"
+        )
+    return rows, names
+
+
+# ---- many decisions at once
+
+
+class Batch(NamedTuple):
+    """Decisions to be made: `rows` is (n, K, d), and where `mask` is False there is no arm.
+
+    `sizes` are the numbers of rows of the decisions, `names` the names of these rows.
+    """
+
+    rows: Floats
+    mask: Booleans
+    sizes: NDArray[np.int64]
+    names: list[tuple[str, ...]] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the number of decisions."""
+        return self.rows.shape[0]
+
+    def names_of(self, arms: list[int]) -> Sequence[str | None]:
+        """Return the name of the arm chosen in each decision, None without names."""
+        if self.names is None:
+            return [None] * self.size
+        return [names[arm] for names, arm in zip(self.names, arms, strict=True)]
+
+
+def make_batch(arms: Any, mask: Any, dim: int) -> Batch:
+    """Return the validated arms of many decisions; short ones are padded with masked rows.
+
+    >>> make_batch([[[1.0, 0.0]], [[0.0, 1.0], [1.0, 1.0]]], None, dim=2).mask.tolist()
+    [[True, False], [True, True]]
+    """
+    if isinstance(arms, np.ndarray):
+        rows = bounded_array("arms", arms, (None, None, dim))
+        return Batch(rows, _check_mask(mask, rows.shape[:2]), np.full(rows.shape[0], rows.shape[1]))
+    if mask is not None:
+        raise InvalidInputError(
+            "mask must be None where arms are a list: leave out the arms that are not available"
+        )
+    try:
+        given = list(arms)
+    except TypeError:
+        given = []
+    if not given:
+        raise InvalidInputError("arms must contain at least one decision, (n, K, d), got none")
+    if _is_uniform(given):
+        with suppress(InvalidInputError):  # one by one, the message names the wrong one
+            return make_batch(np.array(given), None, dim)
+    sets = [bounded_array(f"arms[{n}]", one, (None, dim)) for n, one in enumerate(given)]
+    sizes = np.array([len(one) for one in sets])
+    rows = np.zeros((len(sets), sizes.max(), dim))
+    for n, one in enumerate(sets):
+        rows[n, : len(one)] = one
+    return Batch(rows, np.arange(sizes.max()) < sizes[:, None], sizes)
+
+
+def _is_uniform(given: list[Any]) -> bool:
+    """Return True for arrays of one shape and type, which can be validated at once."""
+    first = given[0]
+    return type(first) is np.ndarray and all(
+        type(one) is np.ndarray and one.shape == first.shape and one.dtype == first.dtype
+        for one in given
+    )
+
+
+def _check_mask(mask: Any, shape: tuple[int, ...]) -> Booleans:
+    if mask is None:
+        return np.ones(shape, np.bool_)
+    allowed = np.asarray(mask)
+    if allowed.dtype != np.bool_ or allowed.shape != shape:
+        raise InvalidInputError(
+            f"mask must be booleans of shape {shape}, got {allowed.dtype} of shape {allowed.shape}"
+        )
+    if not allowed.any(axis=1).all():
+        raise InvalidInputError("mask must leave at least one arm of every decision")
+    return np.ascontiguousarray(allowed)
+
+
+def row_orders(batch: Batch, generator: np.random.Generator | None) -> NDArray[np.int64]:
+    """Return the order of the rows of each decision: random with a generator, to break ties."""
+    size, most = batch.mask.shape
+    order = np.tile(np.arange(most), (size, 1))
+    if generator is not None:
+        for n, rows in enumerate(batch.sizes.tolist()):
+            order[n, :rows] = generator.permutation(rows)
+    return order
+
+
+# ---- in a ledger
+
+
+def to_json(value: Any) -> str:
+    """Return inputs as JSON, so that another encoder can read them later.
+
+    >>> from datetime import date
+    >>> to_json({"context": {"when": date(2026, 5, 1)}, "price": np.float64(2)})
+    '{"context":{"when":"2026-05-01"},"price":2.0}'
+    """
+    try:
+        return json.dumps(value, default=to_plain, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"a value cannot be logged in the ledger: {error}. Agent(log_inputs=False) logs the "
+            "features alone"
+        ) from error
+
+
+class Inputs:
+    """The named inputs of one decision, or of several made together."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Sequence[tuple[Context | None, Actions]]) -> None:
+        self._pairs = pairs
+
+    def repeated(self, times: int) -> "Inputs":
+        """Return the inputs of as many decisions, all made from these."""
+        return Inputs([*self._pairs] * times)
+
+    def check(self) -> None:
+        """Raise InvalidInputError if something cannot be logged, whatever is chosen."""
+        actions = {id(shown): shown for _, shown in self._pairs}  # often the same for all
+        to_json([[context for context, _ in self._pairs], list(actions.values())])
+
+    def log(self, place: int, action: str) -> str:
+        """Return the JSON of what a decision was made from, once its action is known."""
+        context, actions = self._pairs[place]
+        return to_json({"context": context, "action": action, "features": actions[action]})
+
+
+def encode_again(encoder: FeatureMap, logged: str | None) -> Floats:
+    """Return the features that another encoder makes of the logged inputs of a decision."""
+    if logged is None:
+        raise InvalidInputError(NOT_LOGGED)
+    inputs = json.loads(logged)
+    rows = encoder.encode(inputs["context"], {inputs["action"]: inputs["features"]})
+    return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
+
+
+def encode_rows_again(encoder: FeatureMap, logged: str | None) -> Floats:
+    """Return the features that another encoder makes of the logged rows of a warm start."""
+    if logged is None:
+        raise InvalidInputError(NOT_LOGGED)
+    rows = encoder.encode_rows(json.loads(logged))
+    return bounded_array("what the encoder makes", rows, (None, encoder.dim))

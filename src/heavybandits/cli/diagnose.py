@@ -1,0 +1,51 @@
+"""The command `diagnose`: how heavy the tails of rewards are, and which policy to use."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..offline.diagnose.diagnosis import diagnose
+from .options import COUNT, JSON, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
+
+
+@click.command("diagnose", short_help="Examine rewards: tails, moments, the policy to use.")
+@click.argument("file")
+@click.option("--reward", help="Column of the rewards [reward, or that of the named set].")
+@FEATURES
+@ENCODER
+@click.option("--horizon", type=COUNT, help="Planned number of plays [rows].")
+@click.option(
+    "--delta", type=float, default=0.01, show_default=True, help="Probability of failure."
+)
+@DROP
+@PLOT
+@JSON
+def diagnose_command(
+    file: str,
+    reward: str | None,
+    features: str | None,
+    encoder: str | None,
+    drop_missing: bool,
+    plot: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Are the rewards of FILE heavy-tailed, does it matter, and which policy should be used?
+
+    FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, or the name of a data set (rand,
+    cdnow, nyse_n, nyse_o, sp500; extra "data").
+
+    \b
+    heavybandits diagnose orders.csv --reward revenue
+    heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
+    heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json
+    heavybandits diagnose rand --json
+    """
+    source = open_source(file, reward, read_features(features, encoder), drop_missing)
+    found = diagnose(source.log, **options)
+    if plot is not None:
+        found.plot(plot)
+        report_picture(plot)
+    print_json(found.to_dict()) if as_json else click.echo(str(found))

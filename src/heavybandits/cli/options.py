@@ -1,0 +1,279 @@
+"""Options that commands share: their types, problems described by options, output as JSON."""
+
+import difflib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from .._utils.errors import InvalidInputError
+from .._utils.files import jsonable
+from .._utils.registry import Entry, make_named
+from ..algorithms.catalogue import ALGORITHMS, Setting, make_setting
+from ..core.protocols import KnownNoise, Policy
+from ..parts import arms, links, noises
+from ..simulation.problem import Problem, check_problem
+from ..simulation.run import DEVICES
+
+TABLES, PICTURES = (".parquet", ".pq"), (".png", ".svg", ".pdf")
+LARGEST = 10**8  # numbers in one array: 0.8 GB
+
+
+# ---- types
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """A number within two bounds."""
+
+    def __init__(self, least: float, most: float) -> None:
+        self.least, self.most = least, most
+        self.kind = click.INT if isinstance(least, int) else click.FLOAT
+        self.name = self.kind.name
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        number = self.kind.convert(value, param, ctx)
+        if not self.least <= number <= self.most:
+            bounds = f"{self.least:.4g} and {self.most:.4g}"
+            self.fail(f"{value} is not between {bounds}.", param, ctx)
+        return number
+
+
+COUNT, TWO = Number(1, 10**12), Number(2, 10**9)
+REPETITIONS, WORKERS, SEED = Number(1, 10**5), Number(1, 1024), Number(0, 2**63 - 1)
+
+
+class OneOf(click.ParamType):  # type: ignore[type-arg]
+    """A name in a registry, in upper or lower case. Rows added later count too."""
+
+    name = "name"
+
+    def __init__(self, registry: Mapping[str, Any]) -> None:
+        self.registry = registry
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        known = {name.casefold(): name for name in self.registry}
+        if value.casefold() in known:
+            return known[value.casefold()]
+        close = difflib.get_close_matches(value.casefold(), known, n=1)
+        hint = f" Did you mean {known[close[0]]}?" if close else ""
+        self.fail(f"{value!r} is not one of {', '.join(self.registry)}.{hint}", param, ctx)
+
+    def get_metavar(self, param: Any, ctx: Any = None) -> str:
+        return f"[{'|'.join(self.registry)}]"
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        start = incomplete.casefold()
+        return [CompletionItem(name) for name in self.registry if name.casefold().startswith(start)]
+
+
+class NamedPart(OneOf):
+    """A part by its name and the numbers it takes, such as t:3:0.5."""
+
+    def __init__(self, kind: str, registry: Mapping[str, Entry]) -> None:
+        super().__init__(registry)
+        self.name = kind
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return make_named(self.name, value, self.registry)
+        except InvalidInputError as error:
+            self.fail(str(error), param, ctx)
+
+
+LINK, NOISE = NamedPart("link", links.REGISTRY), NamedPart("noise", noises.REGISTRY)
+
+
+class NewFile(click.ParamType):  # type: ignore[type-arg]
+    """A file of a known format that can be written; checked before the work starts."""
+
+    name = "file"
+
+    def __init__(self, formats: tuple[str, ...]) -> None:
+        self.formats = formats
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        path = Path(value)
+        if path.suffix.lower() not in self.formats:
+            self.fail(f"{value!r} must end in one of {', '.join(self.formats)}.", param, ctx)
+        try:
+            there = path.exists()
+            path.open("ab").close()
+            if not there:
+                path.unlink()
+        except OSError as error:
+            self.fail(f"{value!r} cannot be written: {error.strerror}.", param, ctx)
+        return path
+
+
+class Folder(click.ParamType):  # type: ignore[type-arg]
+    """A folder that can be written, or made."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        path = Path(value)
+        there = next(place for place in (path, *path.parents, Path("/")) if os.path.lexists(place))
+        if not (there.is_dir() and os.access(there, os.W_OK)):
+            self.fail(f"{value!r} cannot be written: {there} is no such folder.", param, ctx)
+        return path
+
+
+# ---- groups of options
+
+
+def add_options(*options: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a decorator that gives a command all these options; help lists the last one first."""
+
+    def decorate(command: Any) -> Any:
+        for option in options:
+            command = option(command)
+        return command
+
+    return decorate
+
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
+JOBS = click.option("--jobs", type=WORKERS, help="Number of workers; all cores by default.")
+DEVICE = click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default="cpu",
+    show_default=True,
+    help="cuda plays on an NVIDIA GPU.",
+)
+
+problem_options = add_options(
+    click.option(
+        "--link",
+        type=LINK,
+        default="logistic",
+        show_default=True,
+        help="Link function of the mean reward.",
+    ),
+    click.option(
+        "--noise",
+        type=NOISE,
+        metavar="NAME[:NUMBER]...",
+        default="t:3",
+        show_default=True,
+        help=f"Such as t:3 or pareto:3:0.01. NAME is {', '.join(noises.REGISTRY)}.",
+    ),
+    click.option(
+        "--redraw",
+        type=OneOf(arms.REGISTRY),
+        default="never",
+        show_default=True,
+        help="When new arms are drawn: never, at every decision, or at every round (play).",
+    ),
+    click.option(
+        "--arm-low",
+        type=Number(-1.0, 1.0),
+        default=0.0,
+        show_default=True,
+        help="Arms are uniform on [arm-low, 1]^d, scaled to length 1; -1 has all directions.",
+    ),
+    click.option("--arms", type=COUNT, default=20, show_default=True, help="Number of arms K."),
+    click.option("--dim", type=COUNT, default=10, show_default=True, help="Dimension d."),
+)
+
+run_options = add_options(
+    JSON,
+    QUIET,
+    JOBS,
+    DEVICE,
+    click.option(
+        "--seed", type=SEED, default=0, show_default=True, help="Seed of everything random."
+    ),
+    click.option(
+        "--repetitions",
+        type=REPETITIONS,
+        default=10,
+        show_default=True,
+        help="Runs of each algorithm.",
+    ),
+    click.option("--horizon", type=COUNT, default=10_000, show_default=True, help="Plays T."),
+)
+
+
+# ---- algorithms and problems of options
+
+
+class AlgorithmCommand(click.Command):
+    """A command on algorithms: its help lists them all."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Algorithms"):
+            formatter.write_text(", ".join(ALGORITHMS))
+
+
+ALGORITHM_NAMES = click.argument(
+    "algorithms", nargs=-1, required=True, type=OneOf(ALGORITHMS), metavar="ALGORITHMS..."
+)
+
+
+def make_problem(given: Mapping[str, Any]) -> Problem:
+    """Return the problem that the options describe."""
+    size, dim = given["arms"], given["dim"]
+    if dim * max(dim, size) > LARGEST:
+        raise InvalidInputError(
+            f"dim x dim and dim x arms must be at most {LARGEST:.0e}, got dim {dim}, {size} arms"
+        )
+    features = arms.REGISTRY[given["redraw"]].make(size, dim, given["arm_low"])
+    return check_problem(Problem(features, given["link"], given["noise"]))
+
+
+def setting_of(given: Mapping[str, Any]) -> Setting:
+    """Return the facts of the problem that the options describe."""
+    return make_setting(
+        given["noise"],
+        given["dim"],
+        given["horizon"],
+        epsilon=finite_moment(given["noise"]),
+        link=given["link"],
+        arms=given["arms"],
+    )
+
+
+def finite_moment(noise: KnownNoise) -> float:
+    """Return the largest comfortable epsilon: 1 for a finite variance, else 80% of the way.
+
+    >>> finite_moment(noises.StudentT(3.0)), finite_moment(noises.StudentT(1.5))
+    (1.0, 0.4)
+    """
+    index = float(noise.tail_index())
+    if index <= 1.0:
+        raise InvalidInputError(f"noise must have a mean, got one of tail index {index:g}")
+    return 1.0 if index > 2.0 else 0.8 * (index - 1.0)
+
+
+def make_algorithm(
+    name: str, known: Setting, value: float | None, argument: str | None = None
+) -> Policy:
+    """Make an algorithm; `value` is for its tuned argument, or for another argument.
+
+    >>> known = make_setting(noises.StudentT(3.0), dim=3, horizon=100)
+    >>> make_algorithm("CRTM", known, 0.5, "delta").dim
+    3
+    """
+    row = ALGORITHMS[name]
+    if argument is not None and argument not in row.parameters:
+        names = ", ".join(row.parameters)
+        raise InvalidInputError(f"argument of {name} must be one of {names}, got {argument!r}")
+    tuned = argument or row.tuning
+    chosen = {tuned: value} if tuned and value is not None else {}
+    return row.make(**known._asdict() | chosen)
+
+
+# ---- output
+
+
+def print_json(value: Any) -> None:
+    """Print JSON; numbers that JSON cannot hold become null."""
+    click.echo(json.dumps(jsonable(value), indent=1, allow_nan=False))

@@ -1,0 +1,98 @@
+"""The command `replay`: policies play over rows whose rewards are all known."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .._utils.tables import to_text
+from ..algorithms import auto, linucb
+from ..core.protocols import Policy
+from ..offline.replay.replay import PROTOCOLS, replay
+from ..offline.replay.result import summarise
+from ..parts.filters import AdaptiveClip, Clip
+from .options import JOBS, JSON, SEED, TWO, Number, print_json
+from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
+
+SHOWN = ["policy", "value", "random", "oracle", "fraction"]
+SHOWN += ["difference", "low", "high", "better", "truncated_share"]
+
+
+@click.command("replay", short_help="Play policies over rows whose rewards are known.")
+@click.argument("source", metavar="NAME|FILE")
+@click.option("--reward", help="Column of the rewards [reward, or that of the named set].")
+@FEATURES
+@ENCODER
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
+@click.option("--group", help="Column of the round (rounds) or of the arm (groups).")
+@click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
+@click.option(
+    "--passes",
+    type=Number(1, 10_000),
+    default=20,
+    show_default=True,
+    help="Passes over the rows, each in another order.",
+)
+@click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
+@click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
+@click.option(
+    "--clip",
+    type=float,
+    default=3.0,
+    show_default=True,
+    help="Threshold of Clip, in mean |rewards| over ||x||_{V^-1}.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the orders.")
+@JOBS
+@DROP
+@PLOT
+@JSON
+def replay_command(
+    source: str,
+    reward: str | None,
+    features: str | None,
+    encoder: str | None,
+    protocol: str | None,
+    drop_missing: bool,
+    plot: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """What would `auto` have earned, and LinUCB without a filter, with Clip and with AdaptiveClip?
+
+    NAME is a data set (rand, cdnow, nyse_n, nyse_o, sp500; extra "data"), FILE is CSV or Parquet.
+
+    \b
+    heavybandits replay rand
+    heavybandits replay nyse_n --protocol groups --horizon 20000
+    heavybandits replay orders.csv --reward revenue --features age,visits --arms 10
+    """
+    known = open_source(source, reward, read_features(features, encoder), drop_missing)
+    usual: dict[str, Any] = {"protocol": protocol or "rows"}
+    if known.protocols and protocol is None:
+        usual = next(iter(known.protocols.values()))
+    given = {name: options.pop(name) for name in ("group", "horizon")}
+    given["arms_per_round"] = options.pop("arms")
+    radius, clip = options.pop("radius"), options.pop("clip")
+    result = replay(
+        known.log,
+        policies=lambda dim: make_policies(dim, radius, clip),
+        **known.protocols.get(protocol or "", usual)
+        | {name: value for name, value in given.items() if value is not None},
+        **options,
+    )
+    if plot is not None:
+        result.plot(plot)
+        report_picture(plot)
+    rows = summarise(result)
+    print_json(rows) if as_json else click.echo(to_text(rows, SHOWN))
+
+
+def make_policies(dim: int, radius: float = 1.0, clip: float = 3.0) -> dict[str, Policy]:
+    """Return the policies of the command by name."""
+    return {
+        "auto": auto(dim=dim),
+        "linucb": linucb(dim=dim, radius=radius),
+        f"linucb, clip {clip:g}": linucb(dim=dim, radius=radius, filter=Clip(clip)),
+        "linucb, adaptive clip": linucb(dim=dim, radius=radius, filter=AdaptiveClip()),
+    }

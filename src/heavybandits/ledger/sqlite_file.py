@@ -1,0 +1,372 @@
+"""The files of a SQLite ledger: a database with transactions, and the head file next to it.
+
+A write-ahead log that is cut off at a commit looks intact; the head says how far it went. The head
+is also the lock: SQLite's locks are lost when anything in the process closes the database file, for
+example to copy it. Before a fork every agent finishes its call; the child releases all ledgers
+untouched, because closing one would remove what its parent has written. The operating system must
+provide an `fsync` that flushes, `flock`, and a local disk whose folders have a modification time.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import sqlite3
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from .._utils.errors import InvalidInputError, LedgerError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: only SQLite's own lock
+    fcntl = None  # type: ignore[assignment]
+
+Statement = tuple[str, tuple[Any, ...]]
+
+STATE_FILE = b"PK"  # first bytes of a state file
+DATABASE = b"SQLite format 3\0"
+FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if a message quotes a damaged page
+STABLE = 10**8  # nanoseconds; a folder changed twice in less may show one time for both
+LOG_PAGES = 250  # pages in the log before SQLite copies them into the database
+LOG_BYTES = 1 << 20  # a little more than these pages take
+FORKED = "was opened before a fork: open it in the child instead"
+
+
+class Database:
+    """A SQLite file for one writer. Every failure is a LedgerError that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._names = path, (str(path), f"{path}-wal")
+        self._place = str(path.parent)
+        self.had_wal = os.path.exists(self._names[1])
+        self._process = os.getpid()
+        self._files: list[tuple[int, int]] | None = None
+        self._folder: tuple[int, ...] | None = None  # when the files were last checked
+        self._why = "has been closed by this agent: open a new Agent on it"
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._connection = self._connect()
+        except FAILURES as error:
+            self.fail(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=1.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            if fcntl is None:  # pragma: no cover - only SQLite's lock
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def prepare(self) -> None:
+        """Set up a write-ahead log that is flushed at every commit."""
+        try:
+            for setting in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                f"wal_autocheckpoint = {LOG_PAGES}",
+            ):
+                self.rows(f"PRAGMA {setting}")
+            for step in ("BEGIN IMMEDIATE", "COMMIT"):
+                self.rows(step)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- reading and writing
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that a statement finds."""
+        try:
+            return self._open().execute(statement, values).fetchall()
+        except FAILURES as error:
+            self.fail(error)
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """Return the first column of the first row; None if there is none."""
+        found = self.rows(statement, *values)
+        return found[0][0] if found else None
+
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that a statement finds."""
+        try:
+            yield from self._open().execute(statement)
+        except FAILURES as error:
+            self.fail(error)
+
+    def write(self, statements: list[Statement]) -> None:
+        """Execute all of it in one transaction, or none of it and raise LedgerError.
+
+        A transaction that an interrupt left open is rolled back first.
+        """
+        self.roll_back()
+        database, steps = self._open(), statements
+        if len(statements) > 1:  # a single one is a transaction
+            steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
+        try:
+            for statement, values in steps:
+                database.execute(statement, values)
+        except FAILURES as error:
+            last = statement == "COMMIT" or len(statements) == 1
+            self._undo(doubtful=last and _code(error) == sqlite3.SQLITE_IOERR)
+            self.fail(error)
+        self._check_files()
+
+    def roll_back(self) -> None:
+        """Roll back a transaction that an interrupt left open."""
+        if self._open().in_transaction:
+            self.rows("ROLLBACK")
+
+    def _undo(self, doubtful: bool) -> None:
+        """Make sure that a failed transaction is not on the disk.
+
+        If the last flush failed, the log may contain all of it, and it would come back after a
+        crash: then another transaction overwrites it.
+        """
+        database = self._open()
+        try:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            if doubtful:
+                database.execute("UPDATE about SET value = value + 1 WHERE name = 'failures'")
+        except FAILURES as error:
+            self.leak("could not be written, and whether it was is not known: open it again")
+            raise LedgerError(f"{self.path} {self._why}") from error
+
+    def checkpoint(self, mode: str) -> None:
+        """Copy the write-ahead log into the database."""
+        self.rows(f"PRAGMA wal_checkpoint({mode})")
+
+    def reserve(self) -> None:
+        """Fill an empty log with zeros, so that a commit overwrites and does not lengthen it.
+
+        A file that grows has its new length flushed as well, which takes as long as the commit.
+        For SQLite a log that begins with zeros is empty. A log is not empty after a checkpoint if
+        another program reads it: then it contains events, and is left as it is.
+        """
+        log = self._names[1]
+        if not os.path.exists(log) or os.path.getsize(log) > 0:
+            return
+        try:
+            with open(log, "r+b") as file:
+                file.write(bytes(LOG_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:  # perhaps a full disk: leave the space to the events
+            with suppress(OSError):
+                os.truncate(log, 0)
+
+    def _check_files(self) -> None:
+        """Raise LedgerError if the open files were moved or removed: commits would be lost."""
+        if self._folder_is_unchanged():
+            return
+        try:
+            found = [(at.st_ino, at.st_dev) for at in map(os.stat, self._names)]
+        except FileNotFoundError:
+            found = []
+        if self._files is None:
+            self._files = found
+        if self._files != found:
+            self.leak("was moved, removed or replaced while it was open: open it again")
+            self._open()
+
+    def _folder_is_unchanged(self) -> bool:
+        """Return True if nothing was moved, removed or created in the folder since the last check.
+
+        To check the file at each commit would cost more than to check the folder: a file whose
+        times were read must update them at the next write, and flush them too.
+        """
+        try:
+            at = os.stat(self._place)
+        except FileNotFoundError:
+            return False
+        before, now = self._folder, (at.st_ino, at.st_dev, at.st_mtime_ns)
+        self._folder = now if time.time_ns() - at.st_mtime_ns > STABLE else None
+        return before == now
+
+    # ---- closing
+
+    def close(self) -> None:
+        """Close it. In a process that did not open it, do nothing."""
+        if self._connection is not None and os.getpid() == self._process:
+            connection, self._connection = self._connection, None
+            connection.close()
+
+    def leak(self, why: str) -> None:
+        """Never close it: closing would write to, and remove, files of another process."""
+        if self._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            self._connection, self._why = None, why
+
+    def _open(self) -> sqlite3.Connection:
+        if os.getpid() != self._process:
+            raise LedgerError(f"{self.path} {FORKED}")
+        if self._connection is None:
+            raise LedgerError(f"{self.path} {self._why}")
+        return self._connection
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Raise the LedgerError for an error of SQLite."""
+        if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise LedgerError(f"{self.path} is being written by another program") from error
+        raise LedgerError(f"{self.path}: {error} ({room(self.path.parent)})") from error
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def check_file(path: Path) -> None:
+    """Raise LedgerError if the file exists and is not a ledger. The caller must have the lock:
+    closing a database file drops the locks of the agent that has it open in this process."""
+    start = b""
+    if path.exists():
+        with path.open("rb") as file:
+            start = file.read(len(DATABASE))
+    if start.startswith(STATE_FILE):
+        raise LedgerError(f"{path} is a state file: Agent.load({str(path)!r}) opens it")
+    if start and start != DATABASE:
+        raise LedgerError(f"{path}: file is not a database: choose another name")
+
+
+def spare_ledger(path: str | Path) -> None:
+    """Raise InvalidInputError if a ledger would be overwritten.
+
+    A ledger has a head next to it: opening the file itself would drop the locks of its agent.
+    """
+    target = os.path.realpath(path)
+    if os.path.isfile(target) and os.path.exists(f"{target}-head"):
+        raise InvalidInputError(
+            f"path must not be a ledger, which would be lost, got {path}: choose another file"
+        )
+
+
+def room(folder: Path) -> str:
+    """Return the free space of a folder, for messages."""
+    if not folder.is_dir():
+        return "there is no such folder"
+    if not os.access(folder, os.W_OK):
+        return "the folder is read-only"
+    return f"{shutil.disk_usage(folder).free} bytes free"
+
+
+# ---- the head
+
+
+class End(NamedTuple):
+    """The end of a ledger: its number of events, and the last link of their chain."""
+
+    events: int
+    link: bytes
+
+
+_LAYOUT = struct.Struct("<8sQ16s")
+_MAGIC = b"HBHEAD1\n"
+
+
+def _seal(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
+
+
+def read_end(data: bytes) -> End | None:
+    """Return the end that a head contains; None if it is not intact."""
+    if len(data) < _LAYOUT.size + 8 or _seal(data[: _LAYOUT.size]) != data[_LAYOUT.size :]:
+        return None
+    magic, events, link = _LAYOUT.unpack_from(data)
+    return End(events, link) if magic == _MAGIC else None
+
+
+class Head:
+    """The lock and the end of a ledger, in a file next to it."""
+
+    def __init__(self, ledger: Path) -> None:
+        self._path = f"{ledger}-head"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise LedgerError(
+                f"{ledger} is in use by another agent, here or in another process; "
+                "a ledger has one at a time"
+            ) from error
+
+    @staticmethod
+    def check_free(ledger: Path) -> None:
+        """Raise LedgerError if an agent has this ledger open."""
+        if os.path.exists(f"{ledger}-head"):
+            Head(ledger).close()
+
+    def read(self) -> End | None:
+        """Return the end that was written last; None if there is none that is intact."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return read_end(os.read(self._file, _LAYOUT.size + 8))
+
+    def write(self, end: End) -> None:
+        """Write the end, without a flush: it may be older than the log, never newer."""
+        data = _LAYOUT.pack(_MAGIC, *end)
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, data + _seal(data))
+        except OSError:
+            pass
+
+    def discard(self) -> None:
+        """Close it, and remove it if no ledger was created."""
+        if self.read() is None:
+            os.unlink(self._path)
+        self.close()
+
+    def close(self) -> None:
+        """Release the lock; in a forked child, where it is shared, leave it to the parent."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+# ---- forks
+
+_locks: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_ledgers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_held: list[Any] = []
+_forking = threading.RLock()  # two threads that fork would clear each other's list
+
+hold_at_fork = _locks.add  # no fork while a thread has this lock
+leak_at_fork = _ledgers.add  # a child calls `ledger.leak()`
+
+
+def _before() -> None:
+    _forking.acquire()
+    _held[:] = list(_locks)
+    for lock in _held:
+        lock.acquire()
+
+
+def _after() -> None:
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+def _in_child() -> None:
+    for ledger in list(_ledgers):
+        ledger.leak()
+    _after()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)

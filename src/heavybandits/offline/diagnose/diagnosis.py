@@ -1,0 +1,296 @@
+"""Diagnosis of rewards: tail index, moments, symmetry, and the policy to use."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._utils.errors import InvalidInputError
+from ..._utils.statistics import Estimate, bootstrap_rows
+from ..._utils.validation import finite_array, fraction, whole
+from ...core.arrays import Floats
+from ...features import tables as frames
+from ...features.values import is_missing
+from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
+from .advice import Advice, advise, write_dict, write_text
+from .figures import plot_diagnosis
+from .tail_index import Tail, estimate_tail, square_shares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# The next three numbers were set on one set of seeds and tested on others
+# (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised
+# Pareto's xi, so 0.29 is a tail index of 3.4.
+HEAVY_SHAPE = 0.29
+SKEWED = 0.05  # largest distance of trimmed mean and median of symmetric noise, in scales
+LEAST_ROWS = 100
+
+ORDERS = (1, 2, 3, 4)
+
+
+class Symmetry(NamedTuple):
+    """How symmetric the noise is.
+
+    `shift` is (trimmed mean - median) / scale, `distance` that of Kolmogorov and Smirnov between
+    both sides, `error` the least distance that is not chance at 1%.
+    """
+
+    symmetric: bool
+    shift: float
+    distance: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The result of `diagnose`; `print` shows a page of text.
+
+    Attributes
+    ----------
+    tail_index : Estimate
+        The smaller tail index of both sides, with a 90% interval.
+    heavy : bool
+        True if the rewards are heavy-tailed.
+    moments : dict
+        For the orders 1 to 4: does E|y|^p exist ("yes", "doubtful", "no")?
+    epsilon, raw_moment, central_moment : Estimate
+        The parameters of `crtm` (u) and `crmm` (v), for rewards divided by `scale`.
+    square_shares : dict
+        The share of the sum of squares in the largest rows.
+    symmetry : Symmetry
+        How symmetric the noise is.
+    upper, lower : Tail or None
+        Both tails of the noise.
+    dim : int or None
+        The number of features without the intercept.
+    """
+
+    rows: int
+    dim: int | None
+    horizon: int
+    delta: float
+    zeros: float
+    scale: float
+    upper: Tail | None
+    lower: Tail | None
+    tail_index: Estimate
+    heavy: bool
+    moments: dict[int, str]
+    symmetry: Symmetry
+    square_shares: dict[str, float]
+    epsilon: Estimate
+    raw_moment: Estimate
+    central_moment: Estimate
+    rewards: Floats
+    noise: Floats
+
+    @property
+    def advice(self) -> Advice:
+        """The recommended algorithm, and what the assumptions of others mean for these rewards."""
+        return advise(self)
+
+    def __str__(self) -> str:
+        return write_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without the rewards themselves."""
+        return write_dict(self)
+
+    def plot(
+        self, path: str | Path | None = None, *, axes: "Sequence[Axes] | None" = None
+    ) -> "Figure":
+        """Draw survival on log axes, the Hill plot, and quantiles against normal quantiles.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Write the figure to this PNG, SVG or PDF file.
+        axes : sequence of three Axes, optional
+            Draw in these axes instead of in a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return plot_diagnosis(self, path, axes)
+
+
+def diagnose(
+    data: "ArrayLike | LogLike",
+    *,
+    features: ArrayLike | FeatureColumns | None = None,
+    reward: str | None = None,
+    horizon: int | None = None,
+    delta: float = 0.01,
+    drop_missing: bool = False,
+    resamples: int = 200,
+    seed: int = 0,
+) -> Diagnosis:
+    """Estimate the tails, moments and symmetry of rewards, and recommend a policy.
+
+    Parameters
+    ----------
+    data : array of shape (n,), table or Log
+        The rewards; or a mapping of columns, pandas, polars, pyarrow, a CSV or Parquet file, or a
+        `Log`.
+    features : array of shape (n, d), sequence of str or FeatureMap, optional
+        Numbers, columns of the table, or an `Encoder`. With features the noise is the residual of
+        a linear fit, without them the distance from the median.
+    reward : str, default "reward"
+        Column of the rewards, if the data is a table.
+    horizon : int, optional
+        Planned number of plays. Default: the number of rewards.
+    delta : float, default 0.01
+        Probability with which the bounds of the theorems may fail.
+    drop_missing : bool, default False
+        Leave out rows with a missing value instead of raising an error.
+    resamples, seed : int, default 200 and 0
+        Size and seed of the bootstrap for the intervals.
+
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InvalidInputError
+        A column is not valid, or there are fewer than 100 rewards.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> diagnose(rng.normal(size=5000)).heavy, diagnose(rng.standard_t(2, size=5000)).heavy
+    (False, True)
+    """
+    values, matrix, encoded = _read(data, features, reward, drop_missing)
+    if values.size < LEAST_ROWS:
+        raise InvalidInputError(f"data must have at least {LEAST_ROWS} rewards, got {values.size}")
+    rng = np.random.default_rng(whole("seed", seed, least=0))
+    resamples = whole("resamples", resamples, least=20)
+    noise = _noise(values, matrix)
+    scale = _scale(values)
+    upper, lower = (estimate_tail(side, rng, resamples) for side in (noise, -noise))
+    index = _index([tail for tail in (upper, lower) if tail is not None])
+    epsilon = _epsilon(index)
+    power = 1.0 + epsilon.value
+    return Diagnosis(
+        rows=values.size,
+        dim=None if matrix is None else matrix.shape[1] - encoded,
+        horizon=values.size if horizon is None else whole("horizon", horizon),
+        delta=fraction("delta", delta),
+        zeros=float(np.mean(values == 0.0)),
+        scale=scale,
+        upper=upper,
+        lower=lower,
+        tail_index=index,
+        heavy=index.value < 1.0 / HEAVY_SHAPE,
+        moments={order: _exists(order, index) for order in ORDERS},
+        symmetry=_symmetry(noise),
+        square_shares=square_shares(noise),
+        epsilon=epsilon,
+        raw_moment=_moment(values / scale, power, rng, resamples),
+        central_moment=_moment(noise / scale, power, rng, resamples),
+        rewards=values,
+        noise=noise,
+    )
+
+
+def _read(
+    data: Any, features: Any, reward: str | None, drop_missing: bool
+) -> tuple[Floats, Floats | None, bool]:
+    """Return the rewards, the features (n, d) if there are any, and if an encoder made them."""
+    if isinstance(data, str | Path | Log) or frames.is_frame(data):
+        log = as_log(data, features, reward, drop_missing)
+        rows = read_rows(log)
+        return rows.rewards, rows.features, log.encoder is not None
+    if drop_missing:
+        data, features = _drop(data, features)
+    values = finite_array("data", data, (None,))
+    if features is None:
+        return values, None, False
+    return values, finite_array("features", features, (values.size, None)), False
+
+
+def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
+    """Return rewards and features without the rows in which any of them is None or nan."""
+    listed = list(rewards)
+    rows = [[]] * len(listed) if features is None else [list(np.ravel(row)) for row in features]
+    if len(rows) != len(listed):
+        raise InvalidInputError(f"features must have {len(listed)} rows like data, got {len(rows)}")
+    together = zip(listed, rows, strict=True)
+    kept = [i for i, (y, x) in enumerate(together) if not any(map(is_missing, (y, *x)))]
+    return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]
+
+
+def _noise(rewards: Floats, features: Floats | None) -> Floats:
+    """Return the residuals of a linear fit to rewards clipped at 1%, minus their median."""
+    if features is None:
+        return rewards - float(np.median(rewards))
+    design = np.column_stack([np.ones(rewards.size), frames.standardise(features)])
+    clipped = np.clip(rewards, *np.quantile(rewards, (0.005, 0.995)))
+    fitted = design @ np.linalg.lstsq(design, clipped, rcond=None)[0]
+    left = rewards - fitted
+    return left - float(np.median(left))
+
+
+def _scale(rewards: Floats) -> float:
+    """Return the mean |reward|: dividing by it makes S about one."""
+    scale = float(np.mean(np.abs(rewards) / max(np.abs(rewards).max(), 1e-300)))
+    return scale * float(np.abs(rewards).max()) or 1.0
+
+
+def _index(tails: list[Tail]) -> Estimate:
+    """Return the smaller index of both sides, with an interval that contains both estimates."""
+    if not tails:
+        return Estimate(np.inf, np.inf, np.inf)
+    worst = max(tails, key=lambda tail: tail.shape)
+    shape = max(worst.shape, 1e-9)
+    error = 1.645 * worst.error
+    low = np.nanmax([1.0 / worst.low, worst.pareto + error, shape])
+    high = np.nanmin([1.0 / worst.high, worst.pareto - error, shape])
+    return Estimate(1.0 / shape, float(1.0 / low), float(1.0 / high) if high > 1e-9 else np.inf)
+
+
+def _exists(order: int, index: Estimate) -> str:
+    if index.low > order:
+        return "yes"
+    return "doubtful" if index.high > order else "no"
+
+
+def _epsilon(index: Estimate) -> Estimate:
+    """Return the largest epsilon in (0, 1] with 1 + epsilon at most nine tenths of the index."""
+
+    def below(tail: float) -> float:
+        return float(min(1.0, max(0.05, 0.9 * tail - 1.0)))
+
+    return Estimate(below(index.value), below(index.low), below(index.high))
+
+
+def _moment(values: Floats, power: float, rng: np.random.Generator, resamples: int) -> Estimate:
+    """Return E|y|^power with a bootstrap interval; fewer resamples if there are many rows."""
+    powers = np.abs(values) ** power
+    return bootstrap_rows(powers, rng, max(20, min(resamples, 20_000_000 // values.size)))
+
+
+def _symmetry(noise: Floats) -> Symmetry:
+    """Compare both sides of the noise, and its trimmed mean with its median."""
+    scale = float(np.median(np.abs(noise))) or float(np.mean(np.abs(noise))) or 1.0
+    low, high = np.quantile(noise, (0.05, 0.95))
+    shift = float(np.mean(noise[(noise >= low) & (noise <= high)])) / scale
+    above, below = np.sort(noise[noise > 0.0]), np.sort(-noise[noise < 0.0])
+    if min(above.size, below.size) == 0:
+        return Symmetry(not noise.any(), shift, float(bool(noise.any())), 0.0)
+    points = np.concatenate([above, below])
+    first = np.searchsorted(above, points, side="right") / above.size
+    second = np.searchsorted(below, points, side="right") / below.size
+    distance = float(np.abs(first - second).max())
+    error = 1.63 * float(np.sqrt(1.0 / above.size + 1.0 / below.size))
+    even = abs(above.size - below.size) <= 0.05 * noise.size
+    symmetric = even and (distance <= error or (distance <= SKEWED and abs(shift) <= SKEWED))
+    return Symmetry(symmetric, shift, distance, error)

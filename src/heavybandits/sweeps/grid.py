@@ -1,0 +1,211 @@
+"""Grids of cells: policies over problems, or any function over settings, to one Result."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._utils.errors import InvalidInputError
+from .._utils.validation import whole
+from ..core.part import is_part
+from ..core.protocols import Policy
+from ..parts.policies.checks import check_match, check_names, check_policies, check_room
+from ..simulation.problem import Problem, check_problem
+from ..simulation.result import Result
+from ..simulation.run import check_device, make_checkpoints
+from .backends import check_backend
+from .cell import Cell, name_of
+from .run import CellResult, Runner
+from .simulation_cell import simulation_cells
+
+Maker = Policy | Callable[..., Any]  # a policy, or a function that makes it
+Makers = Maker | Mapping[str, Maker]
+Settings = Mapping[str, Any]  # the keywords of one call
+
+
+def sweep(
+    policies: Makers,
+    problems: Problem | Mapping[str, Problem],
+    /,
+    *,
+    horizon: int,
+    repetitions: int = 10,
+    seed: int = 0,
+    checkpoints: int | Iterable[int] = 100,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    backend: str = "threads",
+    address: str | None = None,
+    retries: int = 3,
+    progress: bool | None = None,
+    device: str = "cpu",
+) -> Result:
+    """Simulate policies on problems, and keep every finished cell in a folder.
+
+    Finished cells are stored in the folder under the hash of all that can change them: their
+    settings and the sources of their parts, yours and ours. Kill the sweep and start it again, and
+    it resumes; edit a part, and the cells that use it are computed again. The numbers are those of
+    `simulate`, whatever the backend, the number of jobs and the interruptions.
+
+    Parameters
+    ----------
+    policies : a policy, or policies by name; instead of a policy, a function that makes it for a
+        problem.
+    problems : a problem, or problems by name.
+    horizon, repetitions, seed, checkpoints : as in `simulate`.
+    folder : where results are kept; without one, nothing is. All machines of a cluster must see it.
+    jobs : workers; None for all cores, or for all of the cluster.
+    backend : "threads" of this process, which compiled policies do not hold up; "loky" for
+        processes, "dask", "ray", or "sequential".
+    address : of a Dask or Ray cluster that is already running.
+    retries : how often a cell may fail before the sweep ends without it, and with a SweepError.
+    progress : a bar on stderr, and lines where there is no terminal; None for the bar alone.
+    device : "cpu", or "cuda" for a GPU, which plays all policies and problems together; then jobs
+        and backend do not matter.
+
+    See Also
+    --------
+    map_cells : call any function with many settings.
+
+    >>> import heavybandits as hb
+    >>> problems = {
+    ...     name: hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(dof))
+    ...     for name, dof in {"light": 9.0, "heavy": 1.5}.items()
+    ... }
+    >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
+    >>> result = hb.sweep({"CRTM": policy}, problems, horizon=1000, repetitions=2, checkpoints=4)
+    >>> len(result), result.problems, result.policies
+    (16, ['light', 'heavy'], ['CRTM'])
+    """
+    check_backend(backend, jobs, address)
+    check_device(device)
+    run = Runner(folder, jobs, backend, address, retries, progress, device)
+    if callable(policies) and not is_part(policies):
+        policies = {getattr(policies, "__name__", "policy"): policies}
+    size = Size(whole("horizon", horizon), repetitions, seed)
+    plays = make_checkpoints(size.horizon, checkpoints)
+    points = make_points(policies, problems)
+    return play_all(points, size, plays.tolist(), run, isinstance(problems, Mapping))
+
+
+def map_cells(
+    function: Callable[..., Mapping[str, Any]],
+    grid: Iterable[Settings],
+    /,
+    *,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    backend: str = "threads",
+    address: str | None = None,
+    retries: int = 3,
+    progress: bool | None = None,
+) -> Result:
+    """Call a function with every settings of a grid, and keep every finished call in a folder.
+
+    The result has one row per call, or one per entry of the arrays that the call returned.
+
+    Parameters
+    ----------
+    function : a function at the top of a module. It is called with settings as keywords and returns
+        a dict of numbers, strings, and arrays of one length.
+    grid : the settings of each call, plain JSON.
+    folder, jobs, backend, address, retries, progress : as in `sweep`.
+    """
+    check_backend(backend, jobs, address)
+    run = Runner(folder, jobs, backend, address, retries, progress)
+    name = name_of(function, "function")
+    given = [dict(one) for one in grid]
+    cells = [Cell(name, one, label=f"{function.__name__} {one}") for one in given]
+    if not cells:
+        raise InvalidInputError("grid must hold the settings of at least one call, got none")
+    pieces = [unfold_call(one, found) for one, found in zip(given, run(cells), strict=True)]
+    columns = list(dict.fromkeys(column for piece in pieces for column in piece))
+    for piece, one in zip(pieces, given, strict=True):
+        if set(piece) != set(columns):
+            lost = ", ".join(set(columns) - set(piece))
+            raise InvalidInputError(f"every call must have the same columns; {one} has no {lost}")
+    return Result({name: np.concatenate([piece[name] for piece in pieces]) for name in columns})
+
+
+def unfold_call(settings: Settings, found: CellResult) -> dict[str, Any]:
+    """The columns of one call: its plain settings and what it returned, as long as its arrays.
+
+    >>> unfold_call({"n": 2}, {"square": np.array([4.0, 5.0])})
+    {'n': array([2, 2]), 'square': array([4., 5.])}
+    """
+    twice = sorted(set(settings) & set(found))
+    if twice:
+        raise InvalidInputError(
+            f"a result must differ in name from the settings, got {twice[0]!r} twice"
+        )
+    sizes = {value.shape for value in found.values() if isinstance(value, np.ndarray)}
+    if len(sizes) > 1 or any(len(shape) != 1 for shape in sizes):
+        raise InvalidInputError(
+            f"arrays of a result must have one axis and one length, got {sizes}"
+        )
+    rows = next(iter(sizes), (1,))[0]
+    plain = {n: v for n, v in settings.items() if not isinstance(v, dict | list | tuple)}
+    return {
+        name: np.broadcast_to(np.asarray(value), rows) for name, value in (plain | found).items()
+    }
+
+
+# ---- policies over problems
+
+
+class Size(NamedTuple):
+    """Plays per run, runs per policy, and the seed."""
+
+    horizon: int
+    repetitions: int
+    seed: int
+
+
+class Point(NamedTuple):
+    """One policy on one problem."""
+
+    problem_name: str
+    policy_name: str
+    problem: Problem
+    policy: Policy
+
+
+def make_points(policies: Any, problems: Any) -> list[Point]:
+    """Every policy on every problem, checked; problem by problem."""
+    makers = check_names("policies", policies, "policy")
+    points = []
+    for place, given in check_names("problems", problems, "problem").items():
+        problem = check_problem(given)
+        for name, maker in makers.items():
+            made = maker if is_part(maker) or not callable(maker) else maker(problem)
+            (policy,) = check_policies({name: made}).values()
+            check_match(name, policy, problem.arms)
+            points.append(Point(place, name, problem, policy))
+    return points
+
+
+def play_all(
+    points: Sequence[Point], size: Size, checkpoints: list[int], run: Runner, named: bool
+) -> Result:
+    """Simulate every point; the column `problem` is there if problems have names."""
+    groups = [point_cells(point, size, checkpoints) for point in points]
+    results = iter(run([cell for cells in groups for cell in cells]))
+    names = {"problem": [point.problem_name for point in points]} if named else {}
+    names["policy"] = [point.policy_name for point in points]
+    return Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
+
+
+def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
+    """The cells of one policy on one problem."""
+    decisions = size.horizon // point.policy.plays
+    check_room(f"policies[{point.policy_name!r}]", point.policy, decisions)
+    return simulation_cells(
+        point.policy,
+        point.problem,
+        horizon=size.horizon,
+        repetitions=whole("repetitions", size.repetitions),
+        seed=whole("seed", size.seed, least=0),
+        checkpoints=checkpoints,
+        label=f"{point.policy_name}, {point.problem_name}",
+    )
