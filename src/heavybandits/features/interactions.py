@@ -86,10 +86,11 @@ class PerAction(NamedTuple):
         width = own.shape[1] * count
         out = np.zeros((len(action), width + action.shape[1] - 1))
         blocks = out[:, :width].reshape(len(action), count, -1)
-        known, each = self.blocks.places, list(names)
-        found = [known.get(n) if type(n) is str else None for n in each]
-        if None in found:
-            found = [self.find_block(row, name) for row, name in enumerate(each)]
+        known = self.blocks.places
+        found = [
+            known[name] if type(name) is str and name in known else self.find_block(row, name)
+            for row, name in enumerate(names)
+        ]
         blocks[np.arange(len(action)), found] = own
         out[:, width:] = action[:, 1:]
         return out

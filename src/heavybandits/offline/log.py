@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,6 @@ from ..features import tables as frames
 from ..features.encoder import read_column
 from ..features.values import is_missing, plain, read_text
 
-if TYPE_CHECKING:
-    import narwhals
-
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
 ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
 SEPARATOR = "|"  # between the names of actions in a cell of text
@@ -26,7 +23,7 @@ SEPARATOR = "|"  # between the names of actions in a cell of text
 Bools: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.int64]
 Name: TypeAlias = Hashable  # of an action: text or a number
-Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"
+Frame: TypeAlias = frames.Frame
 FeatureColumns: TypeAlias = Sequence[str] | FeatureMap
 ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
 
