@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits._utils.files import read_container, write_container
+from heavybandits.agents.state_file import FORMAT
 from heavybandits.features import Category, Date, Number
 from heavybandits.features import tables as frames
+from heavybandits.offline.log import encode_rows
 
 MANY = [str(number) for number in range(400)]
 INTERACTIONS = ("none", "per_action", "all")
@@ -746,3 +749,41 @@ def test_a_context_must_be_a_mapping_even_if_it_has_no_columns():
     for wrong in (3, 1.5, object()):
         with pytest.raises(hb.InvalidInputError, match="in the context must be a dictionary"):
             encoder.encode(wrong, {"a": {"p": 1.0}})
+
+
+def test_a_state_file_whose_encoder_does_not_fit_its_policy_is_rejected(tmp_path):
+    """88 kB took 4 GB; the encoder is small now, and its size is compared with the policy's."""
+    path = tmp_path / "agent.state"
+    hb.Agent(hb.linucb(dim=2, radius=1.0)).save(path)
+    body, blobs = read_container(FORMAT, path.read_bytes())
+    words = [f"{number:x}" for number in range(10_000)]
+    body["encoder"] = hb.Encoder(
+        [Category("c", words)], [Number("p")], interactions="none"
+    ).to_dict()
+    for stamp in ("kind", "format", "heavybandits"):
+        body.pop(stamp, None)
+    path.write_bytes(write_container(FORMAT, body, {k: bytes(v) for k, v in blobs.items()}))
+    tracemalloc.start()
+    try:
+        with pytest.raises(hb.StateError, match="10003 features, but the policy has dim 2"):
+            hb.Agent.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_log_is_encoded_with_the_texts_of_its_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    path.write_text("code,p,name,reward\n12e4,1,a,1\n120000,2,b,2\n7e2,3,a,3\n")
+    encoder = hb.Encoder.from_data(
+        path,
+        context_columns=["code"],
+        action_columns=["p"],
+        column_types={"code": "category"},
+        allow_extra=True,
+    )
+    assert encoder.context_columns[0].names[:3] == ("code=120000", "code=12e4", "code=7e2")
+    rows = encode_rows(frames.read_frame(path), encoder)
+    assert rows.tobytes() == encoder.encode_rows(path).tobytes()
+    assert not rows[:, encoder.names.index("code=(other)")].any()
