@@ -26,6 +26,7 @@ ColumnValues = list[Any] | NDArray[Any]  # a column: numbers as an array, everyt
 MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
 BOOLEANS = {"true": 1.0, "false": 0.0}
 EPOCH = datetime(1970, 1, 1)
+NEVER_MISSING = frozenset({bool, int, datetime, date})
 PLAIN = frozenset({bool, int, float, str, datetime, date, Decimal})
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
@@ -41,10 +42,10 @@ def is_missing(value: object) -> bool:
     >>> [is_missing(value) for value in (None, float("nan"), " ", 0, "no")]
     [True, True, True, False, False]
     """
+    if type(value) in NEVER_MISSING:
+        return False
     if value is None or value is np.ma.masked:
         return True
-    if type(value) is int:
-        return False
     if isinstance(value, str | bytes):
         return not value.strip()
     try:
