@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, cast
@@ -12,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandits as hb
+from heavybandits._utils.files import read_container, write_container
+from heavybandits.agents.state_file import FORMAT
 from heavybandits.features import Category, Date, Number
 from heavybandits.features import tables as frames
+from heavybandits.offline.log import encode_rows
 
 MANY = [str(number) for number in range(400)]
 INTERACTIONS = ("none", "per_action", "all")
@@ -270,7 +274,7 @@ GOOD = {"age": 1.0, "city": "Oslo"}, {"tea": {"price": 1.0, "day": "2026-03-01"}
         ({"age": 10**400}, {}, "age", "finite number, got 1000"),
         ({"age": timedelta(1)}, {}, "age", "finite number, got datetime.timedelta"),
         ({"age": None}, {}, "age", "must not be missing .* got None in the context"),
-        ({"city": ["Oslo"]}, {}, "city", r"one text or number, got \['Oslo'\]"),
+        ({"city": ["Oslo"]}, {}, "city", r"one text, number, .* got \['Oslo'\]"),
         ({}, {"price": "free"}, "price", "column 'price' .* got 'free' in action 'tea'"),
         ({}, {"day": "Monday"}, "day", "must be a date.* got 'Monday' in action 'tea'"),
         ({}, {"day": 20260301}, "day", "must be a date.* got 20260301"),
@@ -605,3 +609,181 @@ def test_an_action_without_a_block_is_found_among_the_actions():
     )
     with pytest.raises(hb.EncodingError, match="got 'c' among the actions"):
         encoder.encode({"age": 1.0}, {"c": {}})
+
+
+# ---- sizes, names and text on a terminal
+
+
+def test_an_encoder_from_a_small_file_takes_little_memory():
+    """Ten columns of 10,000 categories: 10,000 features of each of them would take 8 GB."""
+    words = [f"{number:x}" for number in range(10_000)]
+    columns = [Category(f"c{n}", words) for n in range(9)]
+    value = hb.Encoder(columns, [Number("p")], interactions="none").to_dict()
+    tracemalloc.start()
+    try:
+        encoder = hb.Encoder.from_dict(value)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 100e6
+    assert encoder.dim == 90_011
+    context = {f"c{n}": "270f" for n in range(9)}
+    x = encoder.encode(context, {"a": {"p": 0.0}})
+    assert np.count_nonzero(x) == 10
+    value["action_columns"] = value["context_columns"]
+    value["context_columns"] = []
+    tracemalloc.start()
+    try:
+        with pytest.raises(hb.InvalidInputError, match="at most 100000 features"):
+            hb.Encoder.from_dict(
+                value
+                | {"context_columns": [{**value["action_columns"][0], "name": "d"}]}
+                | {"interactions": "all"}
+            )
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_size_of_a_column_is_the_number_of_its_names():
+    for column in (
+        Number("a"),
+        Number("a", allow_missing=True),
+        Category("a", ["x", "y"]),
+        Category("a", [], allow_missing=True),
+        Date("a"),
+        Date("a", ("day", "year"), trend=False, allow_missing=True),
+    ):
+        assert column.size == len(column.names)
+        assert isinstance(column, hb.features.Column)
+
+
+@pytest.mark.parametrize(
+    ("context", "action"),
+    [
+        ([Category("c", ["(other)", "(missing)", '"(other)"'], allow_missing=True)], [Number("p")]),
+        ([Category("1", ["Oslo"]), Number("1=Oslo"), Number("1=(other)")], [Number("p")]),
+        ([Number("c")], [Number("p"), Number("p x c"), Number("p x c (2)"), Number("q")]),
+        ([Number("1")], [Number("p", allow_missing=True), Number("p=(missing)")]),
+    ],
+)
+def test_no_two_features_have_the_same_name(context, action):
+    encoder = hb.Encoder(context, action)
+    assert len(set(encoder.names)) == encoder.dim
+
+
+def test_a_category_called_other_has_a_feature_of_its_own():
+    column = Category("c", ["(other)", "Oslo"])
+    assert column.names == ('c="(other)"', "c=Oslo", "c=(other)")
+    assert column.read("(other)") == (1.0, 0.0, 0.0)
+    assert column.read("Rome") == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("clip", [1e100, 1e-100, 1001.0, 0.0])
+def test_a_clip_that_makes_other_features_vanish_is_rejected(clip):
+    for make in (Number, Date):
+        with pytest.raises(hb.InvalidInputError, match="clip of 'a' must lie in"):
+            make("a", clip=clip)
+
+
+def test_a_column_of_two_numbers_becomes_0_and_1():
+    """Also if neither of them is 0."""
+    frame = {"x": [10.0, 12.0, 10.0], "p": [-3.0, -5.0, -5.0]}
+    encoder = hb.Encoder.from_data(frame, action_columns=["x", "p"], interactions="none")
+    x, p = encoder.action_columns
+    assert isinstance(x, Number)
+    assert (x.centre, x.scale) == (10.0, 2.0)
+    assert [p.read(value) for value in (-5.0, -3.0)] == [(0.0,), (1.0,)]
+
+
+def test_text_from_a_file_does_not_control_the_terminal(tmp_path):
+    pytest.importorskip("pyarrow")
+    evil = "\x1b]0;owned\x07\x1b[31m"
+    names = {f"city{evil}": ["Oslo", evil + "x", "Rome"], "p": [1.0, 2.0, 3.0]}
+    encoder = hb.Encoder.from_data(
+        names, context_columns=[f"city{evil}"], action_columns=["p"], interactions="none"
+    )
+    encoder.save(tmp_path / "encoder.json")
+    shown = [str(encoder), repr(hb.Encoder.load(tmp_path / "encoder.json"))]
+    (tmp_path / "bad.csv").write_text(f"a,b{evil}\n1,2\n{evil},1,2\n")
+    (tmp_path / "names.csv").write_text(f"a,b{evil}\n1,2\n")
+    per_action = hb.Encoder(
+        [Number("age")], interactions="per_action", action=evil, actions=[evil, "b"]
+    )
+    calls: list[Any] = [
+        lambda: encoder.encode({}, {"a": {"p": 1.0}}),
+        lambda: encoder.encode({f"city{evil}": 1, evil: 2}, {"a": {"p": 1.0}}),
+        lambda: encoder.encode({f"city{evil}": []}, {evil: {"p": 1.0}}),
+        lambda: frames.read_frame(tmp_path / "bad.csv"),
+        lambda: frames.values(frames.read_frame(tmp_path / "names.csv"), "c"),
+        lambda: per_action.encode({"age": 1.0}, {evil + "c": {}}),
+        lambda: hb.Encoder.from_data(names, action_columns=["p"], column_types={evil: "number"}),
+    ]
+    for call in calls:
+        with pytest.raises(hb.InvalidInputError) as caught:
+            call()
+        shown.append(str(caught.value))
+    shown.append(str(per_action))
+    for text in shown:
+        assert all(c.isprintable() or c == "\n" for c in text), text
+
+
+def test_half_a_character_is_no_category():
+    """It could not be saved."""
+    with pytest.raises(hb.InvalidInputError, match="a category of 'f' must be text"):
+        Category("f", ["\ud800"])
+    assert Category("f", ["a"]).read("\ud800") == (0.0, 1.0)
+
+
+def test_the_cost_of_an_encoder_is_shown():
+    encoder = hb.Encoder([Category("city", [str(n) for n in range(499)])], [Number("price")])
+    cost = encoder.estimate_cost()
+    assert cost.dim == encoder.dim == 1002
+    assert cost.state_bytes == 32 * 1002**2
+    assert "a linear policy takes 32.1 MB and about 4 ms per decision" in str(encoder)
+
+
+def test_a_context_must_be_a_mapping_even_if_it_has_no_columns():
+    encoder = hb.Encoder(action_columns=[Number("p")])
+    wrong: Any
+    for wrong in (3, 1.5, object()):
+        with pytest.raises(hb.InvalidInputError, match="in the context must be a dictionary"):
+            encoder.encode(wrong, {"a": {"p": 1.0}})
+
+
+def test_a_state_file_whose_encoder_does_not_fit_its_policy_is_rejected(tmp_path):
+    """88 kB took 4 GB; the encoder is small now, and its size is compared with the policy's."""
+    path = tmp_path / "agent.state"
+    hb.Agent(hb.linucb(dim=2, radius=1.0)).save(path)
+    body, blobs = read_container(FORMAT, path.read_bytes())
+    words = [f"{number:x}" for number in range(10_000)]
+    body["encoder"] = hb.Encoder(
+        [Category("c", words)], [Number("p")], interactions="none"
+    ).to_dict()
+    for stamp in ("kind", "format", "heavybandits"):
+        body.pop(stamp, None)
+    path.write_bytes(write_container(FORMAT, body, {k: bytes(v) for k, v in blobs.items()}))
+    tracemalloc.start()
+    try:
+        with pytest.raises(hb.StateError, match="10003 features, but the policy has dim 2"):
+            hb.Agent.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_log_is_encoded_with_the_texts_of_its_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    path.write_text("code,p,name,reward\n12e4,1,a,1\n120000,2,b,2\n7e2,3,a,3\n")
+    encoder = hb.Encoder.from_data(
+        path,
+        context_columns=["code"],
+        action_columns=["p"],
+        column_types={"code": "category"},
+        allow_extra=True,
+    )
+    assert encoder.context_columns[0].names[:3] == ("code=120000", "code=12e4", "code=7e2")
+    rows = encode_rows(frames.read_frame(path), encoder)
+    assert rows.tobytes() == encoder.encode_rows(path).tobytes()
+    assert not rows[:, encoder.names.index("code=(other)")].any()

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from heavybandits import Encoder, EncodingError
 from heavybandits._utils.errors import InvalidInputError
+from heavybandits.features import tables
 from heavybandits.features.tables import column, numbers, read_frame, table, values
+from heavybandits.features.values import is_missing
 
 pandas = pytest.importorskip("pandas", reason="the extra 'lab' is not installed")
 pyarrow = pytest.importorskip("pyarrow", reason="the extra 'lab' is not installed")
+pytest.importorskip("pyarrow.parquet")
 
 PLAIN = {"y": [1.5, -2.0, 3.0], "x": [1, 2, 3]}
 
@@ -165,3 +169,103 @@ def test_an_empty_line_is_no_row_except_of_one_column(tmp_path):
 def test_an_empty_table_has_no_rows(tmp_path):
     with pytest.raises(InvalidInputError, match="must have a row"):
         table(read_frame(write(tmp_path / "a.csv", "y,x\n")), ["y"])
+
+
+# ---- exact values
+
+
+def test_integers_with_gaps_do_not_pass_through_floats():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    ids = [2**53 + 1, None, 2**53]
+    for source in (
+        {"id": ids},
+        {"id": pyarrow.array(ids)},
+        {"id": polars.Series(ids)},
+        {"id": pandas.Series(ids, dtype="Int64")},
+        {"id": np.ma.array([2**53 + 1, 7, 2**53], mask=[False, True, False])},
+        pandas.DataFrame({"id": pandas.array(ids, dtype="Int64")}),
+        polars.DataFrame({"id": ids}),
+        polars.DataFrame({"id": polars.Series(ids, dtype=polars.Int128)}),
+        pyarrow.table({"id": ids}),
+    ):
+        frame = read_frame(source)
+        found = [None if is_missing(value) else value for value in values(frame, "id")]
+        assert found == ids
+        assert np.isnan(numbers(frame, "id")).tolist() == [False, True, False]
+
+
+def test_integers_of_128_bits_are_numbers():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = read_frame(polars.DataFrame({"y": polars.Series([1, 2**100], dtype=polars.Int128)}))
+    assert numbers(frame, "y").tolist() == [1.0, 2.0**100]
+
+
+def test_floats_lost_the_digits_of_ids():
+    frame = pandas.DataFrame({"id": [2**53 + 1, None], "p": [1.0, 2.0]})
+    with pytest.raises(EncodingError, match="a float of 2\\^53 or more has lost digits"):
+        Encoder.from_data(
+            frame,
+            context_columns=["id"],
+            action_columns=["p"],
+            column_types={"id": "category"},
+        )
+
+
+def test_masks_are_respected():
+    masked = np.ma.array([1.0, 2.0, 1e9], mask=[False, False, True])
+    assert values(read_frame({"f": masked}), "f") == [1.0, 2.0, None]
+    encoder = Encoder.from_data({"f": masked, "p": [1.0, 2.0, 3.0]}, action_columns=["f", "p"])
+    assert encoder.action_columns[0].describe() == "(value - 1) / 1, clipped to +-3"
+    assert encoder.action_columns[0].allow_missing
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (np.array(3), "must have a value per row"),
+        ({3, 1, 2}, "must have a value per row"),
+        ({"a": 1, "b": 2}.values(), "must have a value per row"),
+        (np.ones((3, 2)), "must have a value per row, got shape"),
+        (range(3), None),
+        ((1, 2, 3), None),
+    ],
+)
+def test_a_column_has_an_order_and_a_value_per_row(column, words):
+    def infer():
+        return Encoder.from_data({"f": column, "p": [1.0, 2.0, 3.0]}, action_columns=["f", "p"])
+
+    if words is None:
+        assert infer().dim == 3
+        return
+    with pytest.raises(InvalidInputError, match=words):
+        infer()
+
+
+def test_names_that_are_the_same_text_are_rejected():
+    source: Any = {1: [1, 2], "1": [9, 8]}
+    with pytest.raises(InvalidInputError, match="different names as text, got 1 twice"):
+        values(read_frame(source), "1")
+
+
+def test_a_column_that_a_library_cannot_convert_is_named():
+    table = pyarrow.table({"y": pyarrow.array([2**62], pyarrow.timestamp("s"))})
+    with pytest.raises(InvalidInputError, match="column 'y' cannot be read: "):
+        values(read_frame(table), "y")
+
+
+# ---- files that expand
+
+
+def test_what_a_file_expands_to_is_limited(tmp_path, monkeypatch):
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"y\n" + b"1\n" * 1_000_000))
+    (tmp_path / "plain.csv").write_bytes(b"y\n" + b"1\n" * 1_000_000)
+    same = pyarrow.table({"y": np.zeros(1_000_000)})
+    pyarrow.parquet.write_table(same, tmp_path / "bomb.parquet")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 10_000
+    for name in ("bomb.csv.gz", "bomb.parquet"):
+        assert len(read_frame(tmp_path / name)) == 1_000_000
+    monkeypatch.setattr(tables, "MOST_BYTES", 1_000_000)
+    for name in ("bomb.csv.gz", "bomb.parquet"):
+        with pytest.raises(InvalidInputError, match="expands to more than 1000000 bytes"):
+            read_frame(tmp_path / name)
+    assert len(read_frame(tmp_path / "plain.csv")) == 1_000_000

@@ -30,7 +30,7 @@ class EncodingError(InvalidInputError):
         self.got = got  # whether there is a value to show
 
     def __str__(self) -> str:
-        given = f", got {self.value!r:.80}" if self.got else ""
+        given = f", got {_show(self.value)}" if self.got else ""
         where = f" {self.place}" if self.place else ""
         return f"column {self.column!r} {self.reason}{given}{where}"
 
@@ -40,6 +40,13 @@ class EncodingError(InvalidInputError):
     def at(self, place: str) -> "EncodingError":
         """Return the same error with the place of the row."""
         return EncodingError(self.reason, self.column, self.value, place, self.got)
+
+
+def _show(value: object) -> str:
+    try:
+        return printable(f"{value!r:.80}")
+    except Exception:  # an integer of more than 4300 digits, or an object that cannot be shown
+        return f"a value of type {type(value).__name__}"
 
 
 class ForeignTicketError(InvalidInputError):
@@ -103,6 +110,20 @@ def optional(module: str, extra: str) -> Any:
         raise ModuleNotFoundError(
             f'this needs {module}: pip install "heavybandits[{extra}]"', name=module
         ) from error
+
+
+def printable(text: object) -> str:
+    r"""Return text in which control characters are escaped, safe to print on a terminal.
+
+    >>> printable("a\x1b[31m\tb")
+    'a\\x1b[31m\\tb'
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
+    )
 
 
 def warn_caller(message: str) -> None:

@@ -1,10 +1,8 @@
 """Inputs of decisions: batches of arms, and named inputs that are encoded and logged as JSON."""
 
-import datetime
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +13,7 @@ from .._utils.validation import bounded_array
 from ..core.arrays import Booleans, Floats
 from ..core.protocols import Policy
 from ..features import FeatureMap
-from ..features.values import is_missing
+from ..features.values import to_plain
 
 Context = Mapping[str, Any]  # what is known of the moment
 Actions = Mapping[str, Mapping[str, Any]]  # what is known of each action, by name
@@ -174,32 +172,17 @@ def row_orders(batch: Batch, generator: np.random.Generator | None) -> NDArray[n
 def to_json(value: Any) -> str:
     """Return inputs as JSON, so that another encoder can read them later.
 
-    >>> to_json({"context": {"when": datetime.date(2026, 5, 1)}, "price": np.float64(2)})
+    >>> from datetime import date
+    >>> to_json({"context": {"when": date(2026, 5, 1)}, "price": np.float64(2)})
     '{"context":{"when":"2026-05-01"},"price":2.0}'
     """
     try:
-        return json.dumps(value, default=_plain, separators=(",", ":"))
+        return json.dumps(value, default=to_plain, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"a value cannot be logged in the ledger: {error}. Agent(log_inputs=False) logs the "
             "features alone"
         ) from error
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, np.ndarray | Mapping) and is_missing(value):
-        return None
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, np.datetime64):
-        return str(value)
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
 
 
 class Inputs:

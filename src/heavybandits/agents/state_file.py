@@ -27,6 +27,7 @@ from ..core.protocols import Policy
 from ..features import Encoder, FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
+from .inputs import check_encoder
 from .pending import MOST_EXPIRED, ActionCount, Limits, TicketTable, make_limits
 from .state import (
     LARGEST_NUMBER,
@@ -126,8 +127,10 @@ def unpack(
             check_size(policy, sum(map(len, blobs.values())))
         elif canonical(body["policy"]) != canonical(describe(policy)):
             raise StateError("the state is that of another policy")
-        state = _restore(policy, body, blobs)
-        return state._replace(encoder=restore_encoder(body["encoder"], encoder))
+        restored = restore_encoder(body["encoder"], encoder)
+        if restored is not None:
+            check_encoder(restored, policy)
+        return _restore(policy, body, blobs)._replace(encoder=restored)
     except StateError:
         raise
     except ContainerError as error:

@@ -1,24 +1,42 @@
 """Columns of a table and the features they become: numbers, categories and dates."""
 
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from types import NoneType
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._utils.errors import EncodingError, InvalidInputError
-from .._utils.validation import finite_number, flag, one_of, positive
+from .._utils.errors import EncodingError, InvalidInputError, printable
+from .._utils.validation import Interval, bounded_number, finite_number, flag, one_of, positive
 from ..core.arrays import Floats
-from .values import EPOCH, ColumnValues, is_missing, read_moment, read_number, read_text
+from .values import (
+    EPOCH,
+    ColumnValues,
+    Lookup,
+    is_missing,
+    plain,
+    read_moment,
+    read_number,
+    read_text,
+)
 
 Values = tuple[float, ...]
 Reader = Callable[[object], Values]
 Check = Callable[[str, object], object]
 
 CLIP = 3.0  # robust standard deviations: numbers further out are clipped to this
+CLIPS = Interval(1e-3, 1e3)  # all features are divided by it: more would make the others vanish
 LONGEST_NAME, MOST_CATEGORIES = 1000, 10_000
+SMALL = 100  # categories: the features of each are stored, more would take memory
 MISSING, OTHER = "(missing)", "(other)"
+RESERVED = re.compile(r'"*\((missing|other)\)"*')
+LONGEST_FORMAT, EXAMPLE = 100, datetime(2026, 12, 31, 23, 59)
+DECIMALS, NORMAL_FORMS = (".", ","), ("nfc", "casefold")
 PERIODS = {"day": 86_400.0, "week": 604_800.0, "year": 31_556_952.0}  # seconds
 
 
@@ -38,8 +56,18 @@ class Column(Protocol):
     def allow_missing(self) -> bool: ...
 
     @property
+    def size(self) -> int:
+        """Return the number of features."""
+        ...
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the features."""
+        ...
+
+    @property
+    def as_written(self) -> bool:
+        """Return True if the column needs the text of a file as written, not its numbers."""
         ...
 
     def read(self, value: object) -> Values:
@@ -82,12 +110,12 @@ def mark_missing(column: Column, value: object) -> Values:
     if not column.allow_missing:
         reason = "must not be missing (allow_missing=True allows it)"
         raise EncodingError(reason, column.name, value)
-    return (*(0.0 for _ in column.names[1:]), 1.0)
+    return (*(0.0,) * (column.size - 1), 1.0)
 
 
 def read_each(column: Column, values: ColumnValues) -> Floats:
     """Read values one by one, (n, len(names)); an error names the row."""
-    read, features = column.reader(), np.empty((len(values), len(column.names)))
+    read, features = column.reader(), np.empty((len(values), column.size))
     for row, value in enumerate(values):
         try:
             features[row] = read(value)
@@ -98,11 +126,14 @@ def read_each(column: Column, values: ColumnValues) -> Floats:
 
 def check_name(what: str, name: object) -> str:
     """Return a name that is text of a reasonable length, or raise."""
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidInputError(
-            f"{what} must be text of 1 to {LONGEST_NAME} characters, got {name!r:.80}"
-        )
-    return name
+    try:
+        if isinstance(name, str) and name.encode() and len(name) <= LONGEST_NAME:
+            return name
+    except UnicodeEncodeError:  # half a character, which no file can hold
+        pass
+    raise InvalidInputError(
+        f"{what} must be text of 1 to {LONGEST_NAME} characters, got {name!r:.80}"
+    )
 
 
 def check_names(what: str, names: object) -> tuple[str, ...]:
@@ -123,6 +154,38 @@ def _validate(column: Column, **checks: Check) -> None:
     for field, check in checks.items():
         value = check(f"{field} of {column.name!r}", getattr(column, field))
         object.__setattr__(column, field, value)
+
+
+def check_formats(column: object, formats: object) -> tuple[str, ...]:
+    """Return formats of dates, or raise if a date that is written with one cannot be read.
+
+    >>> check_formats("when", ["%d.%m"])
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: a date format of 'when' must have year, month and day, such as
+    '%d.%m.%Y', got '%d.%m'
+    """
+    given = _listed(f"date formats of {column!r}", [formats] if type(formats) is str else formats)
+    for each in given:
+        try:
+            text = str(each) if isinstance(each, str) and len(each) <= LONGEST_FORMAT else ""
+            if datetime.strptime(EXAMPLE.strftime(text), text).date() == EXAMPLE.date():
+                continue
+        except (ValueError, re.error):
+            pass
+        raise InvalidInputError(
+            f"a date format of {column!r} must have year, month and day, such as '%d.%m.%Y', got "
+            f"{each!r:.80}"
+        )
+    return tuple(str(each) for each in given)
+
+
+def fold(text: str) -> str:
+    """Return the text that upper and lower case share, in Unicode's form NFC."""
+    return unicodedata.normalize("NFC", text.casefold())
+
+
+def _check_clip(what: str, value: object) -> float:
+    return bounded_number(what, value, CLIPS)
 
 
 def _listed(what: str, values: object) -> tuple[object, ...]:
@@ -151,9 +214,11 @@ class Number:
     scale : float, default 1.0
         Distance from the centre that becomes 1.
     clip : float, default 3.0
-        Largest absolute value of the feature. It limits the effect of an outlier.
+        Largest absolute value of the feature, 0.001 to 1000. It limits the effect of an outlier.
     allow_missing : bool, default False
         Encode a missing value as 0 and a feature of its own instead of raising an error.
+    decimal : {".", ","}, default "."
+        Decimal mark of numbers that are given as text. With "," the text 1.234 raises an error.
 
     Examples
     --------
@@ -168,10 +233,22 @@ class Number:
     scale: float = 1.0
     clip: float = CLIP
     allow_missing: bool = False
+    decimal: str = "."
     type: ClassVar[str] = "number"
 
     def __post_init__(self) -> None:
-        _validate(self, centre=finite_number, scale=positive, clip=positive, allow_missing=flag)
+        _validate(self, centre=finite_number, scale=positive, clip=_check_clip, allow_missing=flag)
+        one_of(f"decimal of {self.name!r}", self.decimal, DECIMALS)
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return 1 + self.allow_missing
+
+    @property
+    def as_written(self) -> bool:
+        """Return True if numbers have a decimal mark that readers of files do not know."""
+        return self.decimal != "."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +257,7 @@ class Number:
 
     def read(self, value: object) -> Values:
         """Return the features of one number; numbers may be given as text."""
-        number = read_number(value, self.name)
+        number = read_number(value, self.name, self.decimal)
         if math.isnan(number):
             return mark_missing(self, value)
         scaled = (number - self.centre) / self.scale
@@ -202,6 +279,11 @@ class Number:
 
     def read_many(self, values: ColumnValues) -> Floats:
         """Return the features of many numbers, (n, len(names))."""
+        if isinstance(values, list) and all(type(v) in (int, float, NoneType) for v in values):
+            try:
+                return self.read_many(np.array(values, np.float64))  # None becomes nan
+            except (OverflowError, EncodingError):
+                return read_each(self, values)  # raises an error that shows the value
         if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
             return read_each(self, values)
         numbers = values.astype(np.float64)
@@ -227,7 +309,9 @@ class Number:
 class Category:
     """Encode a category as one feature per known text, and one that all other texts share.
 
-    Values are compared as text: 1, 1.0 and "1" are the same category.
+    Values are compared by their canonical text: 1, 1.0 and "1" are the same category, and True,
+    "true" and "True". A text that is not known is the first known text of the same number: 1.1 is
+    "1.10", unless there is a category "1.1" too.
 
     Parameters
     ----------
@@ -237,49 +321,74 @@ class Category:
         Texts that get a feature of their own. All other texts share the feature "(other)".
     allow_missing : bool, default False
         Encode a missing value as zeros and a feature of its own instead of raising an error.
+    normalize : {"nfc", "casefold"}, default "nfc"
+        Normal form of text. Both make one text of the ways in which Unicode writes a letter with an
+        accent. "casefold" makes one text of upper and lower case too.
 
     Examples
     --------
     >>> city = Category("city", ("Oslo", "Rome"))
     >>> city.names, city.read("Rome"), city.read("Lima")
     (('city=Oslo', 'city=Rome', 'city=(other)'), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    >>> Category("city", ("Oslo",), normalize="casefold").read("OSLO")
+    (1.0, 0.0)
     """
 
     name: str
     categories: Sequence[str]
     allow_missing: bool = False
+    normalize: str = "nfc"
     type: ClassVar[str] = "category"
+    as_written: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate(self, allow_missing=flag)
+        one_of(f"normalize of {self.name!r}", self.normalize, NORMAL_FORMS)
         what = f"categories of {self.name!r}"
         given = _listed(what, self.categories)
         if len(given) > MOST_CATEGORIES:
             raise InvalidInputError(f"{what} must be at most {MOST_CATEGORIES}, got {len(given)}")
-        texts = tuple(check_name(f"a category of {self.name!r}", read_text(c)) for c in given)
+        texts = tuple(check_name(f"a category of {self.name!r}", self.text(c)) for c in given)
         if len(set(texts)) != len(texts):
             raise InvalidInputError(f"{what} must differ, got {texts!r:.200}")
         object.__setattr__(self, "categories", texts)
+        object.__setattr__(self, "_lookup", Lookup(texts))
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return len(self.categories) + 1 + self.allow_missing
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the features."""
-        return name_features(self, [f"{self.name}={each}" for each in (*self.categories, OTHER)])
+        """Return the names of the features; a category "(other)" has quotes around it."""
+        texts = [f'"{text}"' if RESERVED.fullmatch(text) else text for text in self.categories]
+        return name_features(self, [f"{self.name}={each}" for each in (*texts, OTHER)])
+
+    def text(self, value: object) -> str:
+        """Return the text by which a value is compared."""
+        text = read_text(value, self.name)
+        return fold(text) if self.normalize == "casefold" else text
+
+    def place(self, value: object) -> int:
+        """Return the place of the feature that is 1."""
+        given = plain(value)
+        if is_missing(given):
+            mark_missing(self, value)
+            return self.size - 1
+        lookup: Lookup = self._lookup  # type: ignore[attr-defined]
+        place = lookup.find(self.text(given))
+        return len(self.categories) if place is None else place
 
     def read(self, value: object) -> Values:
         """Return the features of one category; numbers are read as text."""
-        if is_missing(value):
-            return mark_missing(self, value)
-        if isinstance(value, list | tuple | set | dict | np.ndarray):
-            raise EncodingError("must be one text or number", self.name, value)
-        text = read_text(value)
-        known = tuple(float(text == each) for each in self.categories)
-        return mark_present(self, (*known, float(text not in self.categories)))
+        place = self.place(value)
+        return (*(0.0,) * place, 1.0, *(0.0,) * (self.size - place - 1))
 
     def reader(self) -> Reader:
         """Return a fast `read` that looks known texts up in a table."""
         slow = self.read
-        table = {text: slow(text) for text in self.categories}
+        table = {text: slow(text) for text in self.categories[:SMALL]}
 
         def read(value: object) -> Values:
             found = table.get(value) if type(value) is str else None
@@ -289,7 +398,18 @@ class Category:
 
     def read_many(self, values: ColumnValues) -> Floats:
         """Return the features of many categories, (n, len(names))."""
-        return read_each(self, values)
+        features, known = np.zeros((len(values), self.size)), dict[str, int]()
+        for row, value in enumerate(values):
+            place = known.get(value) if type(value) is str else None
+            if place is None:
+                try:
+                    place = self.place(value)
+                except EncodingError as error:
+                    raise error.at(f"in row {row}") from None
+                if type(value) is str:
+                    known[value] = place
+            features[row, place] = 1.0
+        return features
 
     def bound(self) -> float:
         """Return the largest possible norm of the features."""
@@ -298,7 +418,8 @@ class Category:
     def describe(self) -> str:
         """Describe in words what a value becomes."""
         shown = ", ".join(self.categories[:8]) + (", ..." if len(self.categories) > 8 else "")
-        return f"one of {shown}, or any other"
+        folded = ", in any case" if self.normalize == "casefold" else ""
+        return f"one of {printable(shown)}, or any other{folded}"
 
 
 @dataclass(frozen=True)
@@ -320,9 +441,12 @@ class Date:
     scale : float, default 31,556,952 (one year)
         Seconds in which the trend grows by 1.
     clip : float, default 3.0
-        Largest absolute value of the trend.
+        Largest absolute value of the trend, 0.001 to 1000.
     allow_missing : bool, default False
         Encode a missing value as zeros and a feature of its own instead of raising an error.
+    formats : sequence of str, default ()
+        Formats of dates that are given as text, as in `datetime.strptime`, such as "%d.%m.%Y". They
+        are tried in this order, ISO 8601 after them.
 
     Examples
     --------
@@ -337,10 +461,17 @@ class Date:
     scale: float = PERIODS["year"]
     clip: float = CLIP
     allow_missing: bool = False
+    formats: Sequence[str] = ()
     type: ClassVar[str] = "date"
+    as_written: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        numbers: dict[str, Check] = {"centre": finite_number, "scale": positive, "clip": positive}
+        numbers: dict[str, Check] = {
+            "centre": finite_number,
+            "scale": positive,
+            "clip": _check_clip,
+        }
+        object.__setattr__(self, "formats", check_formats(self.name, self.formats))
         _validate(self, trend=flag, **numbers, allow_missing=flag)
         what = f"cycles of {self.name!r}"
         object.__setattr__(self, "cycles", _listed(what, self.cycles))
@@ -352,6 +483,11 @@ class Date:
             raise InvalidInputError(f"{what} must not be empty if trend is False, got ()")
 
     @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return 2 * len(self.cycles) + self.trend + self.allow_missing
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the features."""
         waves = [f"{self.name}: {wave} of {c}" for c in self.cycles for wave in ("sine", "cosine")]
@@ -361,7 +497,7 @@ class Date:
         """Return the features of one date; dates may be given as ISO 8601 text."""
         if is_missing(value):
             return mark_missing(self, value)
-        seconds = (read_moment(value, self.name) - EPOCH).total_seconds()
+        seconds = (read_moment(value, self.name, self.formats) - EPOCH).total_seconds()
         features: list[float] = []
         for cycle in self.cycles:
             period = PERIODS[cycle]

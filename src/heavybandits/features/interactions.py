@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._utils.errors import EncodingError
+from .._utils.errors import EncodingError, printable
 from ..core.arrays import Floats
-from .values import read_text
+from .values import Lookup, read_text
 
 Names = list[str]
 
@@ -67,34 +67,39 @@ class PerAction(NamedTuple):
     """x = (0, ..., (1, c), ..., 0, a): (1, c) is in the block of the action's name."""
 
     intercept: bool
-    blocks: dict[str, int]
+    blocks: Lookup
     action: str
 
     def size(self, context: int, action: int) -> int:
-        return (self.intercept + context) * len(self.blocks) + action
+        return (self.intercept + context) * len(self.blocks.places) + action
 
     def names(self, context: Names, action: Names) -> Names:
         block = _one(self.intercept) + context
-        return [f"{name}: {part}" for name in self.blocks for part in block] + action
+        return [f"{name}: {part}" for name in self.blocks.places for part in block] + action
 
     def bound(self, context: float, action: float) -> float:
         return math.hypot(self.intercept, context, action)
 
     def join(self, context: Floats, action: Floats, names: Iterable[object]) -> Floats:
         own = context if self.intercept else context[:, 1:]
-        width = own.shape[1] * len(self.blocks)
+        count = len(self.blocks.places)
+        width = own.shape[1] * count
         out = np.zeros((len(action), width + action.shape[1] - 1))
-        blocks = out[:, :width].reshape(len(action), len(self.blocks), -1)
-        found = [self.find_block(row, name) for row, name in enumerate(names)]
+        blocks = out[:, :width].reshape(len(action), count, -1)
+        known = self.blocks.places
+        found = [
+            known[name] if type(name) is str and name in known else self.find_block(row, name)
+            for row, name in enumerate(names)
+        ]
         blocks[np.arange(len(action)), found] = own
         out[:, width:] = action[:, 1:]
         return out
 
     def find_block(self, row: int, name: object) -> int:
         """Return the block of an action. An unknown action has none, so that it raises."""
-        block = self.blocks.get(name if type(name) is str else read_text(name))
+        block = self.blocks.find(read_text(name, self.action))
         if block is None:
-            shown = ", ".join(list(self.blocks)[:20])
+            shown = printable(", ".join(list(self.blocks.places)[:20]))
             reason = f"must be an action of the encoder ({shown})"
             raise EncodingError(reason, self.action, name, f"in row {row}")
         return block
@@ -112,5 +117,5 @@ def make_interactions(
 ) -> Interactions:
     """Return the interactions of this name, one of `INTERACTIONS`."""
     if kind == "per_action":
-        return PerAction(intercept, {name: i for i, name in enumerate(actions)}, str(action))
+        return PerAction(intercept, Lookup(actions), str(action))
     return NoInteractions(intercept) if kind == "none" else AllInteractions(intercept)

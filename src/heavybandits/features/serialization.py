@@ -24,7 +24,8 @@ def write_column(column: Column) -> dict[str, Any]:
     """Return the type and the fields of a column.
 
     >>> write_column(Category("city", ("Oslo",)))
-    {'type': 'category', 'name': 'city', 'categories': ['Oslo'], 'allow_missing': False}
+    {'type': 'category', 'name': 'city', 'categories': ['Oslo'], 'allow_missing': False,
+    'normalize': 'nfc'}
     """
     written: dict[str, Any] = {"type": column.type}
     for field in fields(column):  # type: ignore[arg-type]

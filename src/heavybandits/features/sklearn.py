@@ -67,7 +67,7 @@ class SklearnFeatureMap:
                 f"rows must have only the columns of the transformer, {', '.join(self.columns)}; "
                 f"got {extra[0]!r}"
             )
-        given = {name: frames.values(source, name) for name in self.columns}
+        given = {name: frames.with_nan(frames.values(source, name)) for name in self.columns}
         features = self.transformer.transform(self._table(given))
         dense = features.toarray() if hasattr(features, "toarray") else features
         shape = (frames.length(source), self.dim)

@@ -6,16 +6,26 @@ needed; a mapping of columns or a list of dictionaries needs neither.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import EncodingError, InvalidInputError, optional
+from .._utils.errors import EncodingError, InvalidInputError, optional, printable
 from .._utils.validation import is_number
 from ..core.arrays import Booleans, Floats
-from .values import MISSING, ColumnValues, is_missing, read_number
+from .values import (
+    MISSING,
+    ColumnValues,
+    is_missing,
+    number_key,
+    read_number,
+    read_text,
+    unmask,
+)
 
 if TYPE_CHECKING:
     import narwhals
@@ -23,11 +33,14 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 Row = Mapping[str, Any]
-Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | str | Path"
-Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"  # made by `read_frame`
+Table: TypeAlias = "Mapping[str, Any] | Sequence[Row] | IntoDataFrame | TextFrame | str | Path"
+Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any] | TextFrame"  # by `read_frame`
 
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 CODE = re.compile(rb"(?:^|(?<=[\s,;\"]))0\d+(?=$|[\s,;\"])")  # an integer with a leading zero
+MOST_BYTES = 4 << 30  # that a compressed file may expand to, unless the file itself is larger
+CHUNK = 1 << 24  # bytes
+NUMBERS = frozenset({bool, int, float})
 BLOCK = 2**31 - 1  # bytes: a column's type is found in one block, so a file is one block if it fits
 
 
@@ -58,8 +71,8 @@ def read_frame(source: Table) -> Frame:
     {'reward': [1.0, 2.0], 'arm': ['a', 'b']}
     """
     if isinstance(source, str | Path):
-        source = read_file(Path(source))
-    if isinstance(source, Mapping):
+        return read_file(Path(source))
+    if isinstance(source, Mapping | TextFrame):
         return source
     if _is_records(source):
         return _turn(source)
@@ -98,7 +111,12 @@ def column_names(frame: Frame) -> list[str]:
 
 def _keys(frame: Frame) -> dict[str, Any]:
     """Return the names as text, each with its key in the frame."""
-    return {str(name): name for name in (frame if isinstance(frame, Mapping) else frame.columns)}
+    names = list(frame if isinstance(frame, Mapping) else frame.columns)
+    keys = {str(name): name for name in names}
+    if len(keys) < len(names):
+        twice = next(name for name in names if keys[str(name)] is not name)
+        raise InvalidInputError(f"columns must have different names as text, got {twice!r} twice")
+    return keys
 
 
 def length(frame: Frame) -> int:
@@ -109,7 +127,7 @@ def length(frame: Frame) -> int:
     """
     if not isinstance(frame, Mapping):
         return len(frame)
-    lengths = {name: len(values(frame, name)) for name in column_names(frame)}
+    lengths = {name: _count(frame[key], name) for name, key in _keys(frame).items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInputError(
             f"columns must have as many rows as each other, got {lengths!r:.200}"
@@ -117,49 +135,97 @@ def length(frame: Frame) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def values(frame: Frame, name: str, label: str = "column") -> ColumnValues:
+def values(
+    frame: Frame, name: str, label: str = "column", *, as_written: bool = False
+) -> ColumnValues:
     """Return one column: numbers as an array (nan where missing), anything else as a list.
+
+    Integers and booleans with missing values are a list, because floats cannot hold all of them.
+    `as_written` returns the text of a CSV file as it is in the file.
 
     >>> values({"arm": ["a", None]}, "arm")
     ['a', None]
     """
     keys = _keys(frame)
     if name not in keys:
-        shown = ", ".join(list(keys)[:20]) + (", ..." if len(keys) > 20 else "")
+        shown = printable(", ".join(list(keys)[:20])) + (", ..." if len(keys) > 20 else "")
         raise InvalidInputError(f"{label} must be one of the columns {shown}; got {name!r}")
     if isinstance(frame, Mapping):
-        found = frame[keys[name]]
-        return found if isinstance(found, list | np.ndarray) else _as_list(found, name)
-    series = frame.get_column(keys[name])
-    if series.dtype.is_numeric() or series.dtype == optional("narwhals", "lab").Boolean:
-        return _as_numbers(series)
-    return series.to_list()
+        return _as_column(frame[keys[name]], name)
+    if as_written and isinstance(frame, TextFrame) and name in frame.texts:
+        return frame.texts[name]
+    try:
+        return _read_series(frame.get_column(keys[name]))
+    except Exception as error:  # each library has errors of its own
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidInputError(
+            f"column {name!r} cannot be read: {printable(reason):.200}"
+        ) from None
+
+
+def _read_series(series: Any) -> ColumnValues:
+    dtype, narwhals = series.dtype, optional("narwhals", "lab")
+    if dtype.is_float():
+        return np.asarray(series.cast(narwhals.Float64).to_numpy(), np.float64)
+    fits = dtype.is_integer() and dtype not in (narwhals.Int128, narwhals.UInt128)
+    if (fits or dtype == narwhals.Boolean) and not series.null_count():
+        return np.asarray(series.to_numpy())
+    return list(series.to_list())
 
 
 def records(source: Table) -> list[dict[str, Any]]:
     """Return the rows of a table, each as values by name.
+
+    A column of a CSV file is text if its numbers do not say how they were written, as in 12e4.
 
     >>> records({"arm": ["a", "b"], "reward": [1.0, 2.0]})
     [{'arm': 'a', 'reward': 1.0}, {'arm': 'b', 'reward': 2.0}]
     """
     frame = read_frame(source)
     names = column_names(frame)
-    columns = [values(frame, name) for name in names]
+    columns = [_exact(frame, name) for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _as_list(found: Any, name: str) -> ColumnValues:
-    if isinstance(found, str | bytes | Mapping) or not hasattr(found, "__len__"):
+def _exact(frame: Frame, name: str) -> ColumnValues:
+    typed, texts = values(frame, name), values(frame, name, as_written=True)
+    same = texts is typed or all(map(_is_same, typed, texts))
+    return typed if same else texts
+
+
+def _is_same(value: object, text: object) -> bool:
+    """Return True if a value of a file is the category that its text is."""
+    if is_missing(value) or is_missing(text):
+        return is_missing(value) and is_missing(text)
+    read, written = read_text(value), read_text(text)
+    return read == written or read == number_key(written)
+
+
+def _as_column(found: Any, name: str) -> ColumnValues:
+    """Return a column of a mapping as a list, or an array of numbers."""
+    if isinstance(found, list):
+        return found
+    _count(found, name)
+    if getattr(found, "ndim", 1) != 1:
+        raise InvalidInputError(
+            f"column {name!r} must have a value per row, got shape {np.shape(found)}"
+        )
+    if isinstance(found, np.ma.MaskedArray):
+        return unmask(found)
+    if isinstance(getattr(found, "dtype", None), np.dtype):
+        array = np.asarray(found)
+        return array if isinstance(found, np.ndarray) or array.dtype.kind in "biuf" else list(found)
+    if hasattr(found, "to_pylist"):  # pyarrow
+        return list(found.to_pylist())
+    return list(found.to_list() if hasattr(found, "to_list") else found)
+
+
+def _count(found: Any, name: str) -> int:
+    """Return the number of rows of a column, or raise if it is not one."""
+    ordered = isinstance(found, Sequence) or hasattr(found, "__array__")
+    if isinstance(found, str | bytes) or not ordered or getattr(found, "ndim", 1) == 0:
         raise InvalidInputError(f"column {name!r} must have a value per row, got {found!r:.80}")
-    array = np.asarray(found)
-    return array if array.dtype.kind in "biuf" else list(found)
-
-
-def _as_numbers(series: Any) -> NDArray[Any]:
-    narwhals = optional("narwhals", "lab")
-    if series.null_count() or series.dtype.is_decimal() or series.dtype == narwhals.Unknown:
-        series = series.cast(narwhals.Float64)
-    return np.asarray(series.to_numpy())
+    return len(found)
 
 
 def column(frame: Frame, name: str, label: str = "column") -> NDArray[Any]:
@@ -196,6 +262,9 @@ def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
     found = column(frame, name, label)
     if found.dtype.kind in "biuf":
         return found.astype(np.float64)
+    made = with_nan(found.tolist())
+    if isinstance(made, np.ndarray):
+        return made
     out = np.empty(len(found))
     for row, value in enumerate(found):
         try:
@@ -203,6 +272,21 @@ def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
         except EncodingError as error:
             raise error.at(f"in row {row}") from None
     return out
+
+
+def with_nan(values: ColumnValues) -> ColumnValues:
+    """Return a list of numbers with missing values as an array with nan; all else as it is.
+
+    >>> with_nan([1, None]), with_nan(["a", None])
+    (array([ 1., nan]), ['a', None])
+    """
+    plain = isinstance(values, list) and all(type(v) in NUMBERS or is_missing(v) for v in values)
+    if not plain:
+        return values
+    try:
+        return np.array([None if is_missing(v) else v for v in values], np.float64)
+    except OverflowError:  # an integer beyond a double
+        return values
 
 
 def table(
@@ -296,7 +380,36 @@ def scale_features(features: Floats) -> Floats:
 # ---- files
 
 
-def read_file(path: Path) -> "pyarrow.Table":
+@dataclass(frozen=True)
+class TextFrame:
+    """A table from a file of text: columns of the types that the texts look like, and the texts."""
+
+    frame: "narwhals.DataFrame[Any]"
+    data: bytes
+    keys: Mapping[str, str]  # the names in the file of the columns that are not text
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def get_column(self, name: str) -> "narwhals.Series[Any]":
+        """Return a column of the type that its texts look like."""
+        return self.frame.get_column(name)
+
+    @cached_property
+    def texts(self) -> dict[str, list[str | None]]:
+        """Return the texts of the columns that are not text, as written; None where missing."""
+        if not self.keys:
+            return {}
+        found = _parse(self.data, list(self.keys.values()))
+        return {name: found.column(key).to_pylist() for name, key in self.keys.items()}
+
+
+def read_file(path: Path) -> "TextFrame | narwhals.DataFrame[Any]":
     """Read a file by the suffixes of its name: `.csv`, `.tsv.gz`, `.csv.zst`, `.parquet`.
 
     >>> read_file(Path("orders.xlsx"))
@@ -314,20 +427,49 @@ def read_file(path: Path) -> "pyarrow.Table":
         raise InvalidInputError(f"data must be a file that exists, got {str(path)!r}")
     arrow, text = optional("pyarrow", "lab"), kinds & set(TEXT)
     try:
-        with arrow.input_stream(str(path), compression="detect") as stream:
-            data = stream.read()
+        data = _read_bytes(path)
         return _read_text(data) if text else _read_parquet(data)
-    except (OSError, ValueError, EOFError) as error:  # pyarrow's own errors are subclasses
+    except (OSError, ValueError, EOFError, arrow.ArrowException) as error:
         form = "text" if text else "Parquet"
-        raise InvalidInputError(f"{path.name!r} cannot be read as {form}: {error}") from None
+        reason = f"{path.name!r} cannot be read as {form}: {printable(error)}"
+        raise InvalidInputError(reason) from None
 
 
-def _read_parquet(data: bytes) -> "pyarrow.Table":
+def _read_bytes(path: Path) -> bytes:
+    """Return the decompressed bytes of a file, or raise if they are too many."""
+    chunks, size, most = [], 0, max(MOST_BYTES, path.stat().st_size)
+    with optional("pyarrow", "lab").input_stream(str(path), compression="detect") as stream:
+        while chunk := stream.read(CHUNK):
+            chunks.append(chunk)
+            size += len(chunk)
+            _check_size(size, most)
+    return b"".join(chunks)
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(
+            f"it expands to more than {most} bytes; read it with pandas, polars or pyarrow and "
+            "pass the table"
+        )
+
+
+def _read_parquet(data: bytes) -> "narwhals.DataFrame[Any]":
     reader = optional("pyarrow", "lab").BufferReader(data)
-    return optional("pyarrow.parquet", "lab").read_table(reader)
+    file = optional("pyarrow.parquet", "lab").ParquetFile(reader)
+    about = file.metadata
+    groups = (about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    expanded = max(sum(groups), 8 * about.num_rows * about.num_columns)
+    _check_size(expanded, max(MOST_BYTES, len(data)))
+    return _as_frame(file.read())
 
 
-def _read_text(data: bytes) -> "pyarrow.Table":
+def _as_frame(table: "pyarrow.Table") -> "narwhals.DataFrame[Any]":
+    frame: narwhals.DataFrame[Any] = optional("narwhals", "lab").from_native(table, eager_only=True)
+    return frame
+
+
+def _read_text(data: bytes) -> TextFrame:
     """Parse text; a column of integers stays text if one of them has a leading zero.
 
     Such integers are codes: a postcode of 01234 would not be found again as 1234.
@@ -341,7 +483,9 @@ def _read_text(data: bytes) -> "pyarrow.Table":
             column = texts.column(name)
             if any(CODE.match(text.strip().encode()) for text in column.to_pylist() if text):
                 table = table.set_column(place, table.column_names[place], column)
-    return table
+    keys = dict(zip(table.column_names, found.column_names, strict=True))
+    typed = {field.name: keys[field.name] for field in table.schema if str(field.type) != "string"}
+    return TextFrame(_as_frame(table), data, typed)
 
 
 def _parse(data: bytes, texts: Sequence[str] = ()) -> "pyarrow.Table":

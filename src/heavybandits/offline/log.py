@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,8 @@ from .._utils.validation import finite_array
 from ..core.arrays import Floats
 from ..features import Encoder, FeatureMap
 from ..features import tables as frames
+from ..features.encoder import read_column
 from ..features.values import is_missing, plain, read_text
-
-if TYPE_CHECKING:
-    import narwhals
 
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
 ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
@@ -25,7 +23,7 @@ SEPARATOR = "|"  # between the names of actions in a cell of text
 Bools: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.int64]
 Name: TypeAlias = Hashable  # of an action: text or a number
-Frame: TypeAlias = "Mapping[str, Any] | narwhals.DataFrame[Any]"
+Frame: TypeAlias = frames.Frame
 FeatureColumns: TypeAlias = Sequence[str] | FeatureMap
 ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
 
@@ -187,7 +185,7 @@ def read_rows(log: Log, named: Mapping[str, str] = {}) -> Rows:
 
 def encode_rows(frame: Frame, encoder: FeatureMap) -> Floats:
     """Return the features of the rows of a table, (n, d); the encoder sees its own columns only."""
-    return encoder.encode_rows({name: frames.values(frame, name) for name in encoder.columns})
+    return encoder.encode_rows({n: read_column(frame, n, encoder) for n in encoder.columns})
 
 
 # ---- decisions of which one reward is known
@@ -415,8 +413,8 @@ def encode_actions(log: Log, encoder: FeatureMap, names: Sequence[Name], action:
             )
         own = {**table[read_text(name)], **dict.fromkeys(named, name)}
         rows = {
-            column: [own[column]] * count if column in own else frames.values(log.frame, column)
-            for column in encoder.columns
+            each: [own[each]] * count if each in own else read_column(log.frame, each, encoder)
+            for each in encoder.columns
         }
         out[:, place] = encoder.encode_rows(rows)
     return out
@@ -434,7 +432,7 @@ def _find_action_columns(
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
     taken = [read_text(name) for name in frames.values(frame, action, "action")]
     for column in (column.name for column in encoder.action_columns if column.name not in named):
-        for name, value in zip(taken, frames.values(frame, column), strict=True):
+        for name, value in zip(taken, read_column(frame, column, encoder), strict=True):
             if name not in found:  # only in rows that are left out
                 continue
             first = found[name].setdefault(column, value)
