@@ -132,8 +132,7 @@ INTERNALS = {
     "cache": Internal("keep kernels on disk, in files that are checked", _has_cache),
     "entry_point": Internal("call a kernel without another look at types", _has_entry),
     "instance_class": Internal(
-        "find the class of a part by its type",
-        lambda: typeof(_Part(1.0)).instance_class is _Part,
+        "find the class of a part by its type", lambda: typeof(_Part(1.0)).instance_class is _Part
     ),
 }
 

@@ -10,15 +10,7 @@ import numpy as np
 from numba import cuda
 
 from ..core.arm_buffer import ArmBuffer
-from ..core.loop import (
-    Episode,
-    Trace,
-    Unobserved,
-    begin_decision,
-    draw_noise,
-    load_progress,
-    play,
-)
+from ..core.loop import Episode, Trace, Unobserved, begin_decision, draw_noise, load_progress, play
 from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
 from . import arms, medians

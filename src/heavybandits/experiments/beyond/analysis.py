@@ -26,11 +26,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
     reported = select(played, phase="report")
     real = tuned_rows([row for row in rows if row["part"] == "real"])
     return Findings(
-        tables=[
-            ratio_table(reported),
-            regret_table(played),
-            *([real_table(real)] if real else []),
-        ],
+        tables=[ratio_table(reported), regret_table(played), *([real_table(real)] if real else [])],
         figures=[
             ratio_figure(reported),
             *([fraction_figure(real, "beyond_real", "On real data")] if real else []),

@@ -55,10 +55,7 @@ ROSTER: dict[str, tuple[str, dict[str, Any]]] = {
     "random play": ("random play", {}),
 }
 LINEAR_ONLY = ("Hvt_UCB", "Heavy_OFUL")
-BATCH = (
-    "Heavy_OFUL",
-    "GAda_OFUL",
-)  # they fit all rewards again: a shorter horizon
+BATCH = ("Heavy_OFUL", "GAda_OFUL")  # they fit all rewards again: a shorter horizon
 ONE_PASS = [name for name in ROSTER if name not in (*BATCH, "CRTM, local")]
 
 # Where the grid of a kind of constant begins, and the range in which it grows.
@@ -132,7 +129,7 @@ PROFILES: dict[str, dict[str, Any]] = {
             "main": _MAIN
             | {"horizon": 2000, "noises": ["t1.5", "gauss"]}
             | {"links": ["linear"], "intercepts": ["without"]}
-            | {"algorithms": ["CRHL", "CRTM", "LinUCB", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", "CRTM", "LinUCB", CLIPPED, "random play"]}
         },
         "real": None,
     },
@@ -144,7 +141,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "parts": {
             "main": _MAIN
             | {"horizon": 3000, "links": ["linear"], "intercepts": ["without"]}
-            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", "LinUCB", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", "LinUCB", CLIPPED, "random play"]}
         },
         "real": None,
     },
