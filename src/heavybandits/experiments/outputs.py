@@ -75,10 +75,10 @@ def write_figure(figure: Figure, folder: Path, colours: Mapping[str, int]) -> di
     images = {}
     for view in figure.views:
         canvas, path = draw_view(view, colours), folder / file_name(figure, view)
-        data = {
-            form: write_picture(canvas, path.with_name(f"{path.name}.{form}")) for form in FORMATS
-        }
-        images[view.label] = data["png"]
+        for form in FORMATS:
+            picture = write_picture(canvas, path.with_name(f"{path.name}.{form}"))
+            if form == "png":
+                images[view.label] = picture
     return images
 
 

@@ -69,16 +69,10 @@ def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, byt
         f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>"
     ]
     sections += [failure_section(run) for run in runs if run.failed]
-    sections += [
-        section(run.name, run.title, run.findings, images, run.settings)
-        for run in runs
-        if not run.failed
-    ]
-    links = "".join(
-        f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in runs if not r.failed
-    )
-    lead = lead_html(runs, profile)
-    title = "heavybandits: the paper, run again"
+    done = [run for run in runs if not run.failed]
+    sections += [section(r.name, r.title, r.findings, images, r.settings) for r in done]
+    links = "".join(f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in done)
+    title, lead = "heavybandits: the paper, run again", lead_html(runs, profile)
     return page(title, lead, facts_html(runs), sections, links, all_figures(runs), COLOURS)
 
 

@@ -52,14 +52,9 @@ def error_table(rows: Sequence[Row]) -> Table:
         error = bootstrap(made**2, lambda means: np.sqrt(means[:, 0]), draws=TABLE_DRAWS)
         table.append(
             {
-                "law": law,
-                "rows": size,
-                "method": method,
-                "runs": len(mine),
-                "bias": float(made.mean()),
-                "root mean squared error": error.value,
-                "error from": error.low,
-                "error to": error.high,
+                **{"law": law, "rows": size, "method": method, "runs": len(mine)},
+                **{"bias": float(made.mean()), "root mean squared error": error.value},
+                **{"error from": error.low, "error to": error.high},
                 "largest run's share": float(np.max(made**2) / np.sum(made**2)),
                 "median |error|": float(np.median(np.abs(made))),
                 "coverage": holds(mine).value,
@@ -133,12 +128,10 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
     """The claims of one law at one size."""
     ours, plain = select(rows, method=OURS), select(rows, method=PLAIN)
     share, both = f"share of {len(ours)} runs", f"{OURS}: the interval holds in {PROMISE:.0%}"
-    made = []
-    if law != "pareto1.5":
-        made.append(judge(both, reading, share, holds(ours), PROMISE))
-    else:
-        lower = f"{OURS}: the lower end holds in {PROMISE:.0%}"
-        made.append(judge(lower, reading, share, holds(ours, above=False), PROMISE))
+    lower = f"{OURS}: the lower end holds in {PROMISE:.0%}"
+    one_sided = law == "pareto1.5"
+    kept = holds(ours, above=not one_sided)
+    made = [judge(lower if one_sided else both, reading, share, kept, PROMISE)]
     if law in NO_VARIANCE:
         bounded = holds(select(rows, method=BOUNDED))
         claim = f"with a known moment the interval holds in {PROMISE:.0%}"
