@@ -6,37 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .._utils.drawing import (
-    FORMATS,
-    Panel,
-    Series,
-    Tile,
-    Tiles,
-    View,
-    dots,
-    draw_view,
-    write_picture,
-)
+from .._utils.drawing import FORMATS, Tiles, View, draw_view, write_picture
 from .._utils.statistics import Estimate
 from .._utils.tables import Row
-
-__all__ = [
-    "FAILS",
-    "HOLDS",
-    "UNDECIDED",
-    "Figure",
-    "Findings",
-    "Panel",
-    "Series",
-    "Table",
-    "Tile",
-    "Tiles",
-    "Verdict",
-    "View",
-    "dots",
-    "judge",
-    "write_figure",
-]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, difference
 from ..._utils.tables import Row, grouped, select, values
 from ...sweeps.search import choose
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..realdata.analysis import difference as gain
 from ..realdata.analysis import fraction_figure, fractions, tuned_rows
 from ..realdata.settings import SETS

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Estimate, wilson
 from ..._utils.tables import Row, grouped, values
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import column
 from .settings import NOISES, PROMISES
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, wilson
 from ..._utils.tables import Row, grouped, select, values
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from .settings import BOUNDED, CATONI, LAWS, LIGHT, NO_VARIANCE, OURS, PLAIN, PROMISE
 
 COVERAGE = (PLAIN, "plain DR", OURS, BOUNDED)  # what the figures show

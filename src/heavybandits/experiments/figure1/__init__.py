@@ -17,7 +17,7 @@ from .settings import PROFILES, TITLE
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
-ARM_SETS = {"fixed": Fixed, "frozen": PerDecision}
+ARM_SETS: dict[str, Any] = {"fixed": Fixed, "frozen": PerDecision}
 
 
 def make_problem(reading: str, noise: str) -> Problem:

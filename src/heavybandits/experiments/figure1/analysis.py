@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, Estimate, bootstrap, difference, margin, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...core.protocols import Tally
 from ...sweeps.search import Choice, remark
 from ...sweeps.tune import loss_series
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import choices, column, curve_of, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER
 

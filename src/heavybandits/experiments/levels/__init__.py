@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...algorithms.glm import crtm
@@ -16,7 +17,7 @@ from ...parts.links import Identity, Logistic
 from ...parts.noises import Gaussian, Pareto, StudentT
 from ...parts.radii import Constant
 from ...simulation.problem import Problem
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import Compute, Group, collect_rows, column, simulation_group
 
 TITLE = "Levels that set themselves"

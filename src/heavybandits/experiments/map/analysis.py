@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.drawing import Tile, Tiles, View
 from ..._utils.statistics import Array, bootstrap, student_quantile
 from ..._utils.tables import Row, grouped, select, values
-from ..outputs import Figure, Findings, Table, Tile, Tiles, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import RANDOM
 from ..rows import column
 from .settings import KINDS, NONE_LEARNS, RIVALS

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.tables import Row, grouped
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import column
 from .replays import chance_table, gain_table, gain_verdicts
 from .settings import AUTO, DEFAULT, EASY, JUDGED, MEDIAN, MOST, PROBLEMS, WORST

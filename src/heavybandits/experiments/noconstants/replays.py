@@ -88,7 +88,7 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
         "By how much a rival is ahead of `auto`, with 95% intervals: the best in hindsight; and "
         "the best of one half of the passes (or stretches), judged by the other half. Passes are "
         "other orders of the same days: only intervals over stretches of days, each paid as in "
-        "all passes, tell what other days would have done.",
+        "all passes, show what other days would have done.",
         table,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, bootstrap, difference, summary
 from ..._utils.tables import Row, select, values
 from ...algorithms.linear import linucb
@@ -18,7 +19,7 @@ from ...parts.links import Identity
 from ...parts.noises import Outlier, StudentT
 from ...simulation.problem import Problem
 from ...sweeps.search import Choice, log_grid, remark
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import make_policy as make_named
 from ..roster import make_setting
 from ..rows import (

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.statistics import difference as paired
 from ..._utils.tables import Row, grouped, select, values
 from ...sweeps.search import Choice, choose, remark
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import column, curve_of
 from .settings import PLAIN, POLICIES, SETS
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Estimate, slope
 from ..._utils.tables import Row, select, values
 from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 

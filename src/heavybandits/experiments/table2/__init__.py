@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View, dots
 from ..._utils.statistics import Estimate, pooled_deviation, ratio, student_quantile
 from ..._utils.tables import Row, grouped, select
 from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 from ..table1 import PAPER as COSTS

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, difference, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...parts.arms import Fixed
@@ -12,7 +13,7 @@ from ...parts.links import Identity, Logistic
 from ...parts.noises import Pareto, StudentT
 from ...parts.radii import Constant
 from ...simulation.problem import Problem
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import make_policy as make_named
 from ..roster import make_setting
 from ..rows import Compute, Group, collect_rows, column, simulation_group
