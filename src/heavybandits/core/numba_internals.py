@@ -95,13 +95,10 @@ def _has_passes() -> bool:
 def _has_cache() -> bool:
     """Look for what `CacheHook` calls, and for the places of a dispatcher that call it."""
     results = ("_reduce", "_rebuild", "codegen", "library")
-    called = [find(f"numba.core.compiler:CompileResult.{name}") for name in results]
-    called += [
-        find("numba.core.serialize:dumps"),
-        find("numba.core.codegen:CPUCodegen.magic_tuple"),
-    ]
-    hooks = ("load_overload", "save_overload")
-    called += [find(f"numba.core.caching:_Cache.{name}") for name in hooks]
+    paths = [f"numba.core.compiler:CompileResult.{name}" for name in results]
+    paths += ["numba.core.serialize:dumps", "numba.core.codegen:CPUCodegen.magic_tuple"]
+    paths += [f"numba.core.caching:_Cache.{name}" for name in ("load_overload", "save_overload")]
+    called = [find(path) for path in paths]
     return hasattr(njit(lambda: None), "_cache") and all(each is not None for each in called)
 
 

@@ -25,10 +25,8 @@ def make_report(runs: Sequence[Run], profile: str, folder: str | Path) -> Path:
     for part in ("figures", "tables", "rows"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     images = {f.name: write_figure(f, folder / "figures", COLOURS) for f in all_figures(runs)}
-    verdicts = all_verdicts(runs)
     tables = [table for run in runs for table in run.findings.tables]
-    if verdicts:
-        rows = [verdict.as_row() for verdict in verdicts]
+    if rows := [verdict.as_row() for verdict in all_verdicts(runs)]:
         tables.append(Table("verdicts", "Verdicts", "Every claim that was tested.", rows))
     for table in tables:
         write_text(folder / "tables" / f"{table.name}.csv", to_csv(table.rows))

@@ -123,9 +123,8 @@ def run_experiments(
     runs = []
     for name in names:
         experiment = load_experiment(name)
-        title = experiment.TITLE
-        announce(title)
-        run = Run(name, title, settings_of(name, profile, **wanted))
+        announce(experiment.TITLE)
+        run = Run(name, experiment.TITLE, settings_of(name, profile, **wanted))
         mine = replace(compute, twins=Twins(), seconds={})
         try:
             run.rows = experiment.collect(run.settings, mine)

@@ -52,17 +52,14 @@ def error_table(rows: Sequence[Row]) -> Table:
         made = errors(mine)
         error = bootstrap(made**2, lambda means: np.sqrt(means[:, 0]), draws=TABLE_DRAWS)
         table.append(
-            {
-                **{"law": law, "rows": size, "method": method, "runs": len(mine)},
-                **{"bias": float(made.mean()), "root mean squared error": error.value},
-                **{"error from": error.low, "error to": error.high},
-                "largest run's share": float(np.max(made**2) / np.sum(made**2)),
-                "median |error|": float(np.median(np.abs(made))),
-                "coverage": holds(mine).value,
-                "lower end holds": holds(mine, above=False).value,
-                "upper end holds": holds(mine, below=False).value,
-                "median width": float(np.median([row["high"] - row["low"] for row in mine])),
-            }
+            {"law": law, "rows": size, "method": method, "runs": len(mine)}
+            | {"bias": float(made.mean()), "root mean squared error": error.value}
+            | {"error from": error.low, "error to": error.high}
+            | {"largest run's share": float(np.max(made**2) / np.sum(made**2))}
+            | {"median |error|": float(np.median(np.abs(made))), "coverage": holds(mine).value}
+            | {"lower end holds": holds(mine, above=False).value}
+            | {"upper end holds": holds(mine, below=False).value}
+            | {"median width": float(np.median([row["high"] - row["low"] for row in mine]))}
         )
     return Table(
         "evaluation",

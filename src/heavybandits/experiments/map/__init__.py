@@ -74,12 +74,9 @@ def make_group(given: dict[str, Any], kind: str, horizon: int, index: float, lev
     policies = [policy for mine in players.values() for policy in mine]
     cell = Cell(
         function=CELL,
-        settings={
-            "policies": [describe(policy) for policy in policies],
-            "problem": describe(problem),
-            **{"horizon": horizon, "repetitions": given["repetitions"], "seed": given["seed"]},
-            "parts": own_parts(classes_of(problem)),
-        },
+        settings={"horizon": horizon, "repetitions": given["repetitions"], "seed": given["seed"]}
+        | {"policies": [describe(policy) for policy in policies], "problem": describe(problem)}
+        | {"parts": own_parts(classes_of(problem))},
         label=f"map, {kind}, T = {horizon}, index {index:g}, level {level:g}",
         weight=float(horizon * given["repetitions"]),
     )

@@ -96,11 +96,10 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     if family == "linucb":
         return linucb(dim=dim, radius=constant, filter=filters[kind])
     raw, central = found.raw_moment.high, found.central_moment.high
-    arguments: dict[str, Any] = {
-        "horizon": given["plays"] if protocol == "groups" else found.horizon,
-        **{"dim": dim, "epsilon": found.epsilon.value, "link": Identity()},
-        **{"norm": fitted_norm(dataset, protocol), "radius_scale": constant},
-    }
+    horizon = given["plays"] if protocol == "groups" else found.horizon
+    arguments: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": found.epsilon.value}
+    arguments |= {"link": Identity(), "norm": fitted_norm(dataset, protocol)}
+    arguments |= {"radius_scale": constant}
     if policy in settings.RIVALS:
         return ALGORITHMS[kind].make(**arguments, raw_moment=raw, central_moment=central)
     if family == "crmm":

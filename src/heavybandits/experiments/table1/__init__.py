@@ -44,26 +44,18 @@ def sizes(horizons: list[int], dim: int, dims: list[int], horizon: int) -> dict[
 _DIMS = [16, 32, 64, 128]
 # Sizes of the algorithms of linear and of quadratic time.
 PROFILES: dict[str, dict[str, Any]] = {
-    "smallest": {
-        "linear": sizes([100, 200], 3, [2, 4], 100),
-        "quadratic": sizes([30, 60], 3, [2, 4], 30),
-        **{"runs": 2, "seed": 0},
-    },
-    "quick": {
-        "linear": sizes([4000, 16_000, 64_000], 20, [16, 32, 64], 8000),
-        "quadratic": sizes([500, 1000, 2000], 10, [16, 32, 64], 500),
-        **{"runs": 2, "seed": 0},
-    },
-    "default": {
-        "linear": sizes([4000, 16_000, 64_000, 256_000], 20, _DIMS, 20_000),
-        "quadratic": sizes([500, 1000, 2000, 4000], 20, _DIMS, 1000),
-        **{"runs": 3, "seed": 0},
-    },
-    "full": {
-        "linear": sizes([4000, 16_000, 64_000, 256_000], 20, [*_DIMS, 256], 20_000),
-        "quadratic": sizes([500, 1000, 2000, 4000, 8000], 20, _DIMS, 1500),
-        **{"runs": 3, "seed": 0},
-    },
+    "smallest": {"runs": 2, "seed": 0}
+    | {"linear": sizes([100, 200], 3, [2, 4], 100)}
+    | {"quadratic": sizes([30, 60], 3, [2, 4], 30)},
+    "quick": {"runs": 2, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000], 20, [16, 32, 64], 8000)}
+    | {"quadratic": sizes([500, 1000, 2000], 10, [16, 32, 64], 500)},
+    "default": {"runs": 3, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000, 256_000], 20, _DIMS, 20_000)}
+    | {"quadratic": sizes([500, 1000, 2000, 4000], 20, _DIMS, 1000)},
+    "full": {"runs": 3, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000, 256_000], 20, [*_DIMS, 256], 20_000)}
+    | {"quadratic": sizes([500, 1000, 2000, 4000, 8000], 20, _DIMS, 1500)},
 }
 
 
