@@ -35,9 +35,9 @@ from .team import carve, hold, leading
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
 TWINS = (arms, medians, playing, projections, regions, streams)  # importing registers them
 _CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, begin_decision, draw_noise, seed_of)
-_CALLED += (draw_together, due, leading, load_common, load_progress, play, store_common)
+_CALLED += (draw_together, due, load_common, load_progress, play, store_common)
 _NAMES = {called.__name__: called for called in _CALLED}
-_NAMES |= {"cuda": cuda, "float64": types.float64, "int64": types.int64}
+_NAMES |= {"cuda": cuda, "float64": types.float64, "int64": types.int64, "leading": leading}
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 # Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.

@@ -124,7 +124,7 @@ def kernel_text(
     sizes |= {"kept": common, "drawn": common + common % 2}
     lines = {
         "arrays": declare(layout),
-        "parts": parts_text(parts, varying, classes),
+        "parts": list(parts_text(parts, varying, classes)),  # they name their classes first
         "state": [state_text(parts[0].init(), "state", classes)],
         "load": [*loads, *known(parts[0])],
         "store": stores,

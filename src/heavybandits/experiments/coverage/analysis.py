@@ -77,8 +77,8 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         theorem, share, noises = PROMISES[algorithm]
         if region == "theorem" and noise in noises:
-            claim = f"{theorem}: the region of {algorithm} holds theta* at all times"
-            claim, words = f"{claim} with probability {share}", f"share of {len(mine)} repetitions"
-            words += " always covered"
+            claim = f"{theorem}: the region of {algorithm} holds theta* at all times "
+            claim += f"with probability {share}"
+            words = f"share of {len(mine)} repetitions always covered"
             made.append(judge(claim, NOISES[noise][0], words, always(mine), share))
     return made

@@ -153,9 +153,9 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Whether the time grows no faster than the paper's column says."""
     made = []
     for name, axis in product(values(rows, "algorithm"), SIZES):
-        formula, slope = predicted(rows, name, axis), measured(rows, name, axis)
+        formula, found = predicted(rows, name, axis), measured(rows, name, axis)
         claim = f"{name} costs O({PAPER[name][0]}): growth in {axis}"
         where = f"slope of the formula here {formula:.2f}, plus {SLACK}"
         words = f"log-log slope of time in {axis}"
-        made.append(judge(claim, where, words, slope, -inf, formula + SLACK))
+        made.append(judge(claim, where, words, found, -inf, formula + SLACK))
     return made
