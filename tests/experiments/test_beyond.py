@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heavybandits._utils.drawing import draw_view, save
+from heavybandits._utils.drawing import Tile, Tiles, View, draw_view, save
 from heavybandits.experiments import beyond, realdata
 from heavybandits.experiments import map as winners
 from heavybandits.experiments.beyond.analysis import ratio, ratio_table
 from heavybandits.experiments.beyond.settings import CLIPPED, SCALE_GIVEN
 from heavybandits.experiments.map.analysis import winner
-from heavybandits.experiments.outputs import Figure, Tile, Tiles, View
+from heavybandits.experiments.outputs import Figure
 from heavybandits.experiments.page import figure_data, figure_html
 from heavybandits.experiments.rows import COUNTS
 from heavybandits.sweeps import Cell

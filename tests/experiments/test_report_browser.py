@@ -6,8 +6,9 @@ import re
 import pytest
 
 from browser import Browser, find_browser
+from heavybandits._utils.drawing import Panel, Series, View
 from heavybandits._utils.statistics import Estimate
-from heavybandits.experiments.outputs import Figure, Findings, Panel, Series, Table, View, judge
+from heavybandits.experiments.outputs import Figure, Findings, Table, judge
 from heavybandits.experiments.report import make_report
 from heavybandits.experiments.run import Run
 

@@ -162,7 +162,7 @@ def test_the_constant_of_the_smallest_mean_is_chosen():
         for c, r in ((0.1, 1.0), (0.1, 9.0), (1.0, 4.0), (1.0, 5.0), (10.0, 9.0))
     ]
     assert choose(curve_of(rows)) == (1.0, "inside", 4.5)
-    assert choices(rows[:4], "algorithm")[("A",)].at == "upper end"
+    assert choices(rows[:4], "algorithm")["A"].at == "upper end"
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,8 @@ def auto(
     estimator: Estimator = ScaleFreeHuber(whole("dim", dim), check_part("link", link, Link))
     if half_life is not None:
         estimator = Discounted(estimator, positive("half_life", half_life))
-    policy = UCB(
-        estimator,
-        DriftMonitor() if flag("monitor_drift", monitor_drift) else NoFilter(),
-        ScaleFreeRadius(),
-    )
+    filter = DriftMonitor() if flag("monitor_drift", monitor_drift) else NoFilter()
+    policy = UCB(estimator, filter, ScaleFreeRadius())
     if half_life_seconds is None:
         return cast(policy)
     return cast(TimeDiscounted(policy, positive("half_life_seconds", half_life_seconds)))

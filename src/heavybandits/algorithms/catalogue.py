@@ -140,6 +140,9 @@ GLM, LINEAR = "mu(x.theta)", "x.theta"
 HEAVY, ROOT = "d T^{1/(1+eps)}", "d T^{1/2}"
 FINITE = "d^{1/2} T^{1/(1+eps)}"
 NEWTON, SMALL = "K d^2", "d^2"
+REFIT, HISTORY = "K d^2 + t d^2", "T d"
+ENSEMBLE, THETAS, PLAYS = "K d^2 + d r + r^2", "d^2 + d r + r^2", "d^2 + r"
+ANY_TAIL, UNPROVED = "symmetric, any tail", "none proved"
 
 XUE23 = "Xue, Wang, Wan, Yi, Zhang (2023)"
 XUE20 = "Xue, Wang, Wang, Zhang (2020)"
@@ -156,45 +159,35 @@ YU = "Yu, Baek, Li, Sun (2025)"
 
 # By the name that the paper gives it; in lower case that is the function.
 ALGORITHMS: dict[str, Algorithm] = {
-    "Auto": Algorithm(auto, OURS, GLM, None, "a mean", "none proved", NEWTON, SMALL),
+    "Auto": Algorithm(auto, OURS, GLM, None, "a mean", UNPROVED, NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
     "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
-    "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"),
+    "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
     "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
     "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
-    "OL2M_mom": Algorithm(
-        ol2m_mom, ZHONG, GLM, None, "symmetric, any tail", "none proved", NEWTON, "d^2 + r"
-    ),
-    "GLOC_mom": Algorithm(
-        gloc_mom, ZHONG, GLM, None, "symmetric, any tail", ROOT, NEWTON, "d^2 + r"
-    ),
+    "OL2M_mom": Algorithm(ol2m_mom, ZHONG, GLM, None, ANY_TAIL, UNPROVED, NEWTON, PLAYS),
+    "GLOC_mom": Algorithm(gloc_mom, ZHONG, GLM, None, ANY_TAIL, ROOT, NEWTON, PLAYS),
     "LinUCB": Algorithm(
         linucb, ABBASI, LINEAR, None, "sub-Gaussian (with `NoFilter`)", ROOT, NEWTON, SMALL
     ),
     "CRT": Algorithm(crt, MEDINA, LINEAR, RAW, "", "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL),
     "MoM": Algorithm(
-        mom, MEDINA, LINEAR, CENTRAL, "", "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, "d^2 + r"
+        mom, MEDINA, LINEAR, CENTRAL, "", "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, PLAYS
     ),
     "TOFU": Algorithm(
-        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its level", "T d"
+        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its level", HISTORY
     ),
-    "MENU": Algorithm(
-        menu, SHAO, LINEAR, CENTRAL, "", HEAVY, "K d^2 + d r + r^2", "d^2 + d r + r^2"
-    ),
-    "BTC": Algorithm(btc, XUE20, LINEAR, RAW, "", "none proved", "K d t", "T (d + K)"),
-    "BMM": Algorithm(bmm, XUE20, LINEAR, CENTRAL, "", "none proved", "K d (d + r)", "d (d + r)"),
+    "MENU": Algorithm(menu, SHAO, LINEAR, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
+    "BTC": Algorithm(btc, XUE20, LINEAR, RAW, "", UNPROVED, "K d t", "T (d + K)"),
+    "BMM": Algorithm(bmm, XUE20, LINEAR, CENTRAL, "", UNPROVED, "K d (d + r)", "d (d + r)"),
     "SupBTC": Algorithm(supbtc, XUE20, LINEAR, RAW, "", FINITE, "K d n per stage", "T (d + K)"),
     "SupBMM": Algorithm(
         supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
     ),
     "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
-    "Heavy_OFUL": Algorithm(
-        heavy_oful, HUANG, LINEAR, NOISE_SCALE, "", HEAVY, "K d^2 + t d^2", "T d"
-    ),
-    "GAda_OFUL": Algorithm(
-        gada_oful, YU, GLM, NOISE_SCALE, "eps = 1", ROOT, "K d^2 + t d^2", "T d"
-    ),
+    "Heavy_OFUL": Algorithm(heavy_oful, HUANG, LINEAR, NOISE_SCALE, "", HEAVY, REFIT, HISTORY),
+    "GAda_OFUL": Algorithm(gada_oful, YU, GLM, NOISE_SCALE, "eps = 1", ROOT, REFIT, HISTORY),
     RANDOM: Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 

@@ -1,11 +1,10 @@
 """Generalised linear bandits, mean reward mu(x.theta): CRTM, CRMM, OL2M, GLOC and variants."""
 
 import math
-from typing import Any
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import epsilon as check_epsilon
-from .._utils.validation import flag, fraction, positive, whole
+from .._utils.validation import fraction, positive, whole
 from ..core.part import cast, check_part, is_part
 from ..core.protocols import Filter, Link, Radius
 from ..parts.estimators import LocalNewton, OnlineNewton, OnlineToConfidence
@@ -89,25 +88,19 @@ def crtm(
     """
     kappa = check_link(link, positive("norm", norm))
     raw_moment = positive("raw_moment", raw_moment)
-    common: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": epsilon, "delta": delta}
     keep: Filter = NoFilter()
     if truncation is None:
-        keep = Truncate(theory.truncation_threshold(**common, raw_moment=raw_moment, kappa=kappa))
+        keep = Truncate(call_with_known(theory.truncation_threshold, locals()))
     elif is_part(truncation):
         keep = check_part("truncation", truncation, Filter)
     elif not (isinstance(truncation, float) and truncation == math.inf):
         keep = Truncate(positive("truncation", truncation))
     if radius_scale is None:
-        squared = theory.truncation_region(
-            **common,
-            raw_moment=raw_moment,
-            kappa=kappa,
-            bound=link.bound(norm),
-            norm=norm,
-            corrected=flag("corrected", corrected),
-        )
+        known = locals() | {"bound": link.bound(norm)}
+        squared = call_with_known(theory.truncation_region, known)
     else:
-        tuned = theory.truncation_tuned(**common, penalty=theory.regularisation(kappa))
+        known = locals() | {"penalty": theory.regularisation(kappa)}
+        tuned = call_with_known(theory.truncation_tuned, known)
         squared = positive("radius_scale", radius_scale) * tuned
     newton = make_newton(dim, link, norm, curvature, projection)
     return cast(UCB(newton, keep, Constant(squared)))
@@ -161,22 +154,11 @@ def crmm(
     newton = make_newton(dim, link, norm, curvature, projection)
     power = excess(check_epsilon(epsilon))
     if radius_scale is None:
-        radius: Radius = theory.median_radius(
-            dim=dim,
-            horizon=horizon,
-            central_moment=central_moment,
-            kappa=kappa,
-            bound=link.bound(norm),
-            norm=norm,
-            epsilon=epsilon,
-            delta=delta,
-            plays=plays,
-            corrected=flag("corrected", corrected),
-        )
+        known = locals() | {"bound": link.bound(norm)}
+        radius: Radius = call_with_known(theory.median_radius, known)
     else:
-        radius = LogRadius(
-            positive("radius_scale", radius_scale) * dim, dim * newton.penalty, power
-        )
+        scale = positive("radius_scale", radius_scale) * dim
+        radius = LogRadius(scale, dim * newton.penalty, power)
     return cast(UCB(newton, Median(whole("plays", plays)), radius))
 
 

@@ -9,13 +9,7 @@ from ..core.protocols import Filter, Radius
 from ..parts.estimators import Ridge, RidgeEnsemble, TruncatedHistory
 from ..parts.filters import MedianOfMeans, NoFilter, TruncateByTime
 from ..parts.policies import UCB
-from ..parts.radii import (
-    Constant,
-    MiniBatchRadius,
-    PowerRadius,
-    SelfNormalised,
-    TruncatedRadius,
-)
+from ..parts.radii import Constant, MiniBatchRadius, PowerRadius, SelfNormalised, TruncatedRadius
 from .common import round_up, scale_radius
 from .theory.truncation import excess
 

@@ -12,7 +12,7 @@ from ..parts.links import Identity, Logistic, check_link
 from ..parts.policies import UCB
 from ..parts.radii import Constant, LogRadius, PowerRadius, PseudoHuberRadius
 from . import theory
-from .common import make_projection
+from .common import call_with_known, make_projection
 from .theory.truncation import excess
 
 TUNED_THRESHOLD = 0.5  # tau0 of the tuned forms: clips a few percent of the rewards at first
@@ -65,19 +65,9 @@ def crhl(
     0.5
     """
     kappa = check_link(link, positive("norm", norm))
-    promise = theory.huber_theorem(
-        dim=dim,
-        noise_scale=noise_scale,
-        kappa=kappa,
-        lipschitz=link.lipschitz(norm),
-        norm=norm,
-        epsilon=epsilon,
-        delta=delta,
-        horizon=horizon,
-        penalty=penalty,
-        threshold=threshold if radius_scale is None else None,
-        corruption=corruption,
-    )
+    proven = threshold if radius_scale is None else None
+    known = locals() | {"lipschitz": link.lipschitz(norm), "threshold": proven}
+    promise = call_with_known(theory.huber_theorem, known)
     step = HuberNewton(
         dim=dim,
         link=link,
@@ -151,17 +141,8 @@ def crcm(
     (75, 857.96)
     """
     kappa = check_link(link, positive("norm", norm))
-    promise = theory.column_theorem(
-        dim=dim,
-        horizon=horizon,
-        central_moment=central_moment,
-        kappa=kappa,
-        lipschitz=link.lipschitz(norm),
-        norm=norm,
-        epsilon=epsilon,
-        delta=delta,
-        plays=plays,
-    )
+    known = locals() | {"lipschitz": link.lipschitz(norm)}
+    promise = call_with_known(theory.column_theorem, known)
     part = make_projection(projection, norm)
     columns = NewtonEnsemble(dim, promise.plays, link, kappa, promise.penalty, part, norm)
     theirs = promise.region()
@@ -281,9 +262,8 @@ def heavy_oful(
         steady=math.sqrt(23.0 * confidence),
         root=math.sqrt(norm) * math.pow(2.0 * small * volume, -0.25),
     )
-    return make_batch_policy(
-        batch, PowerRadius(growth, power, 3.0 * start, start), radius_scale, threshold
-    )
+    region = PowerRadius(growth, power, 3.0 * start, start)
+    return make_batch_policy(batch, region, radius_scale, threshold)
 
 
 def gada_oful(
@@ -354,9 +334,8 @@ def make_batch_policy(
     """Make the policy of a batch estimator with the radius of its theorem or a tuned one."""
     if radius_scale is not None:
         tau = 1.0 if threshold is None else positive("threshold", threshold)
-        region = LogRadius(
-            positive("radius_scale", radius_scale) * batch.dim, batch.dim, 2.0 * batch.power
-        )
+        scale = positive("radius_scale", radius_scale) * batch.dim
+        region = LogRadius(scale, batch.dim, 2.0 * batch.power)
         batch = batch._replace(threshold=tau, least=0.0, steady=1.0, root=0.0)
     elif threshold is not None:
         batch = batch._replace(threshold=positive("threshold", threshold))

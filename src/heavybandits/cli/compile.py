@@ -25,7 +25,7 @@ from ..simulation.run import simulate
 from .options import LINK, NOISE, OneOf, make_algorithm
 
 DIM, ROWS = 3, 4
-ARM_SETS = {
+ARM_SETS: dict[bool, tuple[Any, ...]] = {
     False: (arms.Fixed, arms.PerRound),
     True: (arms.Fixed, arms.PerDecision),
 }  # several plays?

@@ -1,8 +1,8 @@
 """Allocate the arrays of a state, aligned for speed, and compute their size beforehand."""
 
 import math
-import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,14 @@ from .arrays import Floats
 LINE, PAGE = 64, 4096  # bytes
 
 
-class _Counter(threading.local):
-    """While a state is only counted: a placeholder for each of its arrays, and their bytes."""
-
-    sizes: dict[int, tuple[NDArray[Any], int]] | None = None
-
-
-_counter = _Counter()
+# While a state is only counted: a placeholder for each of its arrays, and their bytes.
+_Sizes = dict[int, tuple[NDArray[Any], int]]
+_counted: ContextVar[_Sizes | None] = ContextVar("_counted", default=None)
 
 
-def _placeholder(axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
+def _placeholder(sizes: _Sizes, axes: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
     array = np.zeros((1,) * axes, dtype)
-    assert _counter.sizes is not None
-    _counter.sizes[id(array)] = array, size
+    sizes[id(array)] = array, size
     return array
 
 
@@ -35,9 +30,10 @@ def zeros(*shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     >>> zeros(2, 3).shape, zeros(4, dtype=np.int64).tolist()
     ((2, 3), [0, 0, 0, 0])
     """
-    if _counter.sizes is None:
+    sizes = _counted.get()
+    if sizes is None:
         return np.zeros(shape, dtype)
-    return _placeholder(len(shape), dtype, math.prod(shape) * np.dtype(dtype).itemsize)
+    return _placeholder(sizes, len(shape), dtype, math.prod(shape) * np.dtype(dtype).itemsize)
 
 
 def repeated(array: NDArray[Any], times: int) -> NDArray[Any]:
@@ -46,9 +42,10 @@ def repeated(array: NDArray[Any], times: int) -> NDArray[Any]:
     >>> repeated(zeros(3), 5).shape
     (5, 3)
     """
-    if _counter.sizes is None:
+    sizes = _counted.get()
+    if sizes is None:
         return np.repeat(array[None], times, axis=0)
-    return _placeholder(array.ndim + 1, array.dtype, times * _size_of(array))
+    return _placeholder(sizes, array.ndim + 1, array.dtype, times * _size_of(array))
 
 
 def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
@@ -62,7 +59,7 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
     >>> first.shape, second.shape, second.ctypes.data - first.ctypes.data
     ((2, 3), (4,), 64)
     """
-    if _counter.sizes is not None:
+    if _counted.get() is not None:
         yield from (zeros(*shape) for shape in shapes)
         return
     sizes = [math.prod(shape) for shape in shapes]
@@ -85,15 +82,15 @@ def state_bytes(part: Any, scratch: bool = True) -> int:
     >>> state_bytes(Ridge(dim=10, penalty=1.0)), state_bytes(Ridge(dim=10**9, penalty=1.0)) > 2**60
     (3936, True)
     """
-    _counter.sizes = {}
+    token = _counted.set({})
     try:
         return sum(_size_of(array) for array in _arrays(part.init(), scratch))
     finally:
-        _counter.sizes = None
+        _counted.reset(token)
 
 
 def _size_of(array: NDArray[Any]) -> int:
-    known = (_counter.sizes or {}).get(id(array))
+    known = (_counted.get() or {}).get(id(array))
     return array.nbytes if known is None else known[1]
 
 

@@ -76,7 +76,7 @@ def choice_writes_of(policy: Any) -> tuple[str, ...] | None:
 def takes_noise_scale(policy: Any) -> bool:
     """Return True if a reward may come with its own noise scale, as for `crhl`.
 
-    The estimator tells by the type that its `init` returns.
+    The type that `init` of the estimator returns decides.
 
     >>> from heavybandits import linucb
     >>> takes_noise_scale(linucb(dim=2, radius=1.0))

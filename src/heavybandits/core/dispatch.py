@@ -14,23 +14,8 @@ from typing import Any, TypeVar, cast
 from numba.extending import overload
 
 from .._utils.errors import PartError
+from . import protocols
 from .numba_internals import class_of, options
-from .protocols import (
-    ArmSet,
-    Estimator,
-    Extras,
-    Filter,
-    Link,
-    ManyMeans,
-    Noise,
-    Observer,
-    PerArmEstimator,
-    Policy,
-    Projection,
-    Radius,
-    Tallied,
-    TimeRadius,
-)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -117,25 +102,25 @@ def _certain(self, state):  # type: ignore[no-untyped-def]
     return 1.0
 
 
-mean = dispatched(Link.mean)
-means = dispatched(ManyMeans.means, default=_each_mean)
-slope = dispatched(Link.slope)
-draw = dispatched(Noise.draw)
-refresh = dispatched(ArmSet.refresh)
-top = dispatched(ArmSet.top, inline=True)
-maximise = dispatched(ArmSet.maximise, inline=True)
-apply = dispatched(Filter.apply)
-project = dispatched(Projection.project, inline=True)
-predict = dispatched(Estimator.predict)
-update = dispatched(Estimator.update, inline=True)
-radius = dispatched(Radius.radius)
-squared = dispatched(TimeRadius.squared)
-estimate_arms = dispatched(PerArmEstimator.estimate_arms)
-arm_width = dispatched(PerArmEstimator.arm_width)
-remember = dispatched(PerArmEstimator.remember)
-choose = dispatched(Policy.choose, inline=True)
-learn = dispatched(Policy.learn, inline=True)
-estimate_arm = dispatched(Policy.estimate_arm)
-propensity = dispatched(Extras.propensity, default=_certain, inherit=True)
-tally = dispatched(Tallied.tally)
-observe = dispatched(Observer.observe)
+mean = dispatched(protocols.Link.mean)
+means = dispatched(protocols.ManyMeans.means, default=_each_mean)
+slope = dispatched(protocols.Link.slope)
+draw = dispatched(protocols.Noise.draw)
+refresh = dispatched(protocols.ArmSet.refresh)
+top = dispatched(protocols.ArmSet.top, inline=True)
+maximise = dispatched(protocols.ArmSet.maximise, inline=True)
+apply = dispatched(protocols.Filter.apply)
+project = dispatched(protocols.Projection.project, inline=True)
+predict = dispatched(protocols.Estimator.predict)
+update = dispatched(protocols.Estimator.update, inline=True)
+radius = dispatched(protocols.Radius.radius)
+squared = dispatched(protocols.TimeRadius.squared)
+estimate_arms = dispatched(protocols.PerArmEstimator.estimate_arms)
+arm_width = dispatched(protocols.PerArmEstimator.arm_width)
+remember = dispatched(protocols.PerArmEstimator.remember)
+choose = dispatched(protocols.Policy.choose, inline=True)
+learn = dispatched(protocols.Policy.learn, inline=True)
+estimate_arm = dispatched(protocols.Policy.estimate_arm)
+propensity = dispatched(protocols.Extras.propensity, default=_certain, inherit=True)
+tally = dispatched(protocols.Tallied.tally)
+observe = dispatched(protocols.Observer.observe)

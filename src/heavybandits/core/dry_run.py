@@ -45,8 +45,8 @@ def shapes(value: Any) -> tuple[Any, ...]:
 def rehearse(kernel: Callable[..., Any], arguments: tuple[Any, ...], own: frozenset[type]) -> None:
     """Run a kernel in Python on a copy of its arguments; PartError says what its parts do wrong.
 
-    Arithmetic that stops Python, such as 1.0 / 0.0, stops nothing here: compiled code goes on with
-    inf or nan.
+    Arithmetic that stops Python, such as 1.0 / 0.0, stops nothing here: compiled code continues
+    with inf or nan.
     """
     try:
         with np.errstate(all="ignore"):
@@ -61,7 +61,7 @@ def rehearse(kernel: Callable[..., Any], arguments: tuple[Any, ...], own: frozen
 
 
 class Place(NamedTuple):
-    """A line of somebody's code: in which function, and of which class if it is a method."""
+    """A line of code: in which function, and of which class if it is a method."""
 
     name: str
     file: str

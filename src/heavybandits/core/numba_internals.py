@@ -95,13 +95,10 @@ def _has_passes() -> bool:
 def _has_cache() -> bool:
     """Look for what `CacheHook` calls, and for the places of a dispatcher that call it."""
     results = ("_reduce", "_rebuild", "codegen", "library")
-    called = [find(f"numba.core.compiler:CompileResult.{name}") for name in results]
-    called += [
-        find("numba.core.serialize:dumps"),
-        find("numba.core.codegen:CPUCodegen.magic_tuple"),
-    ]
-    hooks = ("load_overload", "save_overload")
-    called += [find(f"numba.core.caching:_Cache.{name}") for name in hooks]
+    paths = [f"numba.core.compiler:CompileResult.{name}" for name in results]
+    paths += ["numba.core.serialize:dumps", "numba.core.codegen:CPUCodegen.magic_tuple"]
+    paths += [f"numba.core.caching:_Cache.{name}" for name in ("load_overload", "save_overload")]
+    called = [find(path) for path in paths]
     return hasattr(njit(lambda: None), "_cache") and all(each is not None for each in called)
 
 
@@ -132,8 +129,7 @@ INTERNALS = {
     "cache": Internal("keep kernels on disk, in files that are checked", _has_cache),
     "entry_point": Internal("call a kernel without another look at types", _has_entry),
     "instance_class": Internal(
-        "find the class of a part by its type",
-        lambda: typeof(_Part(1.0)).instance_class is _Part,
+        "find the class of a part by its type", lambda: typeof(_Part(1.0)).instance_class is _Part
     ),
 }
 

@@ -6,37 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .._utils.drawing import (
-    FORMATS,
-    Panel,
-    Series,
-    Tile,
-    Tiles,
-    View,
-    dots,
-    draw_view,
-    write_picture,
-)
+from .._utils.drawing import FORMATS, Tiles, View, draw_view, write_picture
 from .._utils.statistics import Estimate
 from .._utils.tables import Row
-
-__all__ = [
-    "FAILS",
-    "HOLDS",
-    "UNDECIDED",
-    "Figure",
-    "Findings",
-    "Panel",
-    "Series",
-    "Table",
-    "Tile",
-    "Tiles",
-    "Verdict",
-    "View",
-    "dots",
-    "judge",
-    "write_figure",
-]
 
 
 @dataclass(frozen=True)
@@ -75,10 +47,10 @@ def write_figure(figure: Figure, folder: Path, colours: Mapping[str, int]) -> di
     images = {}
     for view in figure.views:
         canvas, path = draw_view(view, colours), folder / file_name(figure, view)
-        data = {
-            form: write_picture(canvas, path.with_name(f"{path.name}.{form}")) for form in FORMATS
-        }
-        images[view.label] = data["png"]
+        for form in FORMATS:
+            picture = write_picture(canvas, path.with_name(f"{path.name}.{form}"))
+            if form == "png":
+                images[view.label] = picture
     return images
 
 

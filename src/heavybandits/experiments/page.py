@@ -65,10 +65,7 @@ def table_html(table: Table) -> str:
 
 def verdict_counts(verdicts: Sequence[Verdict]) -> str:
     counted = {o: sum(v.outcome == o for v in verdicts) for o in CLASSES}
-    items = (
-        f"<li class={CLASSES[outcome]}><b>{count}</b>{outcome}</li>"
-        for outcome, count in counted.items()
-    )
+    items = (f"<li class={CLASSES[o]}><b>{count}</b>{o}</li>" for o, count in counted.items())
     return f'<ul class="counts">{"".join(items)}</ul>'
 
 

@@ -25,10 +25,8 @@ def make_report(runs: Sequence[Run], profile: str, folder: str | Path) -> Path:
     for part in ("figures", "tables", "rows"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     images = {f.name: write_figure(f, folder / "figures", COLOURS) for f in all_figures(runs)}
-    verdicts = all_verdicts(runs)
     tables = [table for run in runs for table in run.findings.tables]
-    if verdicts:
-        rows = [verdict.as_row() for verdict in verdicts]
+    if rows := [verdict.as_row() for verdict in all_verdicts(runs)]:
         tables.append(Table("verdicts", "Verdicts", "Every claim that was tested.", rows))
     for table in tables:
         write_text(folder / "tables" / f"{table.name}.csv", to_csv(table.rows))
@@ -69,16 +67,10 @@ def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, byt
         f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>"
     ]
     sections += [failure_section(run) for run in runs if run.failed]
-    sections += [
-        section(run.name, run.title, run.findings, images, run.settings)
-        for run in runs
-        if not run.failed
-    ]
-    links = "".join(
-        f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in runs if not r.failed
-    )
-    lead = lead_html(runs, profile)
-    title = "heavybandits: the paper, run again"
+    done = [run for run in runs if not run.failed]
+    sections += [section(r.name, r.title, r.findings, images, r.settings) for r in done]
+    links = "".join(f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in done)
+    title, lead = "heavybandits: the paper, run again", lead_html(runs, profile)
     return page(title, lead, facts_html(runs), sections, links, all_figures(runs), COLOURS)
 
 

@@ -21,11 +21,7 @@ VARIANTS = {
 
 
 def make_policy(
-    name: str,
-    given: Setting,
-    constant: float | None,
-    projection: str = "exact",
-    **more: Any,
+    name: str, given: Setting, constant: float | None, projection: str = "exact", **more: Any
 ) -> Policy:
     """Make the algorithm of this name; `constant` is the value of its tuned argument, if any.
 

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from .._utils.statistics import Array
-from .._utils.tables import Row, grouped
+from .._utils.tables import Row, grouped, shown
 from ..core.part import cast, describe
 from ..core.protocols import Tally
-from ..simulation.problem import check_problem
+from ..simulation.problem import Problem, check_problem
 from ..simulation.run import run_once
 from ..sweeps import Cell
 from ..sweeps.run import CellResult
-from ..sweeps.search import Choice, choose, mean_losses, search
-from ..sweeps.simulation_cell import build_parts
+from ..sweeps.search import TUNING_SEEDS, Choice, choose, mean_losses, search
+from ..sweeps.simulation_cell import build_parts, simulation_cells
 
 Result = CellResult
 Compute = Callable[..., list[Result]]  # compute(cells, alone=False): results in the order of cells
 Unfold = Callable[[Row, dict[str, Any], Result], list[Row]]
+Group = tuple[Row, list[Cell]]  # the columns that name some cells, and the cells
 
 COUNTS = ("regret", *Tally._fields)
 
@@ -41,13 +42,29 @@ def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
     ]
 
 
-def collect_groups(
-    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
-) -> list[list[Row]]:
-    """Compute the cells of all groups at once, and unfold the results of each group.
+def simulation_group(
+    experiment: str, named: Row, policy: Any, problem: Problem, given: dict[str, Any], **more: Any
+) -> Group:
+    """Make the cells of a policy on a problem, under the settings of an experiment.
 
-    groups: the columns that name a group of cells, and the cells.
+    In the phase "tuning" they have their own seeds and number of repetitions, and one checkpoint.
+    more: other arguments of `simulation_cells`.
     """
+    tuning = named.get("phase") == "tuning"
+    sizes = {
+        "horizon": given["horizon"],
+        "repetitions": given["tuning_repetitions" if tuning else "repetitions"],
+        "seed": given["seed"] + (TUNING_SEEDS if tuning else 0),
+        "checkpoints": 1 if tuning else given.get("checkpoints", 1),
+        "label": ", ".join([experiment, *map(shown, named.values())]),
+    }
+    return named, simulation_cells(policy, problem, **(sizes | {"chunk": 20} | more))
+
+
+def collect_groups(
+    groups: Sequence[Group], compute: Compute, unfold: Unfold = unfold
+) -> list[list[Row]]:
+    """Compute the cells of all groups at once, and unfold the results of each group."""
     results = iter(compute([cell for _, cells in groups for cell in cells]))
     return [
         [row for cell in cells for row in unfold(named, cell.settings, next(results))]
@@ -55,11 +72,18 @@ def collect_groups(
     ]
 
 
-def collect_rows(
-    groups: Sequence[tuple[Row, list[Cell]]], compute: Compute, unfold: Unfold = unfold
-) -> list[Row]:
+def collect_rows(groups: Sequence[Group], compute: Compute, unfold: Unfold = unfold) -> list[Row]:
     """The rows of all groups, one after the other."""
     return [row for rows in collect_groups(groups, compute, unfold) for row in rows]
+
+
+def column(rows: Iterable[Row], name: str = "regret") -> Array:
+    """Return a column as an array.
+
+    >>> column([{"regret": 1.0}, {"regret": 3.0}])
+    array([1., 3.])
+    """
+    return np.array([row[name] for row in rows])
 
 
 def final_rows(rows: Sequence[Row]) -> list[Row]:
@@ -78,7 +102,7 @@ PAPER = (1e-4, 1.0)  # the range of the paper's grid
 
 
 def tune_rows(
-    make: Callable[..., tuple[Row, list[Cell]]],
+    make: Callable[..., Group],
     members: Mapping[Any, Sequence[str]],
     start: Sequence[float],
     bounds: tuple[float, float],
@@ -91,15 +115,16 @@ def tune_rows(
     """
     rows: list[Row] = []
 
+    def make_groups(points: Sequence[tuple[Any, str, float]]) -> list[Group]:
+        return [make(*place, member, constant) for place, member, constant in points]
+
     def evaluate(points: Sequence[tuple[Any, str, float]]) -> list[Array]:
-        groups = [make(*place, member, constant) for place, member, constant in points]
-        found = collect_groups(groups, compute)
+        found = collect_groups(make_groups(points), compute)
         rows.extend(row for mine in found for row in mine)
-        return [np.array([row["regret"] for row in mine]) for mine in found]
+        return [column(mine) for mine in found]
 
     def ahead(points: Sequence[tuple[Any, str, float]]) -> None:
-        groups = [make(*place, member, constant) for place, member, constant in points]
-        compute([cell for _, cells in groups for cell in cells])
+        compute([cell for _, cells in make_groups(points) for cell in cells])
 
     device = getattr(compute, "device", "cpu")
     curves = search(evaluate, members, start, bounds, None if device == "cpu" else ahead)
@@ -113,12 +138,12 @@ def curve_of(rows: Iterable[Row], loss: str = "regret", sign: float = 1.0) -> di
     {0.1: array([0.]), 1.0: array([0.9])}
     """
     found = grouped(list(rows), "constant")
-    return {c: sign * np.array([row[loss] for row in mine]) for c, mine in found}
+    return {c: sign * column(mine, loss) for c, mine in found}
 
 
-def choices(rows: Iterable[Row], *keys: str) -> dict[tuple[Any, ...], Choice]:
-    """The choice that tuning rows lead to, by these columns."""
-    return {tuple(key): choose(curve_of(mine)) for *key, mine in grouped(list(rows), *keys)}
+def choices(rows: Iterable[Row], key: str) -> dict[Any, Choice]:
+    """The choice that tuning rows lead to, by this column."""
+    return {value: choose(curve_of(mine)) for value, mine in grouped(list(rows), key)}
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -159,14 +184,11 @@ def timing_cells(
     names: Row, policy: Any, problem: Any, horizon: int, repetitions: int, seed: int
 ) -> list[Cell]:
     """One cell per repetition."""
-    where = check_problem(problem)
+    where, label = check_problem(problem), ", ".join(str(value) for value in names.values())
     common = {"policy": describe(policy), "problem": describe(where), "horizon": horizon}
+    common |= {"seed": seed}
     return [
-        Cell(
-            function=TIME,
-            settings=common | {"seed": seed, "repetition": repetition},
-            label=", ".join(str(value) for value in names.values()),
-        )
+        Cell(function=TIME, settings=common | {"repetition": repetition}, label=label)
         for repetition in range(repetitions)
     ]
 

@@ -5,25 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInputError, SweepError
+from .._utils.errors import SweepError
 from .._utils.tables import Row
+from .._utils.validation import one_of
 from ..sweeps import Runner
 from ..sweeps.gpu_cells import Twins
 from .outputs import Findings
 
 NAMES = (
-    "figure1",
-    "table2",
-    "table1",
-    "coverage",
-    "tails",
-    "outlier",
-    "levels",
-    "realdata",
-    "evaluation",
-    "beyond",
-    "map",
-    "noconstants",
+    *("figure1", "table2", "table1", "coverage", "tails", "outlier"),
+    *("levels", "realdata", "evaluation", "beyond", "map", "noconstants"),
 )
 
 
@@ -33,9 +24,7 @@ def load_experiment(name: str) -> Any:
     >>> load_experiment("figure1").PROFILES["default"]["horizon"]
     1000000
     """
-    if name not in NAMES:
-        raise InvalidInputError(f"experiment must be one of {', '.join(NAMES)}, got {name!r}")
-    return importlib.import_module(f"{__package__}.{name}")
+    return importlib.import_module(f"{__package__}.{one_of('experiment', name, NAMES)}")
 
 
 class Profile(NamedTuple):
@@ -87,9 +76,8 @@ def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str
     >>> settings_of("figure1", "quick", repetitions=20)["repetitions"]
     20
     """
-    given = load_experiment(experiment).PROFILES[profile]
     chosen = {name: value for name, value in wanted.items() if value is not None}
-    return override(given, chosen)
+    return override(load_experiment(experiment).PROFILES[profile], chosen)
 
 
 def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
@@ -135,9 +123,8 @@ def run_experiments(
     runs = []
     for name in names:
         experiment = load_experiment(name)
-        title = experiment.TITLE
-        announce(title)
-        run = Run(name, title, settings_of(name, profile, **wanted))
+        announce(experiment.TITLE)
+        run = Run(name, experiment.TITLE, settings_of(name, profile, **wanted))
         mine = replace(compute, twins=Twins(), seconds={})
         try:
             run.rows = experiment.collect(run.settings, mine)
@@ -147,9 +134,7 @@ def run_experiments(
         except SweepError as error:
             if not error.failures:
                 raise
-            run.failed = [
-                (cell.label or cell.key, last_line(text)) for cell, text in error.failures
-            ]
+            run.failed = [(c.label or c.key, last_line(text)) for c, text in error.failures]
         runs.append(run)
     return runs
 
@@ -166,11 +151,8 @@ def device_notes(compute: Runner) -> list[str]:
     left: dict[str, list[str]] = {}
     for name, why in compute.twins.reasons.items():
         left.setdefault(why, []).append(name)
-    there = "Played on a GPU; seconds are its own, shared among the runs that it played at once."
-    return [
-        there,
-        *(
-            f"On the CPU ({why}): {'; '.join(names[:3])}, {len(names)} kinds of cells in all."
-            for why, names in left.items()
-        ),
-    ]
+    notes = ["Played on a GPU; seconds are its own, shared among the runs that it played at once."]
+    for why, names in left.items():
+        shown = "; ".join(names[:3])
+        notes.append(f"On the CPU ({why}): {shown}, {len(names)} kinds of cells in all.")
+    return notes

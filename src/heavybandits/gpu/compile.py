@@ -10,15 +10,7 @@ import numpy as np
 from numba import cuda
 
 from ..core.arm_buffer import ArmBuffer
-from ..core.loop import (
-    Episode,
-    Trace,
-    Unobserved,
-    begin_decision,
-    draw_noise,
-    load_progress,
-    play,
-)
+from ..core.loop import Episode, Trace, Unobserved, begin_decision, draw_noise, load_progress, play
 from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
 from . import arms, medians
@@ -41,32 +33,11 @@ from .storage import draw_together, due, load_common, store_common
 from .team import carve, hold, leading
 
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
-TWINS = (
-    arms,
-    medians,
-    playing,
-    projections,
-    regions,
-    streams,
-)  # registered where they are imported
-_NAMES = {
-    "Episode": Episode,
-    "Trace": Trace,
-    "ArmBuffer": ArmBuffer,
-    "begin_decision": begin_decision,
-    "cuda": cuda,
-    "draw_noise": draw_noise,
-    "seed_of": seed_of,
-    "draw_together": draw_together,
-    "due": due,
-    "float64": types.float64,
-    "int64": types.int64,
-    "leading": leading,
-    "load_common": load_common,
-    "load_progress": load_progress,
-    "play": play,
-    "store_common": store_common,
-}
+TWINS = (arms, medians, playing, projections, regions, streams)  # importing registers them
+_CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, begin_decision, draw_noise, seed_of)
+_CALLED += (draw_together, due, load_common, load_progress, play, store_common)
+_NAMES = {called.__name__: called for called in _CALLED}
+_NAMES |= {"cuda": cuda, "float64": types.float64, "int64": types.int64, "leading": leading}
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 # Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.

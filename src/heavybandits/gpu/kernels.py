@@ -118,24 +118,20 @@ def kernel_text(
     tables = far if layout.lanes == 1 else ["common", "floats", "integers", *far]
     loads, stores = moves(layout)
     common = sum(leaf.array.size for leaf in layout.all(*POOLED))
-    fields = {
-        "lanes": layout.lanes,
-        "teams": layout.teams,
-        "size": layout.size,
-        "columns": layout.columns,
-        "theta": layout.teams * layout.size,
-        "kept": common,
-        "drawn": common + common % 2,
-        "noises": layout.noises,
-        "dim": parts[0].dim,
-        "tables": ", ".join(tables),
-        "arrays": "\n    ".join(declare(layout)),
-        "parts": "\n    ".join(parts_text(parts, varying, classes)),
-        "state": state_text(parts[0].init(), "state", classes),
-        "load": "\n    ".join([*loads, *known(parts[0])]),
-        "store": "\n    ".join(stores),
+    own = ("lanes", "teams", "size", "columns", "noises")
+    sizes = {name: getattr(layout, name) for name in own}
+    sizes |= {"theta": layout.teams * layout.size, "dim": parts[0].dim}
+    sizes |= {"kept": common, "drawn": common + common % 2}
+    lines = {
+        "arrays": declare(layout),
+        "parts": list(parts_text(parts, varying, classes)),  # they name their classes first
+        "state": [state_text(parts[0].init(), "state", classes)],
+        "load": [*loads, *known(parts[0])],
+        "store": stores,
     }
-    return (_HEAD + (_LANE if layout.lanes == 1 else _TEAM)).format(**fields), classes
+    texts = {name: "\n    ".join(mine) for name, mine in lines.items()}
+    head = _HEAD + (_LANE if layout.lanes == 1 else _TEAM)
+    return head.format(**sizes, **texts, tables=", ".join(tables)), classes
 
 
 def known(policy: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ _WORD = 0xFFFFFFFF
 
 
 class _Hash:
-    """Its constant goes on with every word."""
+    """A hash whose constant changes with every word."""
 
     def __init__(self, constant: int, factor: int) -> None:
         self.constant, self.factor = constant, factor

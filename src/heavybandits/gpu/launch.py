@@ -132,7 +132,7 @@ class Launch:
         return made
 
     def play(self, start: int, stop: int, stream: Any) -> Timer:
-        """Go on from play `start` to play `stop`, without waiting for the end; its clock runs."""
+        """Continue from play `start` to play `stop` without waiting for the end; its clock runs."""
         layout, stop, timer = self.layout, min(stop, self.horizon), Timer(stream)
         if start < stop:
             blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes

@@ -74,7 +74,7 @@ def _(lanes, values, start, stop):
 @twin(select_rank)
 def _(lanes, values, start, stop, rank):
     def select(values, start, stop, rank):
-        """One lane moves the elements, and tells the others."""
+        """One lane moves the elements, and broadcasts the result."""
         found = 0.0
         sync(lanes)
         if lane(lanes) == 0:

@@ -113,13 +113,8 @@ def can_cache() -> bool:
         from numba.cuda.serialize import dumps
     except ImportError:
         return False
-    has_cache = hasattr(cuda.jit(lambda: None), "_cache")
-    return (
-        has_cache
-        and callable(dumps)
-        and hasattr(_Kernel, "_rebuild")
-        and hasattr(_Kernel, "_reduce_states")
-    )
+    has_cache = hasattr(cuda.jit(lambda: None), "_cache") and callable(dumps)
+    return has_cache and hasattr(_Kernel, "_rebuild") and hasattr(_Kernel, "_reduce_states")
 
 
 def dump_kernel(kernel: Any) -> bytes:

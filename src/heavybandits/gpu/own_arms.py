@@ -1,4 +1,4 @@
-"""Arms that change with every decision: a lane keeps its own in registers, and nobody keeps them
+"""Arms that change with every decision: a lane keeps its own in registers, and drops them
 after it. A buffer has columns for them alone (see arms.py)."""
 
 import math

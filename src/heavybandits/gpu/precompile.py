@@ -22,8 +22,8 @@ FEW = 2  # kernels that are not worth a process each
 def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
     """Leave on the disk the kernels that these groups of jobs need and that are not there yet.
 
-    Without joblib, or where a part cannot be sent to another process, nothing is done: whoever
-    needs a kernel compiles it.
+    Without joblib, or where a part cannot be sent to another process, nothing is done: this
+    process compiles a kernel when it needs it.
     """
     missing: dict[Any, tuple[Any, list[bool], Layout]] = {}
     for jobs, layout in groups:

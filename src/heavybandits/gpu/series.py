@@ -24,7 +24,7 @@ STEEP = 0.3  # how much of the last a term may be
 
 @jitable
 def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
-    """out = factor x. A lane has the same entries in all vectors, so nobody need wait."""
+    """out = factor x. A lane has the same entries in all vectors, so no lane waits."""
     out, i = writable(out), lane(lanes)
     while i < x.size:
         out[i] = factor * x[i]

@@ -1,4 +1,4 @@
-"""What a device can play, and whether there is one: all that is refused is refused here."""
+"""What a device can play, and whether there is one: the only validation for devices."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ def play_on_device(
 ) -> list[dict[str, Any]]:
     """What the runs of every job leave at their checkpoints; see `cuda.run.play_jobs`.
 
-    advance: told how many plays are done.
+    advance: called with the number of plays that are done.
     """
     require_device()
     from .run import play_jobs
@@ -52,20 +52,20 @@ def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> 
 
 
 def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
-    """Refuse what has no form for a device, with the reason, before anything runs."""
+    """Raise for what has no form for a device, with the reason, before anything runs."""
     if type(arms) not in _ARMS and not getattr(arms, "arm_by_arm", False):
         names = ", ".join(kind.__name__ for kind in _ARMS)
         why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
         raise InvalidInputError(f"device='cuda' plays {names}: {type(arms).__name__} {why}")
     for name, policy in policies.items():
-        refusal = _refusal(policy)
-        if refusal:
+        if reason := _obstacle(policy):
             raise InvalidInputError(
-                f"policies[{name!r}] cannot be played on device='cuda': {refusal}"
+                f"policies[{name!r}] cannot be played on device='cuda': {reason}"
             )
 
 
-def _refusal(policy: Any) -> str | None:
+def _obstacle(policy: Any) -> str | None:
+    """Return why a device cannot play a policy; None if it can."""
     kind = type(policy).__name__
     if isinstance(policy, Uniform):
         return None

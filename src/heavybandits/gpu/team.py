@@ -2,7 +2,7 @@
 
 What a team holds in common has a type of its own, `Shared`, which says how many lanes there are and
 cannot be written to. So the text of a part that reads it compiles as it is, and a part that would
-write to it, every lane at once, is refused when it is compiled. The cooperative twins in this
+write to it, every lane at once, is rejected when it is compiled. The cooperative twins in this
 folder write through `writable`, each element by one lane.
 """
 
@@ -29,7 +29,7 @@ from .numba_cuda_internals import (
 )
 
 F = Callable[..., Any]
-MAKERS: dict[F, F] = {}  # what makes the twin of a function, for whoever runs it without a device
+MAKERS: dict[F, F] = {}  # what makes the twin of a function, to run it without a device
 
 
 class Shared(types.Array):
@@ -62,7 +62,7 @@ register_model(Shared)(ArrayModel)
 
 
 def lanes_of(kind: Any) -> int:
-    """The lanes of the team that holds this in common; 0 if nobody does."""
+    """The lanes of the team that holds this in common; 0 if no team does."""
     if isinstance(kind, Shared):
         return kind.lanes
     if isinstance(kind, types.BaseTuple):

@@ -184,9 +184,7 @@ class CompiledPolicy:
         """Return arms that must be rows as (K, d) floats, and a copy of the mask."""
         rows, allowed = self.check_arms(arms, mask)
         if not isinstance(rows, np.ndarray):
-            raise InvalidInputError(
-                "arms must be rows of features, (K, d), to choose several of them"
-            )
+            raise InvalidInputError("arms must be rows of features, (K, d), to choose several")
         return rows, np.ones(len(rows), np.bool_) if allowed is None else allowed.copy()
 
     def check_capacity(self, state: State, more: int) -> None:
@@ -243,17 +241,9 @@ class CompiledPolicy:
             return self._choose_from_set(state, arms)
         rows, buffer, known, same, chosen, numbers = self._buffers.get(arms.shape[0])
         self._dry_run(state, rows)
-        self._call(
-            choose_rows_kernel,
-            state,
-            rows,
-            buffer,
-            np.ascontiguousarray(arms)[None],
-            known if mask is None else mask[None],
-            same if order is None else order[None],
-            chosen,
-            numbers,
-        )
+        given, allowed = np.ascontiguousarray(arms)[None], known if mask is None else mask[None]
+        shown = same if order is None else order[None]
+        self._call(choose_rows_kernel, state, rows, buffer, given, allowed, shown, chosen, numbers)
         return Choice(chosen.item(), buffer.chosen.copy(), *numbers[0].tolist())
 
     def _choose_from_set(self, state: State, arms: ArmSet) -> Choice:
@@ -363,14 +353,8 @@ class CompiledPolicy:
             return
         policy, plays = self.policy, first_plays(self.policy, arms)
         played = PerRound(arms.size, arms.dim, 0.0) if isinstance(arms, Rows) else arms
-        setting = (
-            policy,
-            policy.init(),
-            played,
-            Identity(),
-            np.ones(policy.dim),
-            played.make_buffer(),
-        )
+        theta, buffer = np.ones(policy.dim), played.make_buffer()
+        setting = (policy, policy.init(), played, Identity(), theta, buffer)
         rewards = np.sin(np.arange(float(plays)))  # of both signs, around zero
         episode, trace = make_episode(policy.plays), make_trace(np.array([plays]))
         rehearse_once(play_kernel, *setting, np.uint64(0), rewards, episode, trace, Unobserved())

@@ -7,19 +7,9 @@ there. What is found here may be named in files, and must be built by a test.
 from types import ModuleType
 from typing import NamedTuple
 
+from ..core import protocols
 from ..core.conformance import fault
 from ..core.part import public_module
-from ..core.protocols import (
-    ArmSet,
-    Estimator,
-    Filter,
-    Link,
-    Noise,
-    PerArmEstimator,
-    Policy,
-    Projection,
-    Radius,
-)
 from . import arms, estimators, filters, links, noises, policies, radii
 
 
@@ -40,15 +30,15 @@ class Family(NamedTuple):
 
 
 FAMILIES: dict[str, Family] = {
-    "link": Family(links, Link),
-    "noise": Family(noises, Noise),
-    "arm set": Family(arms, ArmSet),
-    "filter": Family(filters, Filter),
-    "projection": Family(estimators, Projection),
-    "estimator": Family(estimators, Estimator),
-    "per-arm estimator": Family(estimators, PerArmEstimator),
-    "radius": Family(radii, Radius),
-    "policy": Family(policies, Policy),
+    "link": Family(links, protocols.Link),
+    "noise": Family(noises, protocols.Noise),
+    "arm set": Family(arms, protocols.ArmSet),
+    "filter": Family(filters, protocols.Filter),
+    "projection": Family(estimators, protocols.Projection),
+    "estimator": Family(estimators, protocols.Estimator),
+    "per-arm estimator": Family(estimators, protocols.PerArmEstimator),
+    "radius": Family(radii, protocols.Radius),
+    "policy": Family(policies, protocols.Policy),
 }
 
 

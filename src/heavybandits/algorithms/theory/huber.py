@@ -150,9 +150,8 @@ class HuberTheorem(NamedTuple):
         weak = max(self.confidence(t), weak * math.pow(volume, (1.0 + self.epsilon) / 2.0))
         slopes = self.lipschitz / self.kappa
         seldom = self.steady * self.steady / self.kappa + 2.0 * self.factor * slopes * weak
-        seldom += (
-            2.0 * self.lipschitz * self.norm * math.sqrt(self.penalty / self.kappa) / self.threshold
-        )
+        reach = 2.0 * self.lipschitz * self.norm
+        seldom += reach * math.sqrt(self.penalty / self.kappa) / self.threshold
         usual = 1.031 * self.noise_scale * math.sqrt(volume * t / self.kappa)
         lies = self.corruption * math.sqrt(volume / self.kappa)
         lies *= 1.0625 if self.horizon is not None else 2.125
@@ -205,15 +204,14 @@ def huber_theorem(
         factor=0.0,
     )
     _check_confidence(made)
-    made = made._replace(
-        factor=huber_factor(
-            epsilon=made.epsilon,
-            ratio=made.kappa / made.lipschitz,
-            confidence=made.confidence(1),
-            corrupted=made.corruption > 0.0,
-            sharper=valid.flag("sharper", sharper),
-        )
+    factor = huber_factor(
+        epsilon=made.epsilon,
+        ratio=made.kappa / made.lipschitz,
+        confidence=made.confidence(1),
+        corrupted=made.corruption > 0.0,
+        sharper=sharper,
     )
+    made = made._replace(factor=factor)
     if threshold is None:
         return made._replace(threshold=max(made.floor, _balanced(made)))
     if made.threshold < made.floor:

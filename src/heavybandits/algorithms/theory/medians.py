@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..._utils import validation as valid
 from ...parts.radii import LogRadius, MedianRadius
+from ..common import call_with_known
 from .truncation import confidence_log, excess, growth_log, regularisation
 
 
@@ -47,14 +48,11 @@ def median_constants(
     >>> round(constants.scale, 6), round(constants.rho, 4)
     (3.464102, 686.2869)
     """
-    epsilon, central_moment = (
-        valid.epsilon(epsilon),
-        valid.positive("central_moment", central_moment),
-    )
-    scale = math.pow(4.0 * central_moment, 1.0 / (1.0 + epsilon))
+    epsilon, moment = valid.epsilon(epsilon), valid.positive("central_moment", central_moment)
+    scale = math.pow(4.0 * moment, 1.0 / (1.0 + epsilon))
     confidence = confidence_log(horizon=horizon, delta=delta)
     repeats = _plays(horizon, delta, plays)
-    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * central_moment
+    rho = 2.0 * scale * confidence + 2.0 * math.pow(scale, -epsilon) * repeats * moment
     return MedianConstants(scale, rho)
 
 
@@ -85,18 +83,7 @@ def median_region(
     >>> [round(median_region(t=t, **setting)) for t in (0, 1, 3154)]
     [1, 4795795, 6468915]
     """
-    region = median_radius(
-        dim=dim,
-        horizon=horizon,
-        central_moment=central_moment,
-        kappa=kappa,
-        bound=bound,
-        norm=norm,
-        epsilon=epsilon,
-        delta=delta,
-        plays=plays,
-        corrected=corrected,
-    )
+    region = call_with_known(median_radius, locals())
     return region.squared(valid.whole("t", t, least=0))
 
 
@@ -122,9 +109,7 @@ def median_radius(
     """
     dim, kappa = valid.whole("dim", dim), valid.positive("kappa", kappa)
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
-    scale, rho = median_constants(
-        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta, plays=plays
-    )
+    scale, rho = call_with_known(median_constants, locals())
     penalty = regularisation(kappa)
     return MedianRadius(
         bias=4.0 * bound * bound,
@@ -184,25 +169,13 @@ def median_regret(
     637971426
     """
     epsilon, lipschitz = valid.epsilon(epsilon), valid.positive("lipschitz", lipschitz)
-    region = median_radius(
-        dim=dim,
-        horizon=horizon,
-        central_moment=central_moment,
-        kappa=kappa,
-        bound=bound,
-        norm=norm,
-        epsilon=epsilon,
-        delta=delta,
-        corrected=corrected,
-    )
+    region = call_with_known(median_radius, locals())
     repeats, epochs = _full_epochs(horizon, delta)
     if corrected:
         total = math.fsum(region.squared(t) for t in range(epochs))
         volume = dim * growth_log(t=epochs, dim=dim, kappa=kappa) / kappa
         return repeats * 2.0 * lipschitz * math.sqrt(4.0 * volume * total)
-    scale, rho = median_constants(
-        horizon=horizon, central_moment=central_moment, epsilon=epsilon, delta=delta
-    )
+    scale, rho = call_with_known(median_constants, locals())
     growth = growth_log(t=horizon, dim=dim, kappa=kappa)
     confidence = confidence_log(horizon=horizon, delta=delta)
     root = math.sqrt(confidence * horizon)

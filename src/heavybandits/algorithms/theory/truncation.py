@@ -4,6 +4,7 @@ import math
 
 from ..._utils import validation as valid
 from ...parts.radii import LogRadius
+from ..common import call_with_known
 
 
 def regularisation(kappa: float) -> float:
@@ -124,11 +125,9 @@ def truncation_region(
     bound, norm = valid.positive("bound", bound), valid.positive("norm", norm)
     confidence = confidence_log(horizon=horizon, delta=delta)
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
-    tail = (
-        math.pow(raw_moment, 2.0 / (1.0 + epsilon))
-        * math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
-        * math.pow(horizon, excess(epsilon))
-    )
+    tail = math.pow(raw_moment, 2.0 / (1.0 + epsilon))
+    tail *= math.pow(confidence, 2.0 * epsilon / (1.0 + epsilon))
+    tail *= math.pow(horizon, excess(epsilon))
     mean = (96.0 if valid.flag("corrected", corrected) else 48.0) * bound * bound
     return (224.0 * 4.0 * tail + mean) * volume + 2.0 * regularisation(kappa) * norm * norm
 
@@ -178,26 +177,14 @@ def truncation_regret(
     117156285
     """
     epsilon, lipschitz = valid.epsilon(epsilon), valid.positive("lipschitz", lipschitz)
-    gamma = truncation_region(
-        dim=dim,
-        horizon=horizon,
-        raw_moment=raw_moment,
-        kappa=kappa,
-        bound=bound,
-        norm=norm,
-        epsilon=epsilon,
-        delta=delta,
-        corrected=corrected,
-    )
+    gamma = call_with_known(truncation_region, locals())
     volume = dim * growth_log(t=horizon, dim=dim, kappa=kappa) / kappa
     if corrected:
         return 2.0 * lipschitz * math.sqrt(4.0 * volume * horizon * gamma)
     confidence = confidence_log(horizon=horizon, delta=delta)
-    tail = (
-        math.pow(raw_moment, 1.0 / (1.0 + epsilon))
-        * math.pow(confidence, epsilon / (1.0 + epsilon))
-        * math.pow(horizon, 1.0 / (1.0 + epsilon))
-    )
+    tail = math.pow(raw_moment, 1.0 / (1.0 + epsilon))
+    tail *= math.pow(confidence, epsilon / (1.0 + epsilon))
+    tail *= math.pow(horizon, 1.0 / (1.0 + epsilon))
     root = math.sqrt(horizon)
     start = 8.0 * norm * math.sqrt(regularisation(kappa) * volume) * root
     return lipschitz * (128.0 * volume * tail + 24.0 * bound * volume * root + start)

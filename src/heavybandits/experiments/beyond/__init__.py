@@ -5,13 +5,10 @@ from typing import Any, NamedTuple
 
 from ..._utils.tables import Row
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS
-from ...sweeps.simulation_cell import simulation_cells
 from .. import realdata
 from ..parts import GivenScale, Offers
 from ..roster import RANDOM, make_policy, make_setting
-from ..rows import Compute, collect_rows, tune_rows
+from ..rows import Compute, Group, collect_rows, simulation_group, tune_rows
 from . import settings
 from .analysis import analyse
 from .settings import PROFILES, TITLE
@@ -44,17 +41,17 @@ def points(part: str, given: dict[str, Any]) -> list[Point]:
     """The algorithms that can play each of the problems."""
     found = product(given["links"], given["intercepts"], given["noises"], given["algorithms"])
     return [
-        Point(part, link, intercept, noise, algorithm)
-        for link, intercept, noise, algorithm in found
-        if (link == "linear" or algorithm not in settings.LINEAR_ONLY)
-        and (noise == "changing" or algorithm != settings.SCALE_GIVEN)
+        point
+        for point in (Point(part, *one) for one in found)
+        if (point.link == "linear" or point.algorithm not in settings.LINEAR_ONLY)
+        and (point.noise == "changing" or point.algorithm != settings.SCALE_GIVEN)
     ]
 
 
 def collect_part(given: dict[str, Any], wanted: list[Point], compute: Compute) -> list[Row]:
     """Tune what has a constant, and report all; on a problem, constants of a kind share a grid."""
 
-    def make(*point: Any) -> tuple[Row, list[Cell]]:
+    def make(*point: Any) -> Group:
         return make_group(given, "tuning", Point(*point[:-1]), point[-1])
 
     rows: list[Row] = []
@@ -80,37 +77,23 @@ def kind_of(algorithm: str) -> str | None:
     return "radius" if algorithm.startswith("LinUCB") else "radius_scale"
 
 
-def make_group(
-    given: dict[str, Any], phase: str, point: Point, constant: float | None
-) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], phase: str, point: Point, constant: float | None) -> Group:
     """The cells of one algorithm at one constant, and what names them."""
-    tuning, horizon = phase == "tuning", given["horizon"]
     arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPTS[point.intercept])
-    cells = simulation_cells(
-        build_policy(point, horizon, constant),
-        Problem(arms, settings.LINKS[point.link][1], settings.NOISES[point.noise][1]),
-        horizon=horizon,
-        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
-        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
-        checkpoints=1,
-        label=f"beyond, {', '.join(point)}, {phase}",
-        chunk=20,
-    )
-    return {"phase": phase} | point._asdict() | {"constant": constant}, cells
+    problem = Problem(arms, settings.LINKS[point.link][1], settings.NOISES[point.noise][1])
+    named = {"phase": phase} | point._asdict() | {"constant": constant}
+    policy = build_policy(point, given["horizon"], constant)
+    return simulation_group("beyond", named, policy, problem, given)
 
 
 def build_policy(point: Point, horizon: int, constant: float | None) -> Any:
     """Make the algorithm with the true moments of the noise."""
     _, noise, epsilon = settings.NOISES[point.noise]
     name, more = settings.ROSTER[point.algorithm]
-    link = settings.LINKS[point.link][1]
-    known = make_setting(
-        noise, settings.DIM, horizon, epsilon=epsilon, link=link, arms=settings.ARMS
-    )
+    given = {"epsilon": epsilon, "link": settings.LINKS[point.link][1], "arms": settings.ARMS}
+    known = make_setting(noise, settings.DIM, horizon, **given)
     policy: Any = make_policy(name, known, constant, **more)
     if point.algorithm != settings.SCALE_GIVEN:
         return policy
-    step = policy.estimator
-    return policy._replace(
-        estimator=GivenScale(step, step.noise_scale / settings.RATIO, settings.RATIO)
-    )
+    step, ratio = policy.estimator, settings.RATIO
+    return policy._replace(estimator=GivenScale(step, step.noise_scale / ratio, ratio))

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, difference
 from ..._utils.tables import Row, grouped, select, values
 from ...sweeps.search import choose
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..realdata.analysis import difference as gain
 from ..realdata.analysis import fraction_figure, fractions, tuned_rows
 from ..realdata.settings import SETS
 from ..roster import RANDOM
-from ..rows import curve_of
+from ..rows import column, curve_of
 from .settings import BATCH, CLAIMS, EXPONENTIAL_CLAIMS, LINKS, NOISES
 
 OURS = "CRHL"
@@ -26,11 +27,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
     reported = select(played, phase="report")
     real = tuned_rows([row for row in rows if row["part"] == "real"])
     return Findings(
-        tables=[
-            ratio_table(reported),
-            regret_table(played),
-            *([real_table(real)] if real else []),
-        ],
+        tables=[ratio_table(reported), regret_table(played), *([real_table(real)] if real else [])],
         figures=[
             ratio_figure(reported),
             *([fraction_figure(real, "beyond_real", "On real data")] if real else []),
@@ -47,7 +44,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def regrets(rows: Sequence[Row], algorithm: str) -> Array:
     """Final regret, one number per repetition."""
-    return np.array([row["regret"] for row in select(rows, algorithm=algorithm)])
+    return column(select(rows, algorithm=algorithm))
 
 
 def ratio(rows: Sequence[Row], algorithm: str, over: str = OURS) -> Estimate:
@@ -127,8 +124,9 @@ def ratio_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def reading(part: str, link: str, intercept: str, noise: str, horizon: int) -> str:
+def reading(problem: Sequence[str], horizon: int) -> str:
     """What a verdict is about, in words."""
+    part, link, intercept, noise = problem
     short = " (the short horizon of the batch algorithms)" if part == "batch" else ""
     words = f"{LINKS[link][0]}, {intercept} an intercept; {NOISES[noise][0]}"
     return f"{words}; T = {horizon:,}{short}"
@@ -138,18 +136,15 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Where CRHL has less regret than another, and where not; when to use the exponential link."""
     made = []
     for *problem, mine in grouped(rows, *PROBLEM):
-        part, link, intercept, noise = problem
-        where = reading(part, link, intercept, noise, mine[0]["play"])
+        where, played = reading(problem, mine[0]["play"]), values(mine, "algorithm")
         batch = [(f"CRHL has less regret than {name}", name) for name in BATCH]
-        for claim, theirs in [*CLAIMS, *batch]:
-            if theirs in values(mine, "algorithm") and OURS in values(mine, "algorithm"):
-                quantity = f"regret of {theirs} minus that of CRHL"
-                lead = difference(regrets(mine, theirs), regrets(mine, OURS))
-                made.append(judge(claim, where, quantity, lead))
-        for claim, name in EXPONENTIAL_CLAIMS if link == "exponential" else ():
-            if name in values(mine, "algorithm"):
-                lead = difference(regrets(mine, "LinUCB"), regrets(mine, name))
-                made.append(judge(claim, where, f"regret of LinUCB minus that of {name}", lead))
+        pairs = [(claim, theirs, OURS) for claim, theirs in (*CLAIMS, *batch)]
+        if mine[0]["link"] == "exponential":
+            pairs += [(claim, "LinUCB", name) for claim, name in EXPONENTIAL_CLAIMS]
+        for claim, more, less in pairs:
+            if more in played and less in played:
+                lead = difference(regrets(mine, more), regrets(mine, less))
+                made.append(judge(claim, where, f"regret of {more} minus that of {less}", lead))
     return made
 
 

@@ -55,10 +55,7 @@ ROSTER: dict[str, tuple[str, dict[str, Any]]] = {
     "random play": ("random play", {}),
 }
 LINEAR_ONLY = ("Hvt_UCB", "Heavy_OFUL")
-BATCH = (
-    "Heavy_OFUL",
-    "GAda_OFUL",
-)  # they fit all rewards again: a shorter horizon
+BATCH = ("Heavy_OFUL", "GAda_OFUL")  # they fit all rewards again: a shorter horizon
 ONE_PASS = [name for name in ROSTER if name not in (*BATCH, "CRTM, local")]
 
 # Where the grid of a kind of constant begins, and the range in which it grows.
@@ -78,39 +75,21 @@ EXPONENTIAL_CLAIMS = (
     ("CRTM with curvature='local' has less regret than LinUCB", "CRTM, local"),
 )
 
-_MAIN: dict[str, Any] = {
-    "links": ["linear", "logistic"],
-    "intercepts": list(INTERCEPTS),
-    "noises": list(NOISES),
-    "algorithms": ONE_PASS,
-}
-_EXPONENTIAL: dict[str, Any] = {
-    "links": ["exponential"],
-    "intercepts": ["without"],
-    "noises": ["t3"],
-    "algorithms": ["CRTM", "CRTM, local", "CRHL", "LinUCB", "GLOC", "random play"],
-}
-_BATCH: dict[str, Any] = _MAIN | {
-    "intercepts": ["without"],
-    "noises": ["t1.5", "t3", "pareto3", "gauss"],
-    "algorithms": ["CRHL", CLIPPED, *BATCH, "random play"],
-}
-_REAL: dict[str, Any] = {
-    "sets": ["rand", "cdnow", "nyse_n", "nyse_o", "sp500", "nyse_n, groups", "nyse_o, groups"],
-    "policies": [
-        *("CRHL", "CRCM", "CRTM", "CRMM", "OL2M", "GLOC", "Hvt_UCB"),
-        *("LinUCB", CLIPPED),
-    ],
-    "plays": 20_000,
-}
+_MAIN: dict[str, Any] = {"links": ["linear", "logistic"], "intercepts": list(INTERCEPTS)}
+_MAIN |= {"noises": list(NOISES), "algorithms": ONE_PASS}
+_SIX = ["CRTM", "CRTM, local", "CRHL", "LinUCB", "GLOC", "random play"]
+_EXPONENTIAL: dict[str, Any] = {"links": ["exponential"], "intercepts": ["without"]}
+_EXPONENTIAL |= {"noises": ["t3"], "algorithms": _SIX}
+_BATCH = _MAIN | {"intercepts": ["without"], "noises": ["t1.5", "t3", "pareto3", "gauss"]}
+_BATCH |= {"algorithms": ["CRHL", CLIPPED, *BATCH, "random play"]}
+_RIVALS = ["CRHL", "CRCM", "CRTM", "CRMM", "OL2M", "GLOC", "Hvt_UCB", "LinUCB", CLIPPED]
+_SETS = ["rand", "cdnow", "nyse_n", "nyse_o", "sp500", "nyse_n, groups", "nyse_o, groups"]
+_REAL: dict[str, Any] = {"sets": _SETS, "policies": _RIVALS, "plays": 20_000}
 
 # name: the settings of one part of the experiment; those of the profile are the rest
 PROFILES: dict[str, dict[str, Any]] = {
-    "smallest": {
-        "seed": 0,
-        "repetitions": 3,
-        "tuning_repetitions": 2,
-        "grows": False,
+    "smallest": {"seed": 0, "repetitions": 3, "tuning_repetitions": 2, "grows": False, "real": None}
+    | {
         "parts": {
             "main": _MAIN
             | {"horizon": 12, "noises": ["changing"], "links": ["linear"], "intercepts": ["with"]}
@@ -121,38 +100,26 @@ PROFILES: dict[str, dict[str, Any]] = {
             | {"horizon": 6, "noises": ["t3"], "links": ["linear"]}
             | {"algorithms": ["CRHL", "Heavy_OFUL", "random play"]},
         },
-        "real": None,
     },
-    "quick": {
-        "seed": 0,
-        "repetitions": 10,
-        "tuning_repetitions": 4,
-        "grows": True,
+    "quick": {"seed": 0, "repetitions": 10, "tuning_repetitions": 4, "grows": True, "real": None}
+    | {
         "parts": {
             "main": _MAIN
             | {"horizon": 2000, "noises": ["t1.5", "gauss"]}
             | {"links": ["linear"], "intercepts": ["without"]}
-            | {"algorithms": ["CRHL", "CRTM", "LinUCB", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", "CRTM", "LinUCB", CLIPPED, "random play"]}
         },
-        "real": None,
     },
-    "default": {
-        "seed": 0,
-        "repetitions": 20,
-        "tuning_repetitions": 6,
-        "grows": True,
+    "default": {"seed": 0, "repetitions": 20, "tuning_repetitions": 6, "grows": True, "real": None}
+    | {
         "parts": {
             "main": _MAIN
             | {"horizon": 3000, "links": ["linear"], "intercepts": ["without"]}
-            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", "LinUCB", CLIPPED, "random play"]},
+            | {"algorithms": ["CRHL", SCALE_GIVEN, "CRTM", "LinUCB", CLIPPED, "random play"]}
         },
-        "real": None,
     },
-    "full": {
-        "seed": 0,
-        "repetitions": 30,
-        "tuning_repetitions": 8,
-        "grows": True,
+    "full": {"seed": 0, "repetitions": 30, "tuning_repetitions": 8, "grows": True}
+    | {
         "parts": {
             "main": _MAIN | {"horizon": 5000},
             "exponential": _EXPONENTIAL | {"horizon": 20_000},

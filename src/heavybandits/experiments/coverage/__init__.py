@@ -7,10 +7,8 @@ from ..._utils.tables import Row
 from ...parts.arms import Fixed
 from ...parts.radii import Scaled
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.simulation_cell import simulation_cells
 from ..roster import LINK, make_policy, make_setting
-from ..rows import Compute, Result, collect_rows
+from ..rows import Compute, Group, Result, collect_rows, simulation_group
 from . import settings
 from .analysis import analyse
 from .observer import Coverage
@@ -30,25 +28,16 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     return collect_rows(groups, compute, unfold)
 
 
-def make_group(
-    given: dict[str, Any], noise: str, algorithm: str, region: str
-) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], noise: str, algorithm: str, region: str) -> Group:
     """The cells of one algorithm with one radius, and what names them."""
     _, made, epsilon = settings.NOISES[noise]
     known = make_setting(made, settings.DIM, given["horizon"], epsilon=epsilon)
     policy: Any = make_policy(algorithm, known, settings.REGIONS.get(region))
-    cells = simulation_cells(
-        shrunk(policy) if region == settings.FIFTIETH else policy,
-        Problem(Fixed(settings.ARMS, settings.DIM), LINK, made),
-        horizon=given["horizon"],
-        repetitions=given["runs"],
-        seed=given["seed"],
-        checkpoints=[],
-        label=f"coverage, {algorithm}, {noise}, {region}",
-        chunk=100,
-        function=WATCH,
-    )
-    return {"noise": noise, "algorithm": algorithm, "region": region}, cells
+    policy = shrunk(policy) if region == settings.FIFTIETH else policy
+    problem = Problem(Fixed(settings.ARMS, settings.DIM), LINK, made)
+    named = {"noise": noise, "algorithm": algorithm, "region": region}
+    budget = given | {"repetitions": given["runs"], "checkpoints": []}
+    return simulation_group("coverage", named, policy, problem, budget, chunk=100, function=WATCH)
 
 
 def shrunk(policy: Any) -> Any:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Estimate, wilson
 from ..._utils.tables import Row, grouped, values
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..rows import column
 from .settings import NOISES, PROMISES
 
 
@@ -29,25 +31,16 @@ def coverage_table(rows: Sequence[Row]) -> Table:
     """How often, and how much too large."""
     table: list[dict[str, Any]] = []
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
-        share = always(mine)
-        worst = np.array([row["worst"] for row in mine])
+        share, worst = always(mine), column(mine, "worst")
+        updates = float(np.mean([r["covered"] / max(r["checks"], 1) for r in mine]))
         table.append(
-            {
-                "noise": noise,
-                "algorithm": algorithm,
-                "region": region,
-                "repetitions": len(mine),
-                "always covered": share.value,
-                "low": share.low,
-                "high": share.high,
-                "updates covered": float(
-                    np.mean([r["covered"] / max(r["checks"], 1) for r in mine])
-                ),
-                "final radius": math.sqrt(float(np.mean([r["squared_radius"] for r in mine]))),
-                "final distance": math.sqrt(float(np.mean([r["squared_distance"] for r in mine]))),
-                "worst share of the radius, median": math.sqrt(float(np.median(worst))),
-                "largest": math.sqrt(float(worst.max())),
-            }
+            {"noise": noise, "algorithm": algorithm, "region": region, "repetitions": len(mine)}
+            | {"always covered": share.value, "low": share.low, "high": share.high}
+            | {"updates covered": updates}
+            | {"final radius": math.sqrt(float(column(mine, "squared_radius").mean()))}
+            | {"final distance": math.sqrt(float(column(mine, "squared_distance").mean()))}
+            | {"worst share of the radius, median": math.sqrt(float(np.median(worst)))}
+            | {"largest": math.sqrt(float(worst.max()))}
         )
     return Table(
         "coverage",
@@ -84,14 +77,8 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         theorem, share, noises = PROMISES[algorithm]
         if region == "theorem" and noise in noises:
-            made.append(
-                judge(
-                    f"{theorem}: the region of {algorithm} holds theta* at all times with "
-                    f"probability {share}",
-                    NOISES[noise][0],
-                    f"share of {len(mine)} repetitions always covered",
-                    always(mine),
-                    share,
-                )
-            )
+            claim = f"{theorem}: the region of {algorithm} holds theta* at all times "
+            claim += f"with probability {share}"
+            words = f"share of {len(mine)} repetitions always covered"
+            made.append(judge(claim, NOISES[noise][0], words, always(mine), share))
     return made

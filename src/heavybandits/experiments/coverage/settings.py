@@ -17,11 +17,7 @@ NOISES: dict[str, tuple[str, Any, float]] = {
     "pareto-centred": ("Pareto, centred", Pareto(3.0, 0.01), 1.0),
     "rare": ("two points, one of them rare, E noise^2 = 1", saturating(0.001, 2.0), 1.0),
     "often": ("two points, E noise^2 = 1", saturating(0.3, 2.0), 1.0),
-    "rare 0.3": (
-        "two points, one of them rare, E|noise|^1.3 = 1",
-        saturating(0.001, 1.3),
-        0.3,
-    ),
+    "rare 0.3": ("two points, one of them rare, E|noise|^1.3 = 1", saturating(0.001, 1.3), 0.3),
     "often 0.3": ("two points, E|noise|^1.3 = 1", saturating(0.3, 1.3), 0.3),
 }
 SATURATING = ["rare", "often", "rare 0.3", "often 0.3"]

@@ -15,9 +15,7 @@ NYSE_NEW = Source(
     path="universal/data/nyse_n.csv",
     sha256="5d93272c7571f85a4285dd805c78729091f7d123d918b4a9af0ba778f2d13e62",
 )
-NYSE_OLD = Source(
-    package="universal-portfolios",
-    version="0.4.17",
+NYSE_OLD = NYSE_NEW._replace(
     path="universal/data/nyse_o.csv",
     sha256="b2f26e2ce08d12871b631f02c0990637ab7bde02c2a90f4f804b0dd24cb6820d",
 )

@@ -6,7 +6,7 @@ from typing import Any
 from ..._utils.tables import Row
 from ...core.cache import digest
 from ...sweeps import Cell
-from ..rows import Compute, Result, collect_rows
+from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .logs import evaluation_cell, make_world
@@ -24,19 +24,13 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     return collect_rows([make_group(given, *point) for point in points], compute, unfold)
 
 
-def make_group(given: dict[str, Any], law: str, rows: int) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], law: str, rows: int) -> Group:
     """The cells of one law at one size."""
-    runs = given["runs"][str(rows)]
+    runs, common = given["runs"][str(rows)], {"law": law, "rows": rows, "seed": given["seed"]}
     cells = [
         Cell(
             function=CELL,
-            settings={
-                "law": law,
-                "rows": rows,
-                "runs_from": first,
-                "runs_to": min(first + CHUNK, runs),
-                "seed": given["seed"],
-            },
+            settings=common | {"runs_from": first, "runs_to": min(first + CHUNK, runs)},
             code=digest({evaluation_cell.__module__}),
             label=f"evaluation, {law}, {rows} rows",
             weight=float(rows),

@@ -8,18 +8,16 @@ from typing import Any
 from ..._utils.tables import Row
 from ...parts.arms import Fixed, PerDecision
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS, log_grid
-from ...sweeps.simulation_cell import simulation_cells
+from ...sweeps.search import log_grid
 from ..roster import LINK, RANDOM, make_policy, make_setting
-from ..rows import PAPER, Compute, collect_rows, tune_rows
+from ..rows import PAPER, Compute, Group, collect_rows, simulation_group, tune_rows
 from . import settings
 from .analysis import analyse
 from .settings import PROFILES, TITLE
 
 __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 
-ARM_SETS = {"fixed": Fixed, "frozen": PerDecision}
+ARM_SETS: dict[str, Any] = {"fixed": Fixed, "frozen": PerDecision}
 
 
 def make_problem(reading: str, noise: str) -> Problem:
@@ -52,19 +50,11 @@ def is_grown(reading: str) -> bool:
 
 def make_group(
     given: dict[str, Any], phase: str, reading: str, noise: str, algorithm: str, constant: float
-) -> tuple[Row, list[Cell]]:
+) -> Group:
     """The cells of one algorithm at one constant, and what names them."""
-    tuning, horizon = phase == "tuning", given["horizon"]
     budget = given | given["variants"].get(reading.removesuffix(settings.GROWN), {})
-    known = make_setting(settings.NOISES[noise][1], settings.DIM, horizon)
-    cells = simulation_cells(
-        make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"]),
-        make_problem(reading, noise),
-        horizon=horizon,
-        repetitions=budget["tuning_repetitions" if tuning else "repetitions"],
-        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
-        checkpoints=1 if tuning else given["checkpoints"],
-        label=f"{algorithm}, {noise}, {reading}, c = {constant:g}, {phase}",
-    )
-    names = {"phase": phase, "reading": reading, "noise": noise, "algorithm": algorithm}
-    return names | {"constant": constant}, cells
+    known = make_setting(settings.NOISES[noise][1], settings.DIM, given["horizon"])
+    policy = make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"])
+    named: Row = {"phase": phase, "reading": reading, "noise": noise, "algorithm": algorithm}
+    named |= {"constant": constant}
+    return simulation_group("figure1", named, policy, make_problem(reading, noise), budget, chunk=5)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, Estimate, bootstrap, difference, margin, summary
 from ..._utils.tables import Row, grouped, select, values
+from ...core.protocols import Tally
 from ...sweeps.search import Choice, remark
 from ...sweeps.tune import loss_series
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
-from ..rows import choices, curve_of, grid_table
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..rows import choices, column, curve_of, grid_table
 from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER
 
 
@@ -28,8 +30,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 def curves(rows: Sequence[Row]) -> tuple[Array, Array]:
     """Checkpoints, and regret with one row per repetition, of the rows of one algorithm."""
     plays = np.array(values(rows, "play"), dtype=np.float64)
-    regret = np.array([row["regret"] for row in rows], dtype=np.float64)
-    return plays, regret.reshape(-1, plays.size)
+    return plays, column(rows).reshape(-1, plays.size)
 
 
 def finals(rows: Sequence[Row]) -> dict[str, Array]:
@@ -114,7 +115,7 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
 
 def chosen(rows: Sequence[Row]) -> dict[str, Choice]:
     """The constants that the tuning rows of one reading and noise lead to, by algorithm."""
-    return {name: choice for (name,), choice in choices(rows, "algorithm").items()}
+    return choices(rows, "algorithm")
 
 
 def tuned(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Choice]]:
@@ -136,7 +137,7 @@ def regret_table(rows: Sequence[Row]) -> Table:
                 | {"c at": found[name].at if name in found else ""}
                 | summary(regret)
                 | _difference(ends, name)
-                | {k: float(np.mean([r[k] for r in last])) for k in _COUNTS}
+                | {name: float(column(last, name).mean()) for name in Tally._fields}
             )
     return Table(
         "figure1_regret",
@@ -145,9 +146,6 @@ def regret_table(rows: Sequence[Row]) -> Table:
         "CRTM: mean paired difference; updates, projections and truncated: means per run.",
         table,
     )
-
-
-_COUNTS = ("updates", "projections", "truncated")
 
 
 def _difference(ends: dict[str, Array], name: str) -> dict[str, float]:
@@ -175,17 +173,11 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     for reading, noise, mine in split(rows):
         ends, where = finals(mine), f"{NOISES[noise][0]}; {reading}"
         found = constants.get((reading, noise), {})
-        made += [
-            judge(
-                claim,
-                where,
-                "regret: best of the rest minus worst of these",
-                lead(ends, ours, rest),
-                note=remark({name: found[name] for name in ours + rest if name in found}),
-            )
-            for claim, panel, ours, rest in CLAIMS
-            if noise in panel and set(ours + rest) <= set(ends)
-        ]
+        for claim, panel, ours, rest in CLAIMS:
+            if noise in panel and set(ours + rest) <= set(ends):
+                note = remark({name: found[name] for name in ours + rest if name in found})
+                words = "regret: best of the rest minus worst of these"
+                made.append(judge(claim, where, words, lead(ends, ours, rest), note=note))
         made += updates_verdict(mine, where) if noise == "t3" else []
     return made
 
@@ -202,9 +194,8 @@ def updates_verdict(rows: Sequence[Row], where: str) -> list[Verdict]:
     """How often the mean-of-medians versions update, at the horizon the claim is about."""
     claim, low, high = UPDATES_CLAIM
     play = rows[-1]["play"]
-    counts = [
-        row["updates"] for row in rows if row["algorithm"].endswith("_mom") and row["play"] == play
-    ]
+    last = select(rows, play=play)
+    counts = [row["updates"] for row in last if row["algorithm"].endswith("_mom")]
     if not counts or play != HORIZON:
         return []
     return [judge(claim, where, "updates per run", bootstrap(counts), low, high)]
@@ -216,12 +207,8 @@ def notes(rows: Sequence[Row]) -> list[str]:
     if not last:
         return []
     play = last[-1]["play"]
-    ends = [row for row in last if row["play"] == play]
-    cut = {
-        n: float(np.mean([r["truncated"] for r in ends if r["noise"] == n]))
-        for n in values(ends, "noise")
-    }
-    shown = ", ".join(f"{count:.3g} ({noise})" for noise, count in cut.items())
+    cut = grouped(select(last, play=play), "noise")
+    shown = ", ".join(f"{column(rows, 'truncated').mean():.3g} ({noise})" for noise, rows in cut)
     low, high = WIDER
     return [
         f"Rewards that CRTM truncated, mean per run of {play}: {shown}.",

@@ -32,66 +32,28 @@ DIM, ARMS, HORIZON = 10, 20, 10**6
 PANEL_A, PANEL_B = ["t3"], ["pareto", "pareto-centred"]
 
 # (claim, panel, those that are said to have less regret, those that are said to have more)
+_ONLINE, _MEDIANS = ["OL2M", "GLOC"], ["OL2M_mom", "GLOC_mom"]
+_FOUR = [*_ONLINE, *_MEDIANS]
+_INEFFECTIVE = "OL2M_mom and GLOC_mom are ineffective: more regret than OL2M and GLOC"
+_POOR = "CRMM, OL2M_mom and GLOC_mom perform poorly: more regret than the other three"
 CLAIMS: list[tuple[str, list[str], list[str], list[str]]] = [
-    (
-        "CRTM has the lowest regret of all six",
-        PANEL_A,
-        ["CRTM"],
-        ["CRMM", "OL2M", "GLOC", "OL2M_mom", "GLOC_mom"],
-    ),
-    (
-        "CRTM and CRMM outperform the other four",
-        PANEL_A,
-        ["CRTM", "CRMM"],
-        ["OL2M", "GLOC", "OL2M_mom", "GLOC_mom"],
-    ),
-    (
-        "CRMM outperforms the other four",
-        PANEL_A,
-        ["CRMM"],
-        ["OL2M", "GLOC", "OL2M_mom", "GLOC_mom"],
-    ),
-    (
-        "OL2M_mom and GLOC_mom are ineffective: more regret than OL2M and GLOC",
-        PANEL_A,
-        ["OL2M", "GLOC"],
-        ["OL2M_mom", "GLOC_mom"],
-    ),
-    (
-        "CRTM has the lowest regret of all six",
-        PANEL_B,
-        ["CRTM"],
-        ["CRMM", "OL2M", "GLOC", "OL2M_mom", "GLOC_mom"],
-    ),
-    (
-        "CRMM, OL2M_mom and GLOC_mom perform poorly: more regret than the other three",
-        PANEL_B,
-        ["CRTM", "OL2M", "GLOC"],
-        ["CRMM", "OL2M_mom", "GLOC_mom"],
-    ),
+    ("CRTM has the lowest regret of all six", PANEL_A, ["CRTM"], ["CRMM", *_FOUR]),
+    ("CRTM and CRMM outperform the other four", PANEL_A, ["CRTM", "CRMM"], _FOUR),
+    ("CRMM outperforms the other four", PANEL_A, ["CRMM"], _FOUR),
+    (_INEFFECTIVE, PANEL_A, _ONLINE, _MEDIANS),
+    ("CRTM has the lowest regret of all six", PANEL_B, ["CRTM"], ["CRMM", *_FOUR]),
+    (_POOR, PANEL_B, ["CRTM", *_ONLINE], ["CRMM", *_MEDIANS]),
 ]
 UPDATES_CLAIM = ("OL2M_mom and GLOC_mom update only about 100 times", 90.0, 110.0)
 
-_COMMON: dict[str, Any] = {
-    "repetitions": 10,
-    "checkpoints": 100,
-    "algorithms": ALGORITHMS,
-    "noises": list(NOISES),
-    "readings": [PRIMARY, f"{PRIMARY}{GROWN}"],
-    "variants": {},
-    "seed": 0,
-}
+_COMMON: dict[str, Any] = {"repetitions": 10, "checkpoints": 100, "variants": {}, "seed": 0}
+_COMMON |= {"algorithms": ALGORITHMS, "noises": list(NOISES)}
+_COMMON |= {"readings": [PRIMARY, f"{PRIMARY}{GROWN}"]}
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {
-        "horizon": 500,
-        "repetitions": 3,
-        "constants": 2,
-        "tuning_repetitions": 2,
-        "checkpoints": 10,
-        "noises": ["t3"],
-    },
+    | {"horizon": 500, "repetitions": 3, "constants": 2, "tuning_repetitions": 2}
+    | {"checkpoints": 10, "noises": ["t3"]},
     "quick": _COMMON
     | {"horizon": 10**5, "constants": 5, "tuning_repetitions": 3, "noises": ["t3", "pareto"]},
     "default": _COMMON | {"horizon": HORIZON, "constants": 9, "tuning_repetitions": 5},
@@ -99,11 +61,8 @@ PROFILES: dict[str, dict[str, Any]] = {
     # which new arms at every decision cost five times as much as fixed ones. Three runs to
     # tune on are enough for new arms only: on fixed ones every run has arms of its own.
     "full": _COMMON
+    | {"horizon": HORIZON, "repetitions": 50, "constants": 9, "tuning_repetitions": 10}
     | {
-        "horizon": HORIZON,
-        "repetitions": 50,
-        "constants": 9,
-        "tuning_repetitions": 10,
         "readings": list(READINGS),
         "variants": {
             "OL2M and GLOC unprojected": {"repetitions": 10, "tuning_repetitions": 5},

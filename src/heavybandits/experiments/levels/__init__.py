@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, summary
 from ..._utils.tables import Row, grouped, select, values
 from ...algorithms.glm import crtm
@@ -16,10 +17,8 @@ from ...parts.links import Identity, Logistic
 from ...parts.noises import Gaussian, Pareto, StudentT
 from ...parts.radii import Constant
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.simulation_cell import simulation_cells
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from ..rows import Compute, collect_rows
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..rows import Compute, Group, collect_rows, column, simulation_group
 
 TITLE = "Levels that set themselves"
 
@@ -67,13 +66,8 @@ _COMMON: dict[str, Any] = {
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {
-        "horizon": 300,
-        "repetitions": 3,
-        "noises": ["t1.5"],
-        "problems": ["linear"],
-        "filters": ["none", "clip 1", "clip 10", JUDGED],
-    },
+    | {"horizon": 300, "repetitions": 3, "noises": ["t1.5"], "problems": ["linear"]}
+    | {"filters": ["none", "clip 1", "clip 10", JUDGED]},
     "quick": _COMMON
     | {"horizon": 5_000, "repetitions": 10, "filters": [*FIXED, JUDGED], "problems": ["linear"]},
     "default": _COMMON | {"horizon": 20_000, "repetitions": 20},
@@ -107,21 +101,11 @@ def make_problem(problem: str, noise: str) -> Problem:
     return Problem(Fixed(ARMS, DIM), Logistic(), made)
 
 
-def make_group(
-    given: dict[str, Any], problem: str, noise: str, name: str
-) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], problem: str, noise: str, name: str) -> Group:
     """The cells of one filter, and what names them."""
-    cells = simulation_cells(
-        make_policy(problem, given["horizon"], name),
-        make_problem(problem, noise),
-        horizon=given["horizon"],
-        repetitions=given["repetitions"],
-        seed=given["seed"],
-        checkpoints=1,
-        label=f"levels, {problem}, {noise}, {name}",
-        chunk=20,
-    )
-    return {"problem": problem, "noise": noise, "filter": name}, cells
+    named = {"problem": problem, "noise": noise, "filter": name}
+    policy = make_policy(problem, given["horizon"], name)
+    return simulation_group("levels", named, policy, make_problem(problem, noise), given)
 
 
 # ---- what the rows say
@@ -143,7 +127,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def regret(rows: Sequence[Row], name: str) -> Array:
     """Final regret with this filter, one number per repetition."""
-    return np.array([row["regret"] for row in select(rows, filter=name)])
+    return column(select(rows, filter=name))
 
 
 def fixed_names(rows: Sequence[Row]) -> list[str]:

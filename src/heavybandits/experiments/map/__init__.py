@@ -14,7 +14,7 @@ from ...sweeps import Cell
 from ...sweeps.cell import own_parts
 from ..parts import Offers
 from ..roster import RANDOM, make_policy, make_setting
-from ..rows import Compute, Result, collect_rows
+from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .cells import play_cell
@@ -60,21 +60,13 @@ def moment_order(index: float) -> float:
     return min(1.0, 0.8 * (index - 1.0))
 
 
-def make_group(
-    given: dict[str, Any], kind: str, horizon: int, index: float, level: float
-) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], kind: str, horizon: int, index: float, level: float) -> Group:
     """The cell of one point, and what names its rows."""
     noise = make_noise(kind, index, level)
     arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPT)
     problem = check_problem(Problem(arms, Identity(), noise))
-    known = make_setting(
-        noise,
-        settings.DIM,
-        horizon,
-        epsilon=moment_order(index),
-        link=Identity(),
-        arms=settings.ARMS,
-    )
+    fixed: Row = {"epsilon": moment_order(index), "link": Identity(), "arms": settings.ARMS}
+    known = make_setting(noise, settings.DIM, horizon, **fixed)
     players = {RANDOM: [make_policy(RANDOM, known, None)]}
     for name in given["algorithms"]:
         algorithm, more, constants = settings.ROSTER[name]
@@ -82,14 +74,9 @@ def make_group(
     policies = [policy for mine in players.values() for policy in mine]
     cell = Cell(
         function=CELL,
-        settings={
-            "policies": [describe(policy) for policy in policies],
-            "problem": describe(problem),
-            "horizon": horizon,
-            "repetitions": given["repetitions"],
-            "seed": given["seed"],
-            "parts": own_parts(classes_of(problem)),
-        },
+        settings={"horizon": horizon, "repetitions": given["repetitions"], "seed": given["seed"]}
+        | {"policies": [describe(policy) for policy in policies], "problem": describe(problem)}
+        | {"parts": own_parts(classes_of(problem))},
         label=f"map, {kind}, T = {horizon}, index {index:g}, level {level:g}",
         weight=float(horizon * given["repetitions"]),
     )
@@ -100,15 +87,13 @@ def make_group(
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
     """One row per algorithm and repetition, at the constant that was best in the others."""
     plain = {name: value for name, value in named.items() if name != "players"}
-    rows, first = [], 0
-    for algorithm, constants in named["players"].items():
-        mine = cross_fitted(result["regret"][first : first + constants])
-        first += constants
-        for repetition, regret in enumerate(mine.tolist()):
-            rows.append(
-                plain | {"algorithm": algorithm, "repetition": repetition, "regret": regret}
-            )
-    return rows
+    players = named["players"]
+    parts = np.split(result["regret"], np.cumsum(list(players.values()))[:-1])
+    return [
+        plain | {"algorithm": algorithm, "repetition": repetition, "regret": regret}
+        for algorithm, part in zip(players, parts, strict=True)
+        for repetition, regret in enumerate(cross_fitted(part).tolist())
+    ]
 
 
 def cross_fitted(regret: Array) -> Array:

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.drawing import Tile, Tiles, View
 from ..._utils.statistics import Array, bootstrap, student_quantile
 from ..._utils.tables import Row, grouped, select, values
-from ..outputs import Figure, Findings, Table, Tile, Tiles, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import RANDOM
+from ..rows import column
 from .settings import KINDS, NONE_LEARNS, RIVALS
 
 OURS = "CRHL"
@@ -51,9 +53,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def regrets(rows: Sequence[Row]) -> dict[str, Array]:
     """Final regret by algorithm, one number per repetition."""
-    return {
-        name: np.array([row["regret"] for row in mine]) for name, mine in grouped(rows, "algorithm")
-    }
+    return {name: column(mine) for name, mine in grouped(rows, "algorithm")}
 
 
 def winner(rows: Sequence[Row]) -> Winner:
@@ -152,21 +152,15 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     for kind, horizon, mine in grouped(rows, "kind", "horizon"):
         for rival in RIVALS:
             theirs, ours, random = (mean_over_map(mine, n) for n in (rival, OURS, RANDOM))
-            lead = bootstrap(
-                np.column_stack([theirs, ours, random]), lambda m: (m[:, 0] - m[:, 1]) / m[:, 2]
-            )
-            made.append(
-                judge(
-                    f"averaged over the map, CRHL has less regret than {rival}",
-                    f"{KINDS[kind][0]}, T = {horizon:,}",
-                    f"regret of {rival} minus that of CRHL, over that of random play",
-                    lead,
-                )
-            )
+            regret = np.column_stack([theirs, ours, random])
+            lead = bootstrap(regret, lambda m: (m[:, 0] - m[:, 1]) / m[:, 2])
+            claim = f"averaged over the map, CRHL has less regret than {rival}"
+            words = f"regret of {rival} minus that of CRHL, over that of random play"
+            made.append(judge(claim, f"{KINDS[kind][0]}, T = {horizon:,}", words, lead))
     return made
 
 
 def mean_over_map(rows: Sequence[Row], algorithm: str) -> Array:
     """Regret averaged over the points, one number per repetition."""
     mine = grouped(select(rows, algorithm=algorithm), "repetition")
-    return np.array([np.mean([row["regret"] for row in part]) for _, part in mine])
+    return np.array([column(part).mean() for _, part in mine])

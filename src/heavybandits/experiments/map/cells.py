@@ -6,39 +6,10 @@ import numpy as np
 
 from ...gpu.batches import Job
 from ...parts.policies.checks import check_policies
-from ...simulation.problem import Problem, check_problem
+from ...simulation.problem import check_problem
 from ...simulation.run import run_once
 from ...sweeps.gpu_cells import on_device
 from ...sweeps.simulation_cell import build_parts
-
-
-def build_all(
-    policies: list[dict[str, Any]], problem: dict[str, Any], parts: list[str]
-) -> tuple[list[Any], Problem]:
-    """The policies and the problem that were described."""
-    players = [check_policies(build_parts(policy, parts))["policy"] for policy in policies]
-    return players, check_problem(build_parts(problem, parts))
-
-
-def play_cell(
-    policies: list[dict[str, Any]],
-    problem: dict[str, Any],
-    horizon: int,
-    repetitions: int,
-    seed: int,
-    parts: list[str],
-) -> dict[str, Any]:
-    """Final regret, (policies, repetitions): all meet the same arms and the same noise."""
-    players, ours = build_all(policies, problem, parts)
-    last = np.array([horizon], np.int64)
-    runs = [
-        [run_once(player, ours, horizon, last, seed, r) for r in range(repetitions)]
-        for player in players
-    ]
-    return {
-        "regret": np.array([[trace.regret[0] for trace, _ in mine] for mine in runs]),
-        "cpu_seconds": float(sum(seconds for mine in runs for _, seconds in mine)),
-    }
 
 
 def jobs_of(
@@ -49,9 +20,27 @@ def jobs_of(
     seed: int,
     parts: list[str],
 ) -> list[Job]:
-    """What a GPU plays in place of `play_cell`."""
-    players, ours = build_all(policies, problem, parts)
+    """The runs of every policy: all meet the same arms and the same noise."""
+    players = [check_policies(build_parts(policy, parts))["policy"] for policy in policies]
+    ours = check_problem(build_parts(problem, parts))
     return [Job(player, ours, horizon, (horizon,), seed, 0, repetitions) for player in players]
+
+
+def play_cell(**given: Any) -> dict[str, Any]:
+    """Final regret, (policies, repetitions), of the runs of `jobs_of`."""
+    jobs = jobs_of(**given)
+    last = np.array(jobs[0].checkpoints, np.int64)
+    runs = [
+        [
+            run_once(job.policy, job.problem, job.horizon, last, job.seed, r)
+            for r in range(job.first, job.last)
+        ]
+        for job in jobs
+    ]
+    return {
+        "regret": np.array([[trace.regret[0] for trace, _ in mine] for mine in runs]),
+        "cpu_seconds": float(sum(seconds for mine in runs for _, seconds in mine)),
+    }
 
 
 def assemble(found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -31,12 +31,8 @@ NONE_LEARNS = "no algorithm learns"
 RIVALS = ("CRTM", CLIPPED)  # whom CRHL is measured against
 
 # points: along either axis; the picture has points^2 squares in each of its panels
-_COMMON: dict[str, Any] = {
-    "kinds": list(KINDS),
-    "algorithms": list(ROSTER),
-    "horizons": [500, 5000],
-    "seed": 0,
-}
+_COMMON: dict[str, Any] = {"kinds": list(KINDS), "algorithms": list(ROSTER), "seed": 0}
+_COMMON |= {"horizons": [500, 5000]}
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
     | {"points": 2, "repetitions": 4, "horizons": [10]}

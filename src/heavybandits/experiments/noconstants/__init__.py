@@ -11,7 +11,7 @@ from ...sweeps import Cell
 from ..data import load_data
 from ..realdata import CELL as REPLAY
 from ..realdata import examine, is_there, replay_code
-from ..rows import Compute, Result, collect_rows
+from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .cells import regret_cell, sparse_cell
@@ -47,86 +47,69 @@ def make_policies(given: dict[str, Any], dim: int) -> dict[str, Any]:
     }
 
 
-def problem_group(given: dict[str, Any], problem: str, scale: float) -> tuple[Row, list[Cell]]:
+def problem_group(given: dict[str, Any], problem: str, scale: float) -> Group:
     """All policies at scale 1: elsewhere the grid would only move. There, `auto` and radius 1."""
     spec = settings.PROBLEMS[problem]
     made = make_policies(given, spec.dim)
     if scale != 1.0:
         fixed = linucb(dim=spec.dim, radius=1.0, filter=settings.FILTERS[settings.JUDGED])
         made = {settings.AUTO: made[settings.AUTO], f"{settings.JUDGED}, radius 1": fixed}
-    cell = Cell(
+    sizes = {name: given[name] for name in ("horizon", "repetitions", "seed")}
+    return make_group(
+        {"problem": problem, "scale": scale},
+        made,
         function=REGRET,
-        settings={
-            "problem": problem,
-            "scale": scale,
-            "policies": [describe(policy) for policy in made.values()],
-            "horizon": given["horizon"],
-            "repetitions": given["repetitions"],
-            "seed": given["seed"],
-        },
+        given={"problem": problem, "scale": scale} | sizes,
         code=digest({regret_cell.__module__}),  # which knows the problem by its name
         label=f"noconstants, {problem}, rewards x {scale:g}",
         weight=float(len(made) * spec.dim * (spec.dim + spec.size)),
     )
-    return {"problem": problem, "scale": scale, "policies": list(made)}, [cell]
 
 
-def set_group(given: dict[str, Any], name: str) -> tuple[Row, list[Cell]]:
+def make_group(named: Row, policies: dict[str, Any], *, given: Row, **more: Any) -> Group:
+    """The cell of these policies, with `more` of its fields, and what names it."""
+    given = given | {"policies": [describe(policy) for policy in policies.values()]}
+    return named | {"policies": list(policies)}, [Cell(settings=given, **more)]
+
+
+def set_group(given: dict[str, Any], name: str) -> Group:
     """All policies on a real data set."""
-    made = make_policies(given, int(examine(name).dim or 0) + 1)
-    cell = Cell(
+    orders = {"orders_from": 0, "orders_to": given["orders"], "plays": 2, "seed": given["seed"]}
+    return make_group(
+        {"rows": name},
+        make_policies(given, int(examine(name).dim or 0) + 1),
         function=REPLAY,
-        settings={
-            "dataset": name,
-            "protocol": next(iter(load_data(name).protocols)),
-            "policies": [describe(policy) for policy in made.values()],
-            "orders_from": 0,
-            "orders_to": given["orders"],
-            "plays": 2,
-            "seed": given["seed"],
-        },
+        given={"dataset": name, "protocol": next(iter(load_data(name).protocols))} | orders,
         code=replay_code(),
         label=f"noconstants, {name}",
         weight=1e5,
     )
-    return {"rows": name, "policies": list(made)}, [cell]
 
 
-def stretch_group(given: dict[str, Any], name: str) -> tuple[Row, list[Cell]]:
+def stretch_group(given: dict[str, Any], name: str) -> Group:
     """The same passes over a data set of days, by stretch of days."""
-    made = make_policies(given, int(examine(name).dim or 0) + 1)
-    cell = Cell(
+    return make_group(
+        {"days": name},
+        make_policies(given, int(examine(name).dim or 0) + 1),
         function=STRETCH,
-        settings={
-            "dataset": name,
-            "policies": [describe(policy) for policy in made.values()],
-            "orders": given["orders"],
-            "stretches": given["stretches"],
-            "seed": given["seed"],
-        },
+        given={"dataset": name} | {n: given[n] for n in ("orders", "stretches", "seed")},
         code=replay_code(),
         label=f"noconstants, {name}, by days",
         weight=1e5,
     )
-    return {"days": name, "policies": list(made)}, [cell]
 
 
-def sparse_group(given: dict[str, Any], share: float) -> tuple[Row, list[Cell]]:
+def sparse_group(given: dict[str, Any], share: float) -> Group:
     """All policies on rows of which a share pays."""
-    made = make_policies(given, 5)
-    cell = Cell(
+    return make_group(
+        {"rows": f"{share:.1%} pay"},
+        make_policies(given, 5),
         function=SPARSE,
-        settings={
-            "share": share,
-            "policies": [describe(policy) for policy in made.values()],
-            "draws": given["orders"],
-            "seed": given["seed"],
-        },
+        given={"share": share, "draws": given["orders"], "seed": given["seed"]},
         code=replay_code(),
         label=f"noconstants, {share:.1%} of rows pay",
         weight=5e4,
     )
-    return {"rows": f"{share:.1%} pay", "policies": list(made)}, [cell]
 
 
 def regrets(named: Row, given: dict[str, Any], result: Result) -> list[Row]:

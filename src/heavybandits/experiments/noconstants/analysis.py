@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.tables import Row, grouped
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..rows import column
 from .replays import chance_table, gain_table, gain_verdicts
 from .settings import AUTO, DEFAULT, EASY, JUDGED, MEDIAN, MOST, PROBLEMS, WORST
 
@@ -75,20 +77,14 @@ class Played(NamedTuple):
 
 def gather(rows: Sequence[Row]) -> list[Played]:
     """The rows by problem."""
-    return [
-        Played(
-            problem,
-            float(np.mean([row["gap"] for row in mine])),
-            {
-                scale: {
-                    policy: np.array([row["regret"] for row in runs])
-                    for policy, runs in grouped(part, "policy")
-                }
-                for scale, part in grouped(mine, "scale")
-            },
-        )
-        for problem, mine in grouped(rows, "problem")
-    ]
+    found = []
+    for problem, mine in grouped(rows, "problem"):
+        regret = {
+            scale: {policy: column(runs) for policy, runs in grouped(part, "policy")}
+            for scale, part in grouped(mine, "scale")
+        }
+        found.append(Played(problem, float(column(mine, "gap").mean()), regret))
+    return found
 
 
 def summary_table(problems: Sequence[Played]) -> Table:
@@ -178,10 +174,7 @@ def ratio_verdicts(problems: Sequence[Played]) -> list[Verdict]:
 
 def spread(problems: Sequence[Played], scale: float, statistic: Callable[[Array], Any]) -> Estimate:
     """A statistic of the ratios; the best radius is chosen again in every resample."""
-    groups = [
-        [one.regret[scale][AUTO], *(one.regret[1.0][name] for name in one.radii)]
-        for one in problems
-    ]
+    groups = [[o.regret[scale][AUTO], *(o.regret[1.0][n] for n in o.radii)] for o in problems]
     starts = np.cumsum([0, *map(len, groups)])
 
     def over_best(means: Array) -> Array:

@@ -8,12 +8,13 @@ import numpy as np
 from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Table, Verdict, judge
+from ..rows import column
 from .settings import AUTO, BEHIND
 
 
 def fraction(rows: Sequence[Row], policy: str) -> Array:
     """The share of the oracle's gain, one number per pass or stretch of days."""
-    return np.array([row["fraction"] for row in select(rows, policy=policy)])
+    return column(select(rows, policy=policy), "fraction")
 
 
 def best_gain(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -73,8 +74,8 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
     """How much of what the best in hindsight is ahead is chance: of orders, and of days."""
     table: list[dict[str, Any]] = []
     kinds = (("passes", "rows", replayed), ("stretches of days", "days", by_days))
-    for kind, column, rows in kinds:
-        for name, mine in grouped(rows, column):
+    for kind, key, rows in kinds:
+        for name, mine in grouped(rows, key):
             ahead, chosen = behind(mine, name), behind_chosen(mine, name)
             table.append(
                 {"rows": name, "intervals over": kind, "in hindsight": ahead.value}
@@ -87,7 +88,7 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
         "By how much a rival is ahead of `auto`, with 95% intervals: the best in hindsight; and "
         "the best of one half of the passes (or stretches), judged by the other half. Passes are "
         "other orders of the same days: only intervals over stretches of days, each paid as in "
-        "all passes, tell what other days would have done.",
+        "all passes, show what other days would have done.",
         table,
     )
 

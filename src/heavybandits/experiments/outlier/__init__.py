@@ -1,12 +1,14 @@
 """What one reward of -10^4 does to a bandit."""
 
 import functools
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Array, bootstrap, difference, summary
 from ..._utils.tables import Row, select, values
 from ...algorithms.linear import linucb
@@ -16,13 +18,21 @@ from ...parts.filters import Clip, Truncate
 from ...parts.links import Identity
 from ...parts.noises import Outlier, StudentT
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.search import TUNING_SEEDS, Choice, log_grid, remark
-from ...sweeps.simulation_cell import simulation_cells
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ...sweeps.search import Choice, log_grid, remark
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import make_policy as make_named
 from ..roster import make_setting
-from ..rows import PAPER, Compute, choices, collect_rows, final_rows, tune_rows
+from ..rows import (
+    PAPER,
+    Compute,
+    Group,
+    choices,
+    collect_rows,
+    column,
+    final_rows,
+    simulation_group,
+    tune_rows,
+)
 
 TITLE = "One outlier"
 
@@ -46,14 +56,8 @@ _COMMON: dict[str, Any] = {"algorithms": ALGORITHMS, "checkpoints": 100, "seed":
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {
-        "horizon": 1000,
-        "repetitions": 3,
-        "constants": 2,
-        "tuning_repetitions": 2,
-        "checkpoints": 10,
-        "algorithms": ["CRTM", "OL2M", "LinUCB", "random play"],
-    },
+    | {"horizon": 1000, "repetitions": 3, "constants": 2, "tuning_repetitions": 2}
+    | {"checkpoints": 10, "algorithms": ["CRTM", "OL2M", "LinUCB", "random play"]},
     "quick": _COMMON
     | {"horizon": 10**4, "repetitions": 20, "constants": 5, "tuning_repetitions": 5},
     "default": _COMMON
@@ -90,20 +94,11 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 def make_group(
     given: dict[str, Any], phase: str, noise: str, algorithm: str, constant: float
-) -> tuple[Row, list[Cell]]:
+) -> Group:
     """The cells of one algorithm at one constant, and what names them."""
-    tuning, horizon = phase == "tuning", given["horizon"]
-    cells = simulation_cells(
-        make_policy(algorithm, horizon, constant),
-        Problem(ARMS, LINK, NOISES[noise][1]),
-        horizon=horizon,
-        repetitions=given["tuning_repetitions" if tuning else "repetitions"],
-        seed=given["seed"] + (TUNING_SEEDS if tuning else 0),
-        checkpoints=1 if tuning else given["checkpoints"],
-        label=f"outlier, {algorithm}, {noise}, c = {constant:g}, {phase}",
-        chunk=20,
-    )
-    return {"phase": phase, "noise": noise, "algorithm": algorithm, "constant": constant}, cells
+    named = {"phase": phase, "noise": noise, "algorithm": algorithm, "constant": constant}
+    policy = make_policy(algorithm, given["horizon"], constant)
+    return simulation_group("outlier", named, policy, Problem(ARMS, LINK, NOISES[noise][1]), given)
 
 
 # ---- what the rows say
@@ -121,16 +116,12 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def tuned(rows: Sequence[Row]) -> dict[str, Choice]:
     """The constants that were chosen on clean rewards, by algorithm."""
-    return {
-        name: choice
-        for (name,), choice in choices(select(rows, phase="tuning"), "algorithm").items()
-    }
+    return choices(select(rows, phase="tuning"), "algorithm")
 
 
 def finals(rows: Sequence[Row], noise: str, algorithm: str) -> Array:
     """Final regret, one number per repetition."""
-    mine = final_rows(select(rows, noise=noise, algorithm=algorithm))
-    return np.array([row["regret"] for row in mine])
+    return column(final_rows(select(rows, noise=noise, algorithm=algorithm)))
 
 
 def regret_figure(rows: Sequence[Row]) -> Figure:
@@ -142,7 +133,7 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
         for name in values(mine, "algorithm"):
             part = select(mine, algorithm=name)
             plays = [float(play) for play in values(part, "play")]
-            regret = np.array([row["regret"] for row in part]).reshape(-1, len(plays))
+            regret = column(part).reshape(-1, len(plays))
             low, high = np.quantile(regret, (0.1, 0.9), axis=0)
             curves = ([0.0, *ys.tolist()] for ys in (regret.mean(axis=0), low, high))
             series.append(Series(name, [0.0, *plays], *curves))
@@ -163,17 +154,10 @@ def harm_table(rows: Sequence[Row], found: dict[str, Choice]) -> Table:
         clean, hit = (finals(rows, noise, name) for noise in NOISES)
         harm = difference(hit, clean)
         table.append(
-            {
-                "algorithm": name,
-                "c": select(rows, algorithm=name)[0]["constant"],
-                "c at": found[name].at if name in found else "",
-                "clean, mean": float(clean.mean()),
-                "outlier, mean": float(hit.mean()),
-                "outlier, median": summary(hit)["median"],
-                "harm": harm.value,
-                "harm low": harm.low,
-                "harm high": harm.high,
-            }
+            {"algorithm": name, "c": select(rows, algorithm=name)[0]["constant"]}
+            | {"c at": found[name].at if name in found else "", "clean, mean": float(clean.mean())}
+            | {"outlier, mean": float(hit.mean()), "outlier, median": summary(hit)["median"]}
+            | {"harm": harm.value, "harm low": harm.low, "harm high": harm.high}
         )
     return Table(
         "outlier",
@@ -197,15 +181,8 @@ def verdicts(rows: Sequence[Row], found: dict[str, Choice]) -> list[Verdict]:
         share = bootstrap(columns, lambda m: (m[:, 1] - m[:, 0]) / m[:, 2])
         notes = [] if name in ROBUST else ["not made for heavy tails"]
         notes += [remark({name: found[name]})] if name in found else []
-        made.append(
-            judge(
-                f"{name} is unharmed by one reward of -10,000",
-                NOISES["outlier"][0],
-                f"extra regret over that of random play (unharmed: below {SHARE})",
-                share,
-                float("-inf"),
-                SHARE,
-                "; ".join(note for note in notes if note),
-            )
-        )
+        claim = f"{name} is unharmed by one reward of -10,000"
+        words = f"extra regret over that of random play (unharmed: below {SHARE})"
+        note = "; ".join(note for note in notes if note)
+        made.append(judge(claim, NOISES["outlier"][0], words, share, -math.inf, SHARE, note))
     return made

@@ -19,7 +19,7 @@ from ...parts.links import Identity
 from ...sweeps import Cell
 from ...sweeps.search import TUNING_SEEDS
 from ..data import load_data
-from ..rows import Compute, Result, collect_rows
+from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .cells import fitted_norm, replay_cell
@@ -57,7 +57,7 @@ def is_there(dataset: str) -> bool:
     return True
 
 
-def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> tuple[Row, list[Cell]]:
+def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> Group:
     """The cell of one policy at all its constants, and what names its rows.
 
     Order 0 of days is that of the calendar: it is reported, and never tuned on.
@@ -91,32 +91,22 @@ def make_policy(given: dict[str, Any], name: str, policy: str, constant: float) 
     family, kind = POLICIES[policy]
     found = examine(dataset)
     dim = int(found.dim or 0) + 1
-    filters: dict[str, Filter] = {
-        "none": NoFilter(),
-        "clip": Clip(settings.CLIP),
-        "adaptive": AdaptiveClip(),
-    }
+    filters: dict[str, Filter] = {"none": NoFilter(), "clip": Clip(settings.CLIP)}
+    filters["adaptive"] = AdaptiveClip()
     if family == "linucb":
         return linucb(dim=dim, radius=constant, filter=filters[kind])
-    arguments: dict[str, Any] = {
-        "dim": dim,
-        "horizon": given["plays"] if protocol == "groups" else found.horizon,
-        "epsilon": found.epsilon.value,
-        "link": Identity(),
-        "norm": fitted_norm(dataset, protocol),
-        "radius_scale": constant,
-    }
+    raw, central = found.raw_moment.high, found.central_moment.high
+    horizon = given["plays"] if protocol == "groups" else found.horizon
+    arguments: dict[str, Any] = {"dim": dim, "horizon": horizon, "epsilon": found.epsilon.value}
+    arguments |= {"link": Identity(), "norm": fitted_norm(dataset, protocol)}
+    arguments |= {"radius_scale": constant}
     if policy in settings.RIVALS:
-        arguments |= {
-            "raw_moment": found.raw_moment.high,
-            "central_moment": found.central_moment.high,
-        }
-        return ALGORITHMS[kind].make(**arguments)
+        return ALGORITHMS[kind].make(**arguments, raw_moment=raw, central_moment=central)
     if family == "crmm":
         plays = None if kind == "theory" else int(kind)
-        return crmm(**arguments, central_moment=found.central_moment.high, plays=plays)
+        return crmm(**arguments, central_moment=central, plays=plays)
     cut = {"theory": None, "none": math.inf}.get(kind, filters.get(kind))
-    return crtm(**arguments, raw_moment=found.raw_moment.high, truncation=cut)
+    return crtm(**arguments, raw_moment=raw, truncation=cut)
 
 
 @functools.cache

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.statistics import difference as paired
 from ..._utils.tables import Row, grouped, select, values
 from ...sweeps.search import Choice, choose, remark
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
-from ..rows import curve_of
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..rows import column, curve_of
 from .settings import PLAIN, POLICIES, SETS
 
 Z = 1.96  # standard errors of a 95% interval
@@ -20,20 +21,16 @@ def analyse(rows: Sequence[Row]) -> Findings:
     """All that the real data says."""
     if not rows:
         return Findings(notes=['No data set is installed: pip install "heavybandits[data]".'])
-    report = tuned_rows(rows)
+    report, untuned = tuned_rows(rows), select(rows, phase="report")
     return Findings(
-        tables=[
-            learnable_table(report),
-            tuned_table(report),
-            twin_table(select(rows, phase="report")),
-        ],
+        tables=[learnable_table(report), tuned_table(report), twin_table(untuned)],
         figures=[fraction_figure(report)],
         verdicts=verdicts(report),
         notes=[
             "Constants were chosen on other orders of the same rows; the intervals speak of other "
             "orders of these rows, not of other data.",
             "The oracle is the linear score that least squares fits to all rows and rewards. "
-            "A policy can beat it where one monstrous reward bends that fit.",
+            "A policy can beat it where one outlier bends that fit.",
             *missing_notes(rows),
         ],
     )
@@ -42,9 +39,8 @@ def analyse(rows: Sequence[Row]) -> Findings:
 def missing_notes(rows: Sequence[Row]) -> list[str]:
     """Which sets were not there."""
     missing = [name for name in SETS if name not in values(rows, "set")]
-    return [
-        f"Not run (package not installed, or not in this profile): {', '.join(missing)}."
-    ] * bool(missing)
+    words = f"Not run (package not installed, or not in this profile): {', '.join(missing)}."
+    return [words] if missing else []
 
 
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
@@ -55,20 +51,14 @@ def tuned_rows(rows: Sequence[Row]) -> list[Row]:
     kept: list[Row] = []
     for *_, mine in grouped(rows, "set", "policy"):
         best = choose(curve_of(select(mine, phase="tuning"), "value", -1.0))
-        kept += [
-            row | {"at": best.at} for row in select(mine, phase="report", constant=best.constant)
-        ]
+        reported = select(mine, phase="report", constant=best.constant)
+        kept += [row | {"at": best.at} for row in reported]
     return kept
 
 
 def place_of(rows: Sequence[Row]) -> Choice:
     """Where on its grid the constant of these rows lies."""
     return Choice(rows[0]["constant"], rows[0]["at"], -float(column(rows, "value").mean()))
-
-
-def column(rows: Sequence[Row], name: str) -> Array:
-    """A column, one number per order."""
-    return np.array([row[name] for row in rows])
 
 
 def fractions(rows: Sequence[Row]) -> Array:
@@ -87,17 +77,11 @@ def learnable_table(rows: Sequence[Row]) -> Table:
     table = []
     for name, (first, *_) in grouped(rows, "set"):
         gain, error = first["holdout"], first["holdout_error"]
+        low, high = gain - Z * error, gain + Z * error
         table.append(
-            {
-                "set": name,
-                "rounds": first["rounds"],
-                "random": first["random"],
-                "in-sample oracle": first["oracle"],
-                "held-out gain": gain,
-                "low": gain - Z * error,
-                "high": gain + Z * error,
-                "to learn": "something" if gain - Z * error > 0.0 else "next to nothing",
-            }
+            {"set": name, "rounds": first["rounds"], "random": first["random"]}
+            | {"in-sample oracle": first["oracle"], "held-out gain": gain, "low": low, "high": high}
+            | {"to learn": "something" if low > 0.0 else "next to nothing"}
         )
     return Table(
         "realdata_learnable",
@@ -190,13 +174,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         for claim, robust, plain in claims:
             pair = [select(mine, policy=policy) for policy in (robust, plain)]
             if all(pair):
-                made.append(
-                    judge(
-                        claim,
-                        SETS[name][2],
-                        f"fraction of {robust} minus that of {plain}",
-                        difference(*pair),
-                        note=remark({part[0]["policy"]: place_of(part) for part in pair}),
-                    )
-                )
+                words = f"fraction of {robust} minus that of {plain}"
+                note = remark({part[0]["policy"]: place_of(part) for part in pair})
+                made.append(judge(claim, SETS[name][2], words, difference(*pair), note=note))
     return made

@@ -47,21 +47,13 @@ CONSTANTS: dict[str, list[float]] = {
     "rival": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
 }
 
-_COMMON: dict[str, Any] = {
-    "sets": list(SETS),
-    "policies": list(POLICIES),
-    "seed": 0,
-    "plays": 20_000,
-}
+_COMMON: dict[str, Any] = {"sets": list(SETS), "policies": list(POLICIES), "seed": 0}
+_COMMON |= {"plays": 20_000}
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {
-        "sets": ["cdnow"],
-        "policies": ["LinUCB", "LinUCB, adaptive clip"],
-        "tuning_orders": 2,
-        "repetitions": 3,
-    },
+    | {"sets": ["cdnow"], "policies": ["LinUCB", "LinUCB, adaptive clip"]}
+    | {"tuning_orders": 2, "repetitions": 3},
     "quick": _COMMON | {"sets": ["rand", "cdnow", "sp500"], "tuning_orders": 5, "repetitions": 10},
     "default": _COMMON | {"tuning_orders": 8, "repetitions": 20},
     "full": _COMMON | {"tuning_orders": 20, "repetitions": 40},

@@ -1,17 +1,19 @@
 """Table 1 of the paper, measured: how CPU time grows with the horizon and with the dimension."""
 
 from collections.abc import Callable, Sequence
-from math import log
+from itertools import product
+from math import inf, log
 from typing import Any
 
 import numpy as np
 
+from ..._utils.drawing import Panel, Series, View
 from ..._utils.statistics import Estimate, slope
 from ..._utils.tables import Row, select, values
 from ...parts.arms import Fixed
 from ...parts.noises import StudentT
 from ...simulation.problem import Problem
-from ..outputs import Figure, Findings, Panel, Series, Table, Verdict, View, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import LINK, make_policy, make_setting
 from ..rows import Compute, timed_rows
 
@@ -33,62 +35,27 @@ PAPER: dict[str, tuple[str, Callable[[int, int], float]]] = {
 }
 QUADRATIC = ["TOFU", "SupBTC"]  # their time grows with T^2: smaller sizes
 
-# Sizes: (horizons at `dim`, dims at `horizon`), for those of linear and of quadratic time.
+
+def sizes(horizons: list[int], dim: int, dims: list[int], horizon: int) -> dict[str, Any]:
+    """Return a ladder of horizons at one dim, and one of dims at one horizon."""
+    return {"horizons": horizons, "dim": dim, "dims": dims, "horizon": horizon}
+
+
+_DIMS = [16, 32, 64, 128]
+# Sizes of the algorithms of linear and of quadratic time.
 PROFILES: dict[str, dict[str, Any]] = {
-    "smallest": {
-        "linear": {"horizons": [100, 200], "dim": 3, "dims": [2, 4], "horizon": 100},
-        "quadratic": {"horizons": [30, 60], "dim": 3, "dims": [2, 4], "horizon": 30},
-        "runs": 2,
-        "seed": 0,
-    },
-    "quick": {
-        "linear": {
-            "horizons": [4000, 16_000, 64_000],
-            "dim": 20,
-            "dims": [16, 32, 64],
-            "horizon": 8000,
-        },
-        "quadratic": {
-            "horizons": [500, 1000, 2000],
-            "dim": 10,
-            "dims": [16, 32, 64],
-            "horizon": 500,
-        },
-        "runs": 2,
-        "seed": 0,
-    },
-    "default": {
-        "linear": {
-            "horizons": [4000, 16_000, 64_000, 256_000],
-            "dim": 20,
-            "dims": [16, 32, 64, 128],
-            "horizon": 20_000,
-        },
-        "quadratic": {
-            "horizons": [500, 1000, 2000, 4000],
-            "dim": 20,
-            "dims": [16, 32, 64, 128],
-            "horizon": 1000,
-        },
-        "runs": 3,
-        "seed": 0,
-    },
-    "full": {
-        "linear": {
-            "horizons": [4000, 16_000, 64_000, 256_000],
-            "dim": 20,
-            "dims": [16, 32, 64, 128, 256],
-            "horizon": 20_000,
-        },
-        "quadratic": {
-            "horizons": [500, 1000, 2000, 4000, 8000],
-            "dim": 20,
-            "dims": [16, 32, 64, 128],
-            "horizon": 1500,
-        },
-        "runs": 3,
-        "seed": 0,
-    },
+    "smallest": {"runs": 2, "seed": 0}
+    | {"linear": sizes([100, 200], 3, [2, 4], 100)}
+    | {"quadratic": sizes([30, 60], 3, [2, 4], 30)},
+    "quick": {"runs": 2, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000], 20, [16, 32, 64], 8000)}
+    | {"quadratic": sizes([500, 1000, 2000], 10, [16, 32, 64], 500)},
+    "default": {"runs": 3, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000, 256_000], 20, _DIMS, 20_000)}
+    | {"quadratic": sizes([500, 1000, 2000, 4000], 20, _DIMS, 1000)},
+    "full": {"runs": 3, "seed": 0}
+    | {"linear": sizes([4000, 16_000, 64_000, 256_000], 20, [*_DIMS, 256], 20_000)}
+    | {"quadratic": sizes([500, 1000, 2000, 4000, 8000], 20, _DIMS, 1500)},
 }
 
 
@@ -99,9 +66,9 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
     """Time every algorithm over a ladder of horizons and over a ladder of dimensions."""
     runs = []
     for name in PAPER:
-        sizes = given["quadratic" if name in QUADRATIC else "linear"]
-        ladder = [("T", horizon, sizes["dim"]) for horizon in sizes["horizons"]]
-        ladder += [("d", sizes["horizon"], dim) for dim in sizes["dims"]]
+        own = given["quadratic" if name in QUADRATIC else "linear"]
+        ladder = [("T", horizon, own["dim"]) for horizon in own["horizons"]]
+        ladder += [("d", own["horizon"], dim) for dim in own["dims"]]
         for axis, horizon, dim in ladder:
             policy = make_policy(name, make_setting(NOISE, dim, horizon), None)
             problem = Problem(Fixed(ARMS, dim), LINK, NOISE)
@@ -150,12 +117,8 @@ def slope_table(rows: Sequence[Row]) -> Table:
         row: dict[str, Any] = {"algorithm": name, "paper": PAPER[name][0]}
         for axis in SIZES:
             made = measured(rows, name, axis)
-            row |= {
-                f"slope in {axis}": made.value,
-                f"{axis} low": made.low,
-                f"{axis} high": made.high,
-                f"formula in {axis}": predicted(rows, name, axis),
-            }
+            row |= {f"slope in {axis}": made.value, f"{axis} low": made.low}
+            row |= {f"{axis} high": made.high, f"formula in {axis}": predicted(rows, name, axis)}
         table.append(row)
     return Table(
         "table1_slopes",
@@ -173,14 +136,10 @@ def growth_figure(rows: Sequence[Row]) -> Figure:
         series = []
         for name in values(rows, "algorithm"):
             mine = select(rows, algorithm=name, axis=axis)
-            sizes = sorted(values(mine, column))
-            taken = [
-                float(
-                    np.exp(np.mean([np.log(r["seconds"]) for r in select(mine, **{column: size})]))
-                )
-                for size in sizes
-            ]
-            series.append(Series(name, [float(size) for size in sizes], taken))
+            ladder = sorted(values(mine, column))
+            logs = [[np.log(r["seconds"]) for r in select(mine, **{column: x})] for x in ladder]
+            taken = [float(np.exp(np.mean(part))) for part in logs]
+            series.append(Series(name, [float(size) for size in ladder], taken))
         panels.append(Panel(f"time over {axis}", axis, "CPU seconds", series, "log", "log"))
     return Figure(
         "table1",
@@ -193,17 +152,10 @@ def growth_figure(rows: Sequence[Row]) -> Figure:
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Whether the time grows no faster than the paper's column says."""
     made = []
-    for name in values(rows, "algorithm"):
-        for axis in SIZES:
-            formula = predicted(rows, name, axis)
-            made.append(
-                judge(
-                    f"{name} costs O({PAPER[name][0]}): growth in {axis}",
-                    f"slope of the formula here {formula:.2f}, plus {SLACK}",
-                    f"log-log slope of time in {axis}",
-                    measured(rows, name, axis),
-                    float("-inf"),
-                    formula + SLACK,
-                )
-            )
+    for name, axis in product(values(rows, "algorithm"), SIZES):
+        formula, found = predicted(rows, name, axis), measured(rows, name, axis)
+        claim = f"{name} costs O({PAPER[name][0]}): growth in {axis}"
+        where = f"slope of the formula here {formula:.2f}, plus {SLACK}"
+        words = f"log-log slope of time in {axis}"
+        made.append(judge(claim, where, words, found, -inf, formula + SLACK))
     return made

@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
+from ..._utils.drawing import Panel, View, dots
 from ..._utils.statistics import Array, Estimate, bootstrap, difference, summary
 from ..._utils.tables import Row, grouped, select, values
-from ...algorithms.glm import crtm
 from ...parts.arms import Fixed
 from ...parts.links import Identity, Logistic
 from ...parts.noises import Pareto, StudentT
 from ...parts.radii import Constant
 from ...simulation.problem import Problem
-from ...sweeps import Cell
-from ...sweeps.simulation_cell import simulation_cells
-from ..outputs import Figure, Findings, Panel, Table, Verdict, View, dots, judge
+from ..outputs import Figure, Findings, Table, Verdict, judge
+from ..roster import make_policy as make_named
 from ..roster import make_setting
-from ..rows import Compute, collect_rows
+from ..rows import Compute, Group, collect_rows, column, simulation_group
 
 TITLE = "Tails: where truncation matters"
 
@@ -46,24 +43,13 @@ NONE = 0.0  # stands for "no truncation": the online Newton step of the same rad
 LEVELS = [NONE, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003]  # multiples of Algorithm 1's Gamma
 RADII = [0.1, 1.0, 10.0]  # of the confidence region, the same with and without truncation
 
-_COMMON: dict[str, Any] = {
-    "levels": LEVELS,
-    "radii": RADII,
-    "noises": list(NOISES),
-    "problems": list(PROBLEMS),
-    "seed": 0,
-}
+_COMMON: dict[str, Any] = {"levels": LEVELS, "radii": RADII, "seed": 0}
+_COMMON |= {"noises": list(NOISES), "problems": list(PROBLEMS)}
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {
-        "horizon": 500,
-        "repetitions": 4,
-        "noises": ["t1.5"],
-        "levels": [NONE, 0.1],
-        "radii": [1.0],
-        "problems": ["logistic"],
-    },
+    | {"horizon": 500, "repetitions": 4, "noises": ["t1.5"], "problems": ["logistic"]}
+    | {"levels": [NONE, 0.1], "radii": [1.0]},
     "quick": _COMMON | {"horizon": 10**4, "repetitions": 10},
     "default": _COMMON | {"horizon": 3 * 10**4, "repetitions": 20},
     "full": _COMMON | {"horizon": 10**5, "repetitions": 30},
@@ -82,36 +68,21 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 def make_policy(problem: str, noise: str, horizon: int, radius: float, level: float) -> Any:
     """CRTM with this radius and this multiple of Algorithm 1's Gamma (0: no truncation)."""
     _, made, epsilon = NOISES[noise]
-    link = PROBLEMS[problem][1]
-    known = make_setting(made, DIM, horizon, epsilon=epsilon, link=link)
-    arguments: dict[str, Any] = {
-        "dim": known.dim,
-        "horizon": horizon,
-        "raw_moment": known.raw_moment,
-        "epsilon": epsilon,
-        "link": link,
-    }
-    printed: Any = crtm(**arguments)
+    known = make_setting(made, DIM, horizon, epsilon=epsilon, link=PROBLEMS[problem][1])
+    printed: Any = make_named("CRTM", known, None)
     cut = math.inf if level == NONE else level * printed.filter.threshold
-    policy = crtm(**arguments, truncation=cut)
+    policy: Any = make_named("CRTM", known, None, truncation=cut)
     return policy._replace(radius=Constant(radius * radius))
 
 
 def make_group(
     given: dict[str, Any], problem: str, noise: str, radius: float, level: float
-) -> tuple[Row, list[Cell]]:
+) -> Group:
     """The cells of one level and radius, and what names them."""
-    cells = simulation_cells(
-        make_policy(problem, noise, given["horizon"], radius, level),
-        Problem(ARMS, PROBLEMS[problem][1], NOISES[noise][1]),
-        horizon=given["horizon"],
-        repetitions=given["repetitions"],
-        seed=given["seed"],
-        checkpoints=1,
-        label=f"tails, {problem}, {noise}, radius {radius:g}, level {level:g}",
-        chunk=20,
-    )
-    return {"problem": problem, "noise": noise, "radius": radius, "level": level}, cells
+    named = {"problem": problem, "noise": noise, "radius": radius, "level": level}
+    policy = make_policy(problem, noise, given["horizon"], radius, level)
+    where = Problem(ARMS, PROBLEMS[problem][1], NOISES[noise][1])
+    return simulation_group("tails", named, policy, where, given)
 
 
 # ---- what the rows say
@@ -134,7 +105,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 def regret(rows: Sequence[Row], radius: float, level: float) -> Array:
     """Final regret at one radius and level, one number per repetition."""
-    return np.array([row["regret"] for row in select(rows, radius=radius, level=level)])
+    return column(select(rows, radius=radius, level=level))
 
 
 def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
@@ -175,7 +146,7 @@ def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any
         {"radius": radius, "truncation": level_name(level)}
         | {name: found[name] for name in ("mean", "mean low", "mean high", "median")}
         | {"gain": made.value, "gain low": made.low, "gain high": made.high}
-        | {"truncated": float(np.mean([row["truncated"] for row in part]))}
+        | {"truncated": float(column(part, "truncated").mean())}
     )
 
 
@@ -213,15 +184,10 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         for which, options in (("Algorithm 1's", [1.0]), ("the best", levels)):
             if set(options) <= set(levels):
                 radius, level = best(early, options)
+                claim = f"truncation at {which} level lowers the regret of the online Newton step"
                 where = f"{PROBLEMS[problem][0]}, {NOISES[noise][0]}; radius {radius:g}"
-                made.append(
-                    judge(
-                        f"truncation at {which} level lowers the regret of the online Newton step",
-                        f"{where}, {level_name(level)}",
-                        "regret without minus with, same radius",
-                        gain(late, radius, level),
-                    )
-                )
+                words, found = "regret without minus with, same radius", gain(late, radius, level)
+                made.append(judge(claim, f"{where}, {level_name(level)}", words, found))
     return made
 
 

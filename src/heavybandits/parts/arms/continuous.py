@@ -81,6 +81,18 @@ def secular_root(values: Floats, centre: Floats, largest: float, width: float) -
     return largest + high
 
 
+@jitable
+def maximise_on_sphere(buffer: ArmBuffer, region: Region, width: float) -> int:
+    """Set buffer.chosen to the direction of the longest theta; return -1, which is no row."""
+    longest(buffer, region, width)
+    length = norm(buffer.chosen)
+    if length == 0.0:
+        buffer.chosen[0], length = 1.0, 1.0
+    for i in range(buffer.chosen.size):
+        buffer.chosen[i] /= length
+    return -1
+
+
 class UnitBall(NamedTuple):
     """All x with ||x|| <= 1. The optimistic x is exact: the direction of the longest theta.
 
@@ -112,16 +124,10 @@ class UnitBall(NamedTuple):
         return norm(theta)
 
     def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
-        longest(buffer, region, width)
-        length = norm(buffer.chosen)
-        if length == 0.0:
-            buffer.chosen[0], length = 1.0, 1.0
-        for i in range(buffer.chosen.size):
-            buffer.chosen[i] /= length
-        return -1
+        return maximise_on_sphere(buffer, region, width)
 
 
-class UnitSphere(UnitBall):
+class UnitSphere(NamedTuple):
     """All x with ||x|| = 1. The index is convex in x, so its maximum over the ball lies here too.
 
     >>> import numpy as np
@@ -129,7 +135,27 @@ class UnitSphere(UnitBall):
     5.0
     """
 
-    __slots__ = ()
+    dim: Count
+
+    @property
+    def redraw(self) -> Redraw:
+        return "never"
+
+    @property
+    def size(self) -> int:
+        return 0
+
+    def make_buffer(self) -> ArmBuffer:
+        return make_scratch_buffer(self.dim)
+
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
+        return play == 0
+
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return norm(theta)
+
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        return maximise_on_sphere(buffer, region, width)
 
 
 @jitable

@@ -21,6 +21,8 @@ from ...core.jit import vectorised
 from ...core.protocols import Redraw
 from ...core.rng import uniform
 
+Low = Annotated[float, Interval(-LARGEST_FEATURE, 1.0)]
+
 
 @vectorised
 def draw_features(buffer: ArmBuffer, key: Key, start: int, low: float) -> None:
@@ -53,7 +55,7 @@ class PerRound(NamedTuple):
 
     size: Count
     dim: Count
-    low: Annotated[float, Interval(-LARGEST_FEATURE, 1.0)] = 0.0
+    low: Low = 0.0
 
     @property
     def redraw(self) -> Redraw:
@@ -74,7 +76,7 @@ class PerRound(NamedTuple):
         return pick(buffer, width)
 
 
-class PerDecision(PerRound):
+class PerDecision(NamedTuple):
     """A new random set at every decision, kept while the policy plays its arm several times.
 
     A policy with one play a decision meets the very sets of `PerRound`.
@@ -83,14 +85,30 @@ class PerDecision(PerRound):
     'decision'
     """
 
-    __slots__ = ()
+    size: Count
+    dim: Count
+    low: Low = 0.0
 
     @property
     def redraw(self) -> Redraw:
         return "decision"
 
+    def make_buffer(self) -> ArmBuffer:
+        return make_arm_buffer(self.dim, self.size)
 
-class Fixed(PerRound):
+    def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
+        draw_features(buffer, key, play * entries(buffer), self.low)
+        return True
+
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return best_score(buffer, theta)
+
+    def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
+        measure_all(buffer, region)
+        return pick(buffer, width)
+
+
+class Fixed(NamedTuple):
     """One random set, drawn at the first play and kept.
 
     The widths of a fixed set are kept up to date in O(Kd) a round instead of O(Kd^2).
@@ -99,11 +117,19 @@ class Fixed(PerRound):
     'never'
     """
 
-    __slots__ = ()
+    size: Count
+    dim: Count
+    low: Low = 0.0
 
     @property
     def redraw(self) -> Redraw:
         return "never"
+
+    def make_buffer(self) -> ArmBuffer:
+        return make_arm_buffer(self.dim, self.size)
+
+    def top(self, buffer: ArmBuffer, theta: Floats) -> float:
+        return best_score(buffer, theta)
 
     def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
         if play == 0:

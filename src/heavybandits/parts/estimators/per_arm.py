@@ -12,13 +12,7 @@ import numpy as np
 from ..._utils.validation import Count, Interval
 from ...core.allocation import repeated, zeros
 from ...core.arrays import Floats, Integers
-from ...core.confidence_region import (
-    Region,
-    add_observation,
-    make_region,
-    measure,
-    update_count,
-)
+from ...core.confidence_region import Region, add_observation, make_region, measure, update_count
 from ...core.dispatch import radius
 from ...core.jit import jitable
 from ...core.linalg import combine, dot

@@ -5,7 +5,7 @@ falls like exp(-2 pi^2 N / (ln(largest/smallest) + 6)) in the number N of nodes,
 all digits for arms of about unit length. A round costs O(N d^2) instead of O(d^3).
 
 Longer arms stretch the spectrum of V. So there are several sets of nodes, each good for a spectrum
-1000 times as long as the one before it and with 11 nodes more; a root goes on to the next one as
+1000 times as long as the one before it and with 11 nodes more; a root moves to the next one as
 soon as V outgrows its own. The last one is good for the longest arms that are let in.
 """
 
@@ -151,8 +151,8 @@ def extend_root(
         total = norm(root.root.reshape(root.root.size))
         repair_root(root, region, penalty)
         return total
-    total, sound = step_root(root, x)
-    if updates % REPAIR_EVERY == 0 or not sound:
+    total, reliable = step_root(root, x)
+    if updates % REPAIR_EVERY == 0 or not reliable:
         repair_root(root, region, penalty)
     return total
 
@@ -160,20 +160,20 @@ def extend_root(
 @jitable
 def step_root(root: Root, x: Floats) -> tuple[float, bool]:
     """Every shifted inverse and their sum after V += x x^T; the change, and whether to trust it."""
-    dim, sound = x.size, True
+    dim, reliable = x.size, True
     for i in range(dim):
         for k in range(dim):
             root.change[i, k] = 0.0
     shifts, weights = nodes_of(root)
     for j in range(shifts.size):
         square = step_inverse(root.inverses[j], root.change, weights[j], x, root.direction)
-        sound = sound and square >= 0.0
+        reliable = reliable and square >= 0.0
     total = 0.0
     for i in range(dim):
         for k in range(dim):
             root.root[i, k] -= root.change[i, k]
         total += dot(root.change[i], root.change[i])
-    return math.sqrt(total), sound
+    return math.sqrt(total), reliable
 
 
 @jitable

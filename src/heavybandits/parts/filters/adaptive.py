@@ -76,12 +76,7 @@ def follow_threshold(memory: AdaptiveMemory, size: float, share: float) -> float
 
 @jitable
 def filter_adaptively(
-    memory: AdaptiveMemory,
-    rewards: Floats,
-    weight: float,
-    centre: float,
-    share: float,
-    keep: float,
+    memory: AdaptiveMemory, rewards: Floats, weight: float, centre: float, share: float, keep: float
 ) -> float:
     """Return the mean of the rewards, those beyond the threshold moved to centre +- keep limit."""
     total = 0.0

@@ -59,7 +59,7 @@ class Contaminated(NamedTuple):
 
 
 class Outlier(NamedTuple):
-    """Base, except that one play draws `value`: what does one monstrous reward do?
+    """Base, except that one play draws `value`: what does one outlier do?
 
     >>> from heavybandits.noises import Gaussian
     >>> noise = Outlier(Gaussian(), play=7, value=-1e4)

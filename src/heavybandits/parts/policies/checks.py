@@ -1,4 +1,4 @@
-"""Policies at the door: what is no policy, or cannot play what is asked, is refused."""
+"""Validate policies: that they are policies, and that they can play the given arms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from ...core.protocols import ArmSet, Policy
 
 
 def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
-    """Things by name; a single one is named `alone`. Names that read the same are refused.
+    """Things by name; a single one is named `alone`. Names that read the same raise.
 
     >>> check_names("policies", {1: "a", "1": "b"}, "policy")
     Traceback (most recent call last):
@@ -37,7 +37,7 @@ def check_policies(policies: Policy | Mapping[str, Policy]) -> dict[str, Policy]
 
 
 def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
-    """Whether this policy can play these arms at all."""
+    """Raise if this policy cannot play these arms."""
     if policy.dim != arms.dim:
         raise InvalidInputError(
             f"policies[{name!r}] has dim {policy.dim}, the arms have dim {arms.dim}"
@@ -52,7 +52,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
 
 
 def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
-    """Refuse a continuous arm set to a policy that looks at every arm apart."""
+    """Raise if the arm set is continuous and the policy looks at every arm separately."""
     if is_finite_only(policy) and arms.size == 0:
         raise InvalidInputError(
             f"{name} judges every arm on offer by itself, so it needs a finite set: "
@@ -62,7 +62,7 @@ def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
 
 
 def check_room(name: str, policy: Policy, decisions: int) -> None:
-    """Refuse more decisions than a policy that keeps its history has room for."""
+    """Raise if a policy that keeps its history has no room for so many decisions."""
     capacity = capacity_of(policy)
     if capacity is not None and decisions > capacity:
         raise InvalidInputError(

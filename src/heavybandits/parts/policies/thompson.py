@@ -138,7 +138,7 @@ class Thompson(NamedTuple):
 
     The arm is drawn from p: with probability 1 - epsilon it is that of one theta_m, each as likely
     as the other. So a choice is a Thompson draw, mixed with a share of uniform play; and given the
-    M draws, which nobody's rewards have a part in, its propensity is p(a), without error. That is
+    M draws, which depend on no later reward, its propensity is p(a), without error. That is
     all that inverse weights need to be unbiased.
 
     As a number for "the probability that a is best under the posterior" the count has a standard

@@ -6,12 +6,7 @@ from typing import NamedTuple
 from ..._utils.validation import NonNegative
 from ...core.confidence_region import log_volume
 from ...core.linalg import LARGEST
-from ..estimators.auto import (
-    ScaleFreeEstimate,
-    known_count,
-    learned_directions,
-    prior_radius,
-)
+from ..estimators.auto import ScaleFreeEstimate, known_count, learned_directions, prior_radius
 
 CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choice of an arm
 

@@ -7,11 +7,7 @@ from ..._utils.validation import Fraction, Interval, NonNegative, Positive, Shar
 from ...core.confidence_region import log_volume
 from ...core.dispatch import squared
 from ...core.protocols import Estimate
-from ..estimators.online_to_confidence import (
-    OnlineToConfidenceEstimate,
-    gradient_sum,
-    residual_sum,
-)
+from ..estimators.online_to_confidence import OnlineToConfidenceEstimate, gradient_sum, residual_sum
 
 
 class OnlineToConfidenceRadius(NamedTuple):
