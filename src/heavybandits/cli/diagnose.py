@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from ..offline.diagnose.diagnosis import diagnose
-from .options import COUNT, JSON, print_json
-from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
+from .options import COUNT, JSON, PLOT, print_json, with_default
+from .sources import DROP, ENCODER, FEATURES, draw, open_source, read_features
 
 
 @click.command("diagnose", short_help="Examine rewards: tails, moments, the policy to use.")
@@ -16,9 +16,7 @@ from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, 
 @FEATURES
 @ENCODER
 @click.option("--horizon", type=COUNT, help="Planned number of plays [rows].")
-@click.option(
-    "--delta", type=float, default=0.01, show_default=True, help="Probability of failure."
-)
+@with_default("--delta", 0.01, "Probability of failure.", type=float)
 @DROP
 @PLOT
 @JSON
@@ -45,7 +43,5 @@ def diagnose_command(
     """
     source = open_source(file, reward, read_features(features, encoder), drop_missing)
     found = diagnose(source.log, **options)
-    if plot is not None:
-        found.plot(plot)
-        report_picture(plot)
+    draw(found, plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))

@@ -16,31 +16,29 @@ from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
 from ..sweeps import Runner
 from ..sweeps.backends import BACKENDS
-from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json
+from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json, with_default
 
 FEW = 5  # failed cells of an experiment that are named
 
 
 report_options = add_options(
     JSON,
-    click.option(
+    with_default(
         "--out",
+        "out",
+        "Results are kept here, the report in a folder named after the profile.",
         type=Folder(),
-        default="out",
-        show_default=True,
-        help="Results are kept here, the report in a folder named after the profile.",
     ),
     click.option("--seed", type=SEED, help="Seed of everything random; 0 by default."),
     click.option("--repetitions", type=Number(2, 10**5), help="Reported runs of each algorithm."),
     click.option(
         "--points", type=Number(2, 1000), help="Grid points per axis of the experiment map."
     ),
-    click.option(
+    with_default(
         "--device",
+        "cpu",
+        "cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
         type=click.Choice(DEVICES),
-        default="cpu",
-        show_default=True,
-        help="cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
     ),
     click.option("--full", is_flag=True, help=f"Run {PROFILES['full'].summary}."),
     click.option("--quick", is_flag=True, help=f"Take {PROFILES['quick'].summary}."),
@@ -52,12 +50,11 @@ report_options = add_options(
 @report_options
 @QUIET
 @JOBS
-@click.option(
+@with_default(
     "--backend",
+    "loky",
+    "Where to run: processes, this process, threads, or a cluster.",
     type=click.Choice(list(BACKENDS)),
-    default="loky",
-    show_default=True,
-    help="Where to run: processes, this process, threads, or a cluster.",
 )
 @click.option("--address", help="Address of a running Dask or Ray cluster.")
 def reproduce(

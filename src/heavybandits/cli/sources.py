@@ -1,7 +1,7 @@
 """Options and helpers of the commands that read data: diagnose, replay and evaluate."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import click
 
@@ -9,12 +9,16 @@ from .._utils.errors import InvalidInputError
 from ..experiments.data import LOADERS, load_data
 from ..features import Encoder
 from ..offline.log import FeatureColumns, Log
-from .options import PICTURES, NewFile
 
 FEATURES = click.option("--features", help="Columns of features, separated by commas.")
 ENCODER = click.option("--encoder", help='File of "encode fit", instead of --features.')
 DROP = click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
-PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
+
+
+class Plottable(Protocol):
+    """A result that can be drawn to a file."""
+
+    def plot(self, path: Path) -> object: ...
 
 
 class Source(NamedTuple):
@@ -57,6 +61,8 @@ def read_names(columns: str | None) -> list[str]:
     return [name.strip() for name in (columns or "").split(",") if name.strip()]
 
 
-def report_picture(path: Path) -> None:
-    """Print the path of a picture to stderr."""
-    click.echo(f"wrote {path}", err=True)
+def draw(result: Plottable, path: Path | None) -> None:
+    """Draw a result to a file, if one is given, and print its path to stderr."""
+    if path is not None:
+        result.plot(path)
+        click.echo(f"wrote {path}", err=True)
