@@ -17,7 +17,8 @@ import numpy as np
 
 from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.progress import Progress
-from .._utils.validation import whole
+from .._utils.validation import one_of, whole
+from ..simulation.run import DEVICES
 from .backends import (
     BACKENDS,
     CRASHED,
@@ -162,12 +163,12 @@ def _started(backend: str, jobs: int | None, address: str | None, kept: bool) ->
     try:
         yield workers
     except BaseException as error:
-        workers.close(kill=True)
+        workers.close(True)
         if isinstance(error, KeyboardInterrupt):
             rest = "Run the same command again to resume from here." if kept else "Nothing is kept."
             print(f"Interrupted. {rest}", file=sys.stderr)
         raise
-    workers.close(kill=False)
+    workers.close(False)
 
 
 class Queue:
@@ -292,6 +293,10 @@ class Runner:
     twins: Twins = field(default_factory=Twins, compare=False)
     played: dict[str, CellResult] = field(default_factory=dict)  # by a device, in this process
     seconds: dict[str, float] = field(default_factory=dict)  # CPU time of every cell, by key
+
+    def __post_init__(self) -> None:
+        check_backend(self.backend, self.jobs, self.address)
+        one_of("device", self.device, DEVICES)
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
         """Return the cells that are computed in place of these, which differ on a device."""

@@ -15,12 +15,11 @@ from .._utils.tables import to_latex
 from .._utils.validation import whole
 from ..core.part import is_part
 from ..core.protocols import Policy
-from ..parts.policies.checks import check_match, check_names, check_policies
-from ..simulation.problem import Problem, check_problem
+from ..parts.policies.checks import check_names
+from ..simulation.problem import Problem
 from ..simulation.result import Result
-from ..simulation.run import check_device, make_checkpoints
-from .backends import check_backend
-from .grid import Makers, Point, Size, play_all, point_cells
+from ..simulation.run import make_checkpoints
+from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
 from .run import Runner
 from .search import TUNING_SEEDS, Choice, check_grid, choose, mean_losses, remark, search
 
@@ -191,21 +190,19 @@ def tune(
     >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies
     (True, ['CRTM'])
     """
+    run = Runner(folder, jobs, backend, address, retries, progress, device)
     start, seed = check_grid(grid, bounds), whole("seed", seed, least=0)
     horizon, repetitions = whole("horizon", horizon), whole("repetitions", repetitions)
     tuning_repetitions = whole("tuning_repetitions", tuning_repetitions)
-    check_backend(backend, jobs, address)
-    check_device(device)
-    places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
+    places = check_problems(problems)
     makers = check_names("policies", policies, "policy")
-    run = Runner(folder, jobs, backend, address, retries, progress, device)
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
     check_played(places, makers, size, start[0], run)
     plays = make_checkpoints(horizon, checkpoints).tolist()
     curves = search_points(places, makers, size, start, bounds, run)
     best = {key: choose(curve).constant for key, curve in curves.items()}
     points = [
-        make_point(place, name, problem, maker, best.get((place, name)))
+        tuned_point(place, name, problem, maker, best.get((place, name)))
         for place, problem in places.items()
         for name, maker in makers.items()
     ]
@@ -232,7 +229,7 @@ def search_points(
         )
 
     def evaluate(points: Sequence[tuple[str, str, float]]) -> list[Array]:
-        made = [make_point(p, name, places[p], makers[name], c) for p, name, c in points]
+        made = [tuned_point(p, name, places[p], makers[name], c) for p, name, c in points]
         groups = [point_cells(point, size, [size.horizon]) for point in made]
         results = iter(run([cell for cells in groups for cell in cells]))
         return [np.concatenate([next(results)["regret"][:, -1] for _ in g]) for g in groups]
@@ -252,18 +249,16 @@ def check_played(
     for place, problem in places.items() if run.device != "cpu" else ():
         for name, maker in makers.items():
             given = None if is_part(maker) else constant
-            point = make_point(place, name, problem, maker, given)
+            point = tuned_point(place, name, problem, maker, given)
             run.place(point_cells(point, size, [size.horizon]))
 
 
-def make_point(
+def tuned_point(
     place: str, name: str, problem: Problem, maker: Any, constant: float | None = None
 ) -> Point:
-    """A policy at a constant on a problem; without a constant, a policy as it is."""
+    """Return a policy at a constant on a problem; without a constant, a policy as it is."""
     made = maker if constant is None else make_tuned(name, maker, constant, problem)
-    (policy,) = check_policies({name: made}).values()
-    check_match(name, policy, problem.arms)
-    return Point(place, name, problem, policy)
+    return make_point(place, name, problem, made)
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
