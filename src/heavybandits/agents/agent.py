@@ -470,17 +470,17 @@ class Agent:
 
     def cancel_all(self) -> None:
         """Cancel every pending ticket. The policy learns nothing."""
-        with self._lock:
-            self._finish()
-            issued, now = self._state.tickets.issued, self._now()
-            self._commit(make_plan(self._state, [CancelledAll(issued, now)]))
+        self._clear(CancelledAll)
 
     def reset(self) -> None:
         """Forget everything learned, and every ticket. Ticket numbers are not used again."""
+        self._clear(Reset)
+
+    def _clear(self, kind: type[CancelledAll | Reset]) -> None:
         with self._lock:
             self._finish()
             issued, now = self._state.tickets.issued, self._now()
-            self._commit(make_plan(self._state, [Reset(issued, now)]))
+            self._commit(make_plan(self._state, [kind(issued, now)]))
 
     def expire_due(self) -> None:
         """Expire the tickets that are older than `expire_after`. Every other call does so too."""

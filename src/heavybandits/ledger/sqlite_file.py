@@ -95,11 +95,6 @@ class Database:
         except FAILURES as error:
             self.fail(error)
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """Return the first column of the first row; None if there is none."""
-        found = self.rows(statement, *values)
-        return found[0][0] if found else None
-
     def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
         try:
