@@ -229,6 +229,17 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
+def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list["Axes"]:
+    """Return the axes of a new figure, next to each other."""
+    optional("matplotlib", "lab")
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=size, layout="constrained")
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return list(figure.subplots(1, columns, squeeze=False).ravel())
+
+
 def finish(figure: Any, path: str | Path | None) -> Any:
     """Write the figure to the path, if there is one, and return it."""
     if path is not None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
+from ..._utils.drawing import COLOURS, GREY, finish, new_axes
 from ...core.arrays import Floats
 from .tail_index import Tail
 
@@ -25,14 +24,9 @@ def plot_diagnosis(
     diagnosis: "Diagnosis", path: str | Path | None, axes: "Sequence[Axes] | None"
 ) -> "Figure":
     """Draw survival on log axes, the Hill plot, and quantiles; a new figure has a title."""
-    optional("matplotlib", "lab")
-    if axes is None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-        figure.suptitle(_title(diagnosis), fontsize=11)
-        axes = figure.subplots(1, 3)
-    survival, hill, quantiles = axes
+    survival, hill, quantiles = (
+        new_axes((11.0, 4.4), 3, _title(diagnosis)) if axes is None else axes
+    )
     _plot_survival(survival, diagnosis)
     _plot_hill(hill, diagnosis)
     _plot_quantiles(quantiles, diagnosis)
@@ -62,19 +56,15 @@ def _plot_survival(axes: "Axes", diagnosis: "Diagnosis") -> None:
             continue
         side = np.sort(values[values > 0.0])[::-1]
         survival = np.arange(1, side.size + 1) / values.size
-        axes.loglog(
-            side, survival, ".", color=colour, markersize=3, label=f"{name} side", rasterized=True
-        )
+        look = {"color": colour, "markersize": 3, "label": f"{name} side", "rasterized": True}
+        axes.loglog(side, survival, ".", **look)
         start = survival[tail.count]
         ends = np.array([tail.threshold, side[0]])
         axes.loglog(ends, start * (ends / tail.threshold) ** -tail.index, color=GREY, linewidth=1.2)
         axes.set_ylim(bottom=0.5 / values.size, top=1.5)
     _limit_left(axes, diagnosis)
-    axes.set(
-        title="survival, with Hill's power law",
-        xlabel="distance from the middle",
-        ylabel="share beyond it",
-    )
+    axes.set(title="survival, with Hill's power law", xlabel="distance from the middle")
+    axes.set(ylabel="share beyond it")
     _finish(axes)
 
 
@@ -96,14 +86,8 @@ def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
         index = np.where(np.isfinite(ladder.index), ladder.index, np.nan)  # of equal rows, no line
         error = 1.645 * index / np.sqrt(ladder.count)
         axes.plot(ladder.count, index, color=colour, label=f"{name} side")
-        axes.fill_between(
-            ladder.count,
-            index - error,
-            index + error,
-            color=colour,
-            alpha=0.15,
-            linewidth=0,
-        )
+        band = index - error, index + error
+        axes.fill_between(ladder.count, *band, color=colour, alpha=0.15, linewidth=0)
         axes.plot(tail.count, tail.index, "o", color=colour, markersize=7)
         if tail.pareto > 0.0:
             axes.axhline(1.0 / tail.pareto, color=colour, linestyle=":", linewidth=1.2)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
+from ..._utils.drawing import COLOURS, GREY, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
 from ..log import Decisions
@@ -197,12 +196,7 @@ class Evaluation:
         -------
         matplotlib.figure.Figure
         """
-        optional("matplotlib", "lab")
-        if axes is None:
-            from matplotlib.figure import Figure
-
-            axes = Figure(figsize=(9.0, 3.4), layout="constrained").subplots(1, 2)
-        left, right = axes
+        left, right = new_axes((9.0, 3.4), 2) if axes is None else axes
         _draw_aggregates(left, self)
         _draw_shares(right, self)
         return finish(left.figure, path)
@@ -217,11 +211,8 @@ def _draw_aggregates(axes: "Axes", evaluation: Evaluation) -> None:
         axes.plot(found.value, place, "o", color=colour)
     logged = evaluation.diagnostics.logged_mean
     axes.axvline(logged, color=COLOURS[1], linewidth=0.8, linestyle="--")
-    axes.set(
-        yticks=range(len(AGGREGATES)),
-        yticklabels=list(AGGREGATES),
-        xlabel="value (dashed: mean of the log)",
-    )
+    axes.set_yticks(range(len(AGGREGATES)), list(AGGREGATES))
+    axes.set_xlabel("value (dashed: mean of the log)")
     axes.invert_yaxis()
     axes.grid(alpha=0.25, axis="x")
 

@@ -130,24 +130,19 @@ def replay(
     (8, ['auto', 'linucb', 'linucb clip', 'linucb adaptive'])
     """
     one_of("protocol", protocol, PROTOCOLS)
-    passes, seed, workers = (
-        whole("passes", passes),
-        whole("seed", seed, least=0),
-        count_workers(jobs),
-    )
+    passes, seed = whole("passes", passes), whole("seed", seed, least=0)
+    workers = count_workers(jobs)
     if isinstance(data, Rounds):
         rounds = data
     else:
-        given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
+        given: dict[str, Any] = {
+            "group": group,
+            "arms_per_round": arms_per_round,
+            "horizon": horizon,
+        }
         check_used(protocol, given)
-        rounds = make_rounds(
-            as_log(data, features, reward),
-            protocol=protocol,
-            group=group,
-            arms_per_round=arms_per_round,
-            horizon=horizon,
-            seed=seed,
-        )
+        log = as_log(data, features, reward)
+        rounds = make_rounds(log, protocol=protocol, seed=seed, **given)
     named = make_policies(policies, rounds.features.shape[1])
     return replay_rounds(rounds, named, reward_scale=reward_scale, passes=passes, jobs=workers)
 
@@ -200,9 +195,8 @@ def make_rounds(
         raise InvalidInputError(f"features must be a list of columns, got {log.features!r}")
     known = rows.features if log.encoder is not None else frames.scale_features(rows.features)
     if group is None:
-        return RowRounds(
-            known, rows.rewards, 10 if arms_per_round is None else arms_per_round, seed
-        )
+        size = 10 if arms_per_round is None else arms_per_round
+        return RowRounds(known, rows.rewards, size, seed)
     groups = frames.column(log.frame, group, "group")[rows.kept]
     if protocol == "rounds":
         return NamedRounds(known, rows.rewards, groups, seed)
@@ -247,19 +241,9 @@ def pass_once(
     """Return the rewards of one pass in the units of the data, the counts, and CPU seconds."""
     dim = rounds.features.shape[1]
     state, chosen = policy.init(), np.zeros(len(schedule.arms), np.int64)
-    seconds = run_timed(
-        rounds_kernel,
-        policy,
-        state,
-        Rows(rounds.size, dim),
-        make_arm_buffer(dim, rounds.size),
-        rounds.features,
-        schedule.arms,
-        rounds.rewards / scale,
-        schedule.payers,
-        np.zeros(policy.plays),
-        chosen,
-    )
+    arms = Rows(rounds.size, dim), make_arm_buffer(dim, rounds.size), rounds.features, schedule.arms
+    rewards = rounds.rewards / scale, schedule.payers, np.zeros(policy.plays), chosen
+    seconds = run_timed(rounds_kernel, policy, state, *arms, *rewards)
     paid = rounds.rewards[schedule.payers[np.arange(chosen.size), chosen]]
     return paid, Tally(*map(int, policy.tally(state))), seconds
 

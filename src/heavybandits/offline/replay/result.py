@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
+from ..._utils.drawing import COLOURS, GREY, finish, new_axes
 from ..._utils.records import Frame, Records, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
@@ -81,13 +80,9 @@ class ReplayResult(Records):
         -------
         matplotlib.figure.Figure
         """
-        optional("matplotlib", "lab")
         names = self.policies
         if axes is None:
-            from matplotlib.figure import Figure
-
-            size = (7.2, 0.5 * len(names) + 1.4)
-            axes = Figure(figsize=size, layout="constrained").subplots()
+            (axes,) = new_axes((7.2, 0.5 * len(names) + 1.4))
         for place, name in enumerate(names):
             values, colour = self.values(name, "fraction"), COLOURS[place % len(COLOURS)]
             rows = np.full(values.size, place)
