@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._utils import records
 from .._utils.drawing import Panel, Series, View, plot_view
 from .._utils.errors import InvalidInputError
-from .._utils.records import Frame, Records, to_frame, to_records
+from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
 from .._utils.tables import to_latex
 from .._utils.validation import whole
@@ -32,7 +33,7 @@ Key = tuple[str, str]  # problem, policy
 COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
-class Tuning(Records):
+class Tuning:
     """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
 
     `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
@@ -44,6 +45,11 @@ class Tuning(Records):
     >>> Tuning({("p", "a"): curve}, {}, None, (0.01, 1.0)).choices["p", "a"]
     Choice(constant=0.1, at='inside', loss=0.0)
     """
+
+    columns, policies = property(records.column_names), property(records.policy_names)
+    names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
+    to_polars, to_parquet = records.to_polars, records.to_parquet
+    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(
         self,
@@ -58,7 +64,7 @@ class Tuning(Records):
             for constant in sorted(curve)
             for repetition, regret in enumerate(curve[constant].tolist())
         ]
-        super().__init__(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+        self.data = records.to_columns(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
         self.curves, self.made, self.bounds = curves, made, bounds
         self.result = result
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._utils import records
 from ..._utils.drawing import COLOURS, GREY, finish, new_axes
-from ..._utils.records import Frame, Records, to_frame
+from ..._utils.records import Frame, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
-class ReplayResult(Records):
+class ReplayResult:
     """One row per policy and pass, from `replay`.
 
     Columns: `value` is the mean reward of the pass, `random` that of uniformly random play on the
@@ -30,6 +31,14 @@ class ReplayResult(Records):
     >>> ReplayResult.from_rows(rows).values("a").tolist()
     [2.0]
     """
+
+    columns, policies = property(records.column_names), property(records.policy_names)
+    names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
+    to_polars, to_parquet = records.to_polars, records.to_parquet
+    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = records.to_columns(data)
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row]) -> "ReplayResult":
