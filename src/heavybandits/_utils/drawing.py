@@ -15,8 +15,10 @@ from .errors import InvalidInputError, optional
 from .files import replace_atomically
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any  # matplotlib is optional
 
 FORMATS = ("png", "svg", "pdf")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -174,7 +176,7 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     return canvas
 
 
-def plot_view(view: View, path: str | Path | None = None, axes: "Axes | None" = None) -> "Figure":
+def plot_view(view: View, path: str | Path | None = None, axes: Axes | None = None) -> Figure:
     """Draw a view in a figure of its own, or its one panel in given axes; return the figure.
 
     path: the PDF, SVG or PNG file to write, if any.
@@ -187,7 +189,7 @@ def plot_view(view: View, path: str | Path | None = None, axes: "Axes | None" = 
     return figure
 
 
-def draw_into(axes: "Axes", panels: Sequence[Panel]) -> Any:
+def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:
     """Draw one panel and its legend in given axes; return their figure."""
     if len(panels) > 1:
         raise InvalidInputError(
@@ -229,7 +231,7 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
-def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list["Axes"]:
+def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list[Axes]:
     """Return the axes of a new figure, next to each other."""
     optional("matplotlib", "lab")
     from matplotlib.figure import Figure as Canvas
@@ -275,9 +277,7 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     from matplotlib.ticker import EngFormatter
 
     lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
-    axes.set_title(label_of("\n".join(lines)), fontsize=9.5)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    label_panel(axes, panel, "\n".join(lines))
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
@@ -295,6 +295,13 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_panel(axes: Any, panel: Panel, title: str) -> None:
+    """Set the title and the labels of both axes."""
+    axes.set_title(label_of(title), fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
 
 
 def label_plainly(axes: Any) -> None:
@@ -358,9 +365,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     """One map: squares in the colours of those they belong to, hatched where that is in doubt."""
     from matplotlib.patches import Rectangle
 
-    axes.set_title(label_of(panel.title), fontsize=9.5)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    label_panel(axes, panel, panel.title)
     places = colour_places(panel.names, colours)
     stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
     for place, tile in panel.tiles.items():

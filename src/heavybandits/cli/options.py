@@ -19,7 +19,6 @@ from ..parts import arms, links, noises
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import DEVICES
 
-TABLES, PICTURES = (".parquet", ".pq"), (".png", ".svg", ".pdf")
 LARGEST = 10**8  # numbers in one array: 0.8 GB
 
 
@@ -111,6 +110,9 @@ class NewFile(click.ParamType):  # type: ignore[type-arg]
         return path
 
 
+TABLE, PICTURE = NewFile((".parquet", ".pq")), NewFile((".png", ".svg", ".pdf"))
+
+
 class Folder(click.ParamType):  # type: ignore[type-arg]
     """A folder that can be written, or made."""
 
@@ -144,7 +146,7 @@ def with_default(name: str, default: Any, text: str, **settings: Any) -> Callabl
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-PLOT = click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
+PLOT = click.option("--plot", type=PICTURE, help="Draw to this PNG, SVG or PDF file.")
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 JOBS = click.option("--jobs", type=WORKERS, help="Number of workers; all cores by default.")
 LINK_OPTION = with_default("--link", "logistic", "Link function of the mean reward.", type=LINK)

@@ -12,15 +12,7 @@ from .._utils.tables import to_text
 from ..algorithms.catalogue import ALGORITHMS, RANDOM
 from ..simulation.result import Result
 from ..simulation.run import simulate as run_simulation
-from .options import (
-    PLOT,
-    TABLES,
-    NewFile,
-    algorithm_command,
-    make_algorithm,
-    print_json,
-    read_problem,
-)
+from .options import PLOT, TABLE, algorithm_command, make_algorithm, print_json, read_problem
 
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
 
@@ -32,7 +24,7 @@ SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "uppe
     help="Multiplier of the confidence radius (of LinUCB: the radius); the radius of the theorem "
     "without it.",
 )
-@click.option("--out", type=NewFile(TABLES), help="Write all rows to this Parquet file.")
+@click.option("--out", type=TABLE, help="Write all rows to this Parquet file.")
 @PLOT
 def simulate(
     algorithms: tuple[str, ...],

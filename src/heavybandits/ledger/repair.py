@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -228,28 +228,22 @@ def _intact_rows(database: Database) -> tuple[list[tuple[Row, bytes]], End]:
     """Return the rows of the longest intact prefix, each with its link, and its end."""
     rows: list[tuple[Row, bytes]] = []
     end = sqlite.first_end(database)
-    try:
+    with suppress(LedgerError):  # where the prefix ends
         for row, end in sqlite.linked_rows(database):
             rows.append((row, end.link))
-    except LedgerError:
-        pass
     return rows, end
 
 
 def _snapshots(database: Database, last: int) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
     links = {}
-    try:
+    with suppress(LedgerError):
         links = {0: sqlite.first_end(database).link}
         links |= {row.event: end.link for row, end in sqlite.linked_rows(database)}
-    except LedgerError:
-        pass
-    try:
+    with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
             if event in links and event <= last and seal == sqlite.chain(links[event], data):
                 yield event, seal, data
-    except LedgerError:
-        pass
 
 
 def _entry(database: Database, name: str) -> str:

@@ -13,6 +13,7 @@ import marshal
 import secrets
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -335,10 +336,8 @@ class SqliteLedger:
         """Store the state if it is due. If that fails, the events are stored, and it is due
         again after the next one."""
         if self._since >= self._every:
-            try:
+            with suppress(LedgerError):
                 self.snapshot(state)
-            except LedgerError:
-                pass
 
     def snapshot(self, state: AgentState) -> None:
         """Store the state, so that opening starts from here."""
@@ -369,9 +368,9 @@ class SqliteLedger:
         found = self.database.rows(
             f"SELECT event, reward FROM events WHERE ticket = ? AND kind IN {SETTLED}", ticket
         )
-        if not found or found[0][1] is None:
+        settled, reward = found[0] if found else (0, None)
+        if reward is None:
             raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
-        settled, reward = found[0]
         reset = first_value(self.database, "SELECT max(event) FROM events WHERE kind = 'reset'")
         if reset is not None and reset > settled:
             raise InvalidInputError(
@@ -389,12 +388,10 @@ class SqliteLedger:
         first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
         while low < high:
             middle = (low + high) // 2
-            found = self.database.rows(first, middle)
-            if found and found[0][1] < ticket:
-                low = int(found[0][0]) + 1
-            else:
-                high = middle
-        return int(self.database.rows(first, low)[0][0])
+            rows = self.database.rows(first, middle)
+            earlier = [event for event, number in rows if number < ticket]
+            low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
+        return int(first_value(self.database, first, low))
 
     # ---- closing
 

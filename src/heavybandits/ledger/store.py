@@ -119,6 +119,7 @@ COLUMNS_OF = {
     events.WarmStarted.kind: {"features", "rewards", "inputs"},
     events.Revised.kind: {"reward", "previous_reward", "features"},
 }
+BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
 TEXTS = ("kind", "action", "arrays", "generator", "inputs")
 ALWAYS = ("event", "kind", "ticket", "time")
 
@@ -188,11 +189,7 @@ def to_event(row: Row, state: AgentState) -> events.Event:
             x = bounded_array("features", _read_arm(row.features, dim), (dim,))
             before = finite_number("previous_reward", row.previous_reward)
             return events.Revised(ticket, time, reward, events.Revision(x, before))
-        case events.Cancelled.kind:
-            return events.Cancelled(ticket, time)
-        case events.CancelledAll.kind:
-            return events.CancelledAll(ticket, time)
-    return events.Reset(ticket, time)
+    return BARE[row.kind](ticket, time)
 
 
 def _check_columns(row: Row) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._utils import records
-from .._utils.drawing import View, plot_view
+from .._utils.drawing import Axes, Figure, View, plot_view
 from .._utils.errors import InvalidInputError
 from .._utils.records import Frame, to_frame
 from .._utils.statistics import difference
@@ -16,10 +16,6 @@ from .._utils.tables import to_latex
 from ..core.loop import Trace
 from ..core.protocols import Tally
 from .figures import check_band, regret_panel
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NEEDED = ("policy", "play", "regret")
 CAPTION = (
@@ -207,10 +203,10 @@ class Result:
         self,
         path: str | Path | None = None,
         *,
-        axes: "Axes | None" = None,
+        axes: Axes | None = None,
         band: tuple[float, float] = (0.1, 0.9),
         scale: str = "linear",
-    ) -> "Figure":
+    ) -> Figure:
         """Plot the mean regret against the plays, one panel per problem; return the figure.
 
         Parameters

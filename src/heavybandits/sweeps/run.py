@@ -19,17 +19,8 @@ from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.progress import Progress
 from .._utils.validation import one_of, whole
 from ..simulation.run import DEVICES
-from .backends import (
-    BACKENDS,
-    CRASHED,
-    DONE,
-    HALTED,
-    RAISED,
-    Backend,
-    Report,
-    check_backend,
-    compute,
-)
+from . import backends
+from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
 from .cell import Cell, schedule
 from .gpu_cells import Twins, play_portion, portions
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
@@ -159,7 +150,7 @@ def _play(
 @contextlib.contextmanager
 def _started(backend: str, jobs: int | None, address: str | None, kept: bool) -> Iterator[Backend]:
     """Start the backend; kill it and its running cells if anything goes wrong."""
-    workers = BACKENDS[backend](jobs, address)
+    workers = backends.BACKENDS[backend](jobs, address)
     try:
         yield workers
     except BaseException as error:
@@ -212,7 +203,7 @@ class Queue:
         while waiting or running:
             while waiting and len(running) < window:
                 cell = waiting.popleft()
-                running[self.workers.submit(compute, cell, str(self.folder))] = cell
+                running[self.workers.submit(backends.compute, cell, str(self.folder))] = cell
             finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             self.display.tick()
             for future in finished:

@@ -3,12 +3,12 @@
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._utils import records
-from .._utils.drawing import Panel, Series, View, plot_view
+from .._utils.drawing import Axes, Figure, Panel, Series, View, plot_view
 from .._utils.errors import InvalidInputError
 from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
@@ -23,10 +23,6 @@ from ..simulation.run import make_checkpoints
 from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
 from .run import Runner
 from .search import TUNING_SEEDS, Choice, check_grid, choose, mean_losses, remark, search
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Key = tuple[str, str]  # problem, policy
@@ -110,7 +106,7 @@ class Tuning:
         ]
         return to_latex(rows, usual if caption is None else caption)
 
-    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
         """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
 
         The bands are the smallest and the largest run. A choice that does not lie inside its grid

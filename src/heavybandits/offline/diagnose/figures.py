@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish, new_axes
+from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ...core.arrays import Floats
 from .tail_index import Tail
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from .diagnosis import Diagnosis
 
 UPPER, LOWER = COLOURS[:2]
 
 
 def plot_diagnosis(
-    diagnosis: "Diagnosis", path: str | Path | None, axes: "Sequence[Axes] | None"
-) -> "Figure":
+    diagnosis: "Diagnosis", path: str | Path | None, axes: Sequence[Axes] | None
+) -> Figure:
     """Draw survival on log axes, the Hill plot, and quantiles; a new figure has a title."""
     survival, hill, quantiles = (
         new_axes((11.0, 4.4), 3, _title(diagnosis)) if axes is None else axes
@@ -49,7 +46,7 @@ def _sides(diagnosis: "Diagnosis") -> list[tuple[str, Tail | None, str, Floats]]
     return [("upper", diagnosis.upper, UPPER, noise), ("lower", diagnosis.lower, LOWER, -noise)]
 
 
-def _plot_survival(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_survival(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw P(X > x) of both sides, with the fitted power law."""
     for name, tail, colour, values in _sides(diagnosis):
         if tail is None:
@@ -68,7 +65,7 @@ def _plot_survival(axes: "Axes", diagnosis: "Diagnosis") -> None:
     _finish(axes)
 
 
-def _limit_left(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _limit_left(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Leave out the near-zero values, which would squeeze the tail into a corner."""
     sides = [values for _, tail, _, values in _sides(diagnosis) if tail is not None]
     if sides:
@@ -76,7 +73,7 @@ def _limit_left(axes: "Axes", diagnosis: "Diagnosis") -> None:
         axes.set_xlim(left=float(np.quantile(positive, 0.05)))
 
 
-def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_hill(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw Hill's index against k, the chosen k, and the index of the generalised Pareto law."""
     most = 6.0
     for name, tail, colour, _ in _sides(diagnosis):
@@ -99,7 +96,7 @@ def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
     _finish(axes)
 
 
-def _plot_quantiles(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_quantiles(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw quantiles of the noise against normal ones, with a line through the quartiles."""
     noise = np.sort(diagnosis.noise)
     places = np.unique(np.geomspace(1, noise.size / 2, 200).astype(int)) - 1
@@ -114,7 +111,7 @@ def _plot_quantiles(axes: "Axes", diagnosis: "Diagnosis") -> None:
     _finish(axes)
 
 
-def _finish(axes: "Axes") -> None:
+def _finish(axes: Axes) -> None:
     axes.grid(alpha=0.25)
     axes.title.set_fontsize(10)
     if axes.get_legend_handles_labels()[1]:

@@ -18,17 +18,9 @@ from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
 from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
+from . import protocols
 from .kernels import for_pass, rounds_kernel, run_timed
-from .protocols import (
-    GroupRounds,
-    NamedRounds,
-    Rounds,
-    RowRounds,
-    Schedule,
-    choose_scale,
-    judge_oracle,
-    judge_random,
-)
+from .protocols import Rounds, Schedule
 from .result import ReplayResult
 
 Policies: TypeAlias = Policy | Mapping[str, Policy | Callable[[int], Policy]]
@@ -196,11 +188,11 @@ def make_rounds(
     known = rows.features if log.encoder is not None else frames.scale_features(rows.features)
     if group is None:
         size = 10 if arms_per_round is None else arms_per_round
-        return RowRounds(known, rows.rewards, size, seed)
+        return protocols.RowRounds(known, rows.rewards, size, seed)
     groups = frames.column(log.frame, group, "group")[rows.kept]
     if protocol == "rounds":
-        return NamedRounds(known, rows.rewards, groups, seed)
-    return GroupRounds(known, rows.rewards, groups, horizon, seed)
+        return protocols.NamedRounds(known, rows.rewards, groups, seed)
+    return protocols.GroupRounds(known, rows.rewards, groups, horizon, seed)
 
 
 def replay_rounds(
@@ -220,15 +212,16 @@ def replay_rounds(
                 "arms change at every round: use protocol 'groups'"
             )
         check_room(f"policies[{name!r}]", policy, size // policy.plays)
-    scale = choose_scale(rounds.rewards, reward_scale)
+    scale = protocols.choose_scale(rounds.rewards, reward_scale)
     scores = rounds.oracle()
 
     def run(number: int) -> list[dict[str, Any]]:
         dealt = rounds.deal(number)
-        marks = judge_random(dealt, rounds.rewards), judge_oracle(dealt, rounds.rewards, scores)
+        random = protocols.judge_random(dealt, rounds.rewards)
+        oracle = protocols.judge_oracle(dealt, rounds.rewards, scores)
         return [
             {"policy": name, "pass": number}
-            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), *marks)
+            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), random, oracle)
             for name, policy in policies.items()
         ]
 

@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..._utils import records
-from ..._utils.drawing import COLOURS, GREY, finish, new_axes
+from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.records import Frame, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
@@ -75,7 +71,7 @@ class ReplayResult:
         """
         return to_frame(summarise(self, reference))
 
-    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
         """Draw the fraction of the oracle's gain of every policy, one dot per pass.
 
         Parameters
