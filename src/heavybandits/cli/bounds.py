@@ -49,32 +49,26 @@ def promised(link: Any, corrected: bool, given: dict[str, Any]) -> dict[str, Any
     norm = positive("norm", given["norm"])
     sizes = {key: given[key] for key in ("dim", "horizon", "epsilon", "delta")}
     kappa = check_link(link, norm)
-    bound = {"kappa": kappa, "bound": link.bound(norm), "norm": norm, "corrected": corrected}
-    slope = link.lipschitz(norm)
+    known = {**sizes, "kappa": kappa, "bound": link.bound(norm), "norm": norm}
+    known["corrected"] = corrected
+    slope, penalty = link.lipschitz(norm), theory.regularisation(kappa)
     clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
     epochs = theory.median_epochs(**clock)
-    region = theory.median_region(t=epochs, central_moment=v, **sizes, **bound)
-    radius = theory.truncation_region(raw_moment=u, **sizes, **bound)
+    region = theory.median_region(t=epochs, central_moment=v, **known)
+    threshold = theory.truncation_threshold(raw_moment=u, kappa=kappa, **sizes)
+    radius = theory.truncation_region(raw_moment=u, **known)
     return {
         "kappa": kappa,
-        "lambda": theory.regularisation(kappa),
-        "CRTM: truncation threshold Gamma": theory.truncation_threshold(
-            raw_moment=u, kappa=kappa, **sizes
-        ),
+        "lambda": penalty,
+        "CRTM: truncation threshold Gamma": threshold,
         "CRTM: squared radius gamma": radius,
         "CRTM: width of an arm times sqrt(plays)": math.sqrt(2.0 * radius / kappa),
-        "CRTM: squared radius at c = 1": theory.truncation_tuned(
-            penalty=theory.regularisation(kappa), **sizes
-        ),
-        "CRTM: regret bound": theory.truncation_regret(
-            raw_moment=u, lipschitz=slope, **sizes, **bound
-        ),
+        "CRTM: squared radius at c = 1": theory.truncation_tuned(penalty=penalty, **sizes),
+        "CRTM: regret bound": theory.truncation_regret(raw_moment=u, lipschitz=slope, **known),
         "CRMM: plays per decision r": theory.median_plays(**clock),
         "CRMM: decisions": epochs,
         "CRMM: squared radius at the end": region,
-        "CRMM: regret bound": theory.median_regret(
-            central_moment=v, lipschitz=slope, **sizes, **bound
-        ),
+        "CRMM: regret bound": theory.median_regret(central_moment=v, lipschitz=slope, **known),
         **own_promises(v, kappa, slope, norm, sizes),
         "lower bound, without its constant": theory.lower_bound(
             dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]

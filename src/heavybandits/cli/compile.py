@@ -25,10 +25,8 @@ from ..simulation.run import simulate
 from .options import LINK, NOISE, OneOf, make_algorithm, with_default
 
 DIM, ROWS = 3, 4
-ARM_SETS = {
-    False: (arms.Fixed, arms.PerRound),
-    True: (arms.Fixed, arms.PerDecision),
-}  # several plays?
+# by whether a decision has several plays
+ARM_SETS = {False: (arms.Fixed, arms.PerRound), True: (arms.Fixed, arms.PerDecision)}
 
 
 class Compiled(OneOf):

@@ -48,13 +48,7 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 @PLOT
 @JSON
 def evaluate_command(
-    file: str,
-    features: str | None,
-    encoder: str | None,
-    epsilon: float | None,
-    plot: Path | None,
-    as_json: bool,
-    **options: Any,
+    file: str, epsilon: float | None, plot: Path | None, as_json: bool, **options: Any
 ) -> None:
     """What would a policy have earned on the decisions of FILE, which another policy made?
 
@@ -70,7 +64,7 @@ def evaluate_command(
         raise InvalidInputError("--epsilon is the order of --raw-moment, which is not given")
     names = ("reward", "action", "propensity", "available", "drop_missing")
     columns = {name: options.pop(name) for name in names}
-    log = Log(file, features=read_features(features, encoder), **columns)
+    log = Log(file, features=read_features(options), **columns)
     kinds = (options.pop(name) for name in ("probabilities", "policy_column", "policy"))
     policy = read_policy(log, *kinds)
     found = evaluate(log, policy=policy, epsilon=1.0 if epsilon is None else epsilon, **options)

@@ -11,8 +11,9 @@ from ..core.protocols import Policy
 from ..offline.replay.replay import PROTOCOLS, replay
 from ..offline.replay.result import summarise
 from ..parts.filters import AdaptiveClip, Clip
+from .data_sets import open_source
 from .options import JOBS, JSON, PLOT, SEED, TWO, Number, print_json, with_default
-from .sources import DROP, ENCODER, FEATURES, draw, open_source, read_features
+from .sources import DROP, ENCODER, FEATURES, draw
 
 SHOWN = ["policy", "value", "random", "oracle", "fraction"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]
@@ -38,15 +39,7 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 @PLOT
 @JSON
 def replay_command(
-    source: str,
-    reward: str | None,
-    features: str | None,
-    encoder: str | None,
-    protocol: str | None,
-    drop_missing: bool,
-    plot: Path | None,
-    as_json: bool,
-    **options: Any,
+    source: str, protocol: str | None, plot: Path | None, as_json: bool, **options: Any
 ) -> None:
     """What would `auto` have earned, and LinUCB without a filter, with Clip and with AdaptiveClip?
 
@@ -57,7 +50,7 @@ def replay_command(
     heavybandits replay nyse_n --protocol groups --horizon 20000
     heavybandits replay orders.csv --reward revenue --features age,visits --arms 10
     """
-    known = open_source(source, reward, read_features(features, encoder), drop_missing)
+    known = open_source(source, options)
     usual: dict[str, Any] = {"protocol": protocol or "rows"}
     if known.protocols and protocol is None:
         usual = next(iter(known.protocols.values()))
