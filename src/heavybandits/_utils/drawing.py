@@ -182,11 +182,10 @@ def plot_view(view: View, path: str | Path | None = None, axes: Axes | None = No
     path: the PDF, SVG or PNG file to write, if any.
     """
     optional("matplotlib", "lab")
-    target = None if path is None else check_picture(path)
+    if path is not None:
+        check_picture(path)
     figure = draw_view(view, {}) if axes is None else draw_into(axes, view.panels)
-    if target is not None:
-        write_picture(figure, target)
-    return figure
+    return finish(figure, path)
 
 
 def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:

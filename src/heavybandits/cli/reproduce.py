@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -79,30 +78,22 @@ def reproduce(
     run = Runner(
         options["out"], jobs, backend, address, progress=not quiet, device=device, fallback=True
     )
-    conclude(run, not quiet, **options)
+    conclude(run, **options)
 
 
-def conclude(
-    compute: Runner,
-    announced: bool,
-    names: Sequence[str],
-    full: bool,
-    quick: bool,
-    out: Path,
-    as_json: bool,
-    **wanted: int | None,
-) -> None:
+def conclude(compute: Runner, names: Sequence[str], as_json: bool, **options: Any) -> None:
     """Run, write the report, print the verdicts, and exit with 1 if cells failed."""
 
     def announce(text: str) -> None:
-        if announced:
+        if compute.progress:
             click.echo(text, err=True)
 
+    full, quick, out = (options.pop(name) for name in ("full", "quick", "out"))
     if full and quick:
         raise click.UsageError("--quick and --full exclude each other")
     known = PROFILES["full" if full else "quick" if quick else "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
-    runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
+    runs = run_experiments(chosen, known.name, compute, announce=announce, **options)
     if compute.stored and all(run.failed for run in runs):
         raise click.ClickException(
             f"{out} does not contain all of these results: heavybandits reproduce computes what is "

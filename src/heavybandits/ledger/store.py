@@ -109,17 +109,15 @@ class Row(NamedTuple):
 
 
 CHOICE = ("arm", "action", "expected", "width", "propensity")
+BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
 COLUMNS_OF = {
+    **dict.fromkeys(BARE, frozenset()),
     events.Selected.kind: {*CHOICE, "features", "arrays", "generator", "inputs"},
     events.Rewarded.kind: {"reward", "noise_scale"},
-    events.Cancelled.kind: set(),
     events.Expired.kind: {"reward"},
-    events.CancelledAll.kind: set(),
-    events.Reset.kind: set(),
     events.WarmStarted.kind: {"features", "rewards", "inputs"},
     events.Revised.kind: {"reward", "previous_reward", "features"},
 }
-BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
 TEXTS = ("kind", "action", "arrays", "generator", "inputs")
 ALWAYS = ("event", "kind", "ticket", "time")
 

@@ -162,6 +162,7 @@ def _started(backend: str, jobs: int | None, address: str | None, kept: bool) ->
     workers.close(False)
 
 
+@dataclass
 class Queue:
     """Cells on their way: tried, tried again, given up.
 
@@ -169,19 +170,14 @@ class Queue:
     nothing else runs, so that the one that kills is found and the others are not blamed for it.
     """
 
-    def __init__(
-        self,
-        workers: Backend,
-        folder: Path,
-        retries: int,
-        outcome: Outcome,
-        display: Progress,
-        on_progress: OnProgress | None = None,
-    ) -> None:
-        self.workers, self.folder, self.retries = workers, folder, retries
-        self.outcome, self.display, self.on_progress = outcome, display, on_progress
-        self.attempts: Counter[str] = Counter()
-        self.total = 0
+    workers: Backend
+    folder: Path
+    retries: int
+    outcome: Outcome
+    display: Progress
+    on_progress: OnProgress | None = None
+    attempts: Counter[str] = field(default_factory=Counter)
+    total: int = 0
 
     def run(self, cells: list[Cell]) -> None:
         self.total = len(self.outcome.results) + len(cells)

@@ -199,7 +199,6 @@ def tune(
     places = check_problems(problems)
     makers = check_names("policies", policies, "policy")
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
-    check_played(places, makers, size, start[0], run)
     plays = make_checkpoints(horizon, checkpoints).tolist()
     curves = search_points(places, makers, size, start, bounds, run)
     best = {key: choose(curve).constant for key, curve in curves.items()}
@@ -222,13 +221,21 @@ def search_points(
     bounds: tuple[float, float],
     run: Runner,
 ) -> dict[Key, dict[float, Array]]:
-    """The final regrets of all tuning runs, by problem and policy."""
+    """Return the final regrets of all tuning runs, by problem and policy.
+
+    What the device cannot play raises an error before anything runs.
+    """
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
     if not tuned:
         raise InvalidInputError(
             "policies must hold at least one function of a constant, got "
             f"{', '.join(makers)}, which have none to tune"
         )
+
+    for place, problem in places.items() if run.device != "cpu" else ():
+        for name, maker in makers.items():
+            first = tuned_point(place, name, problem, maker, start[0] if name in tuned else None)
+            run.place(point_cells(first, size, [size.horizon]))
 
     def evaluate(points: Sequence[tuple[str, str, float]]) -> list[Array]:
         made = [tuned_point(p, name, places[p], makers[name], c) for p, name, c in points]
@@ -238,21 +245,6 @@ def search_points(
 
     ahead = None if run.device == "cpu" else evaluate
     return search(evaluate, dict.fromkeys(places, tuned), start, bounds, ahead)
-
-
-def check_played(
-    places: Mapping[str, Problem],
-    makers: Mapping[str, Any],
-    size: Size,
-    constant: float,
-    run: Runner,
-) -> None:
-    """Raise an error for what the device cannot play, before anything runs."""
-    for place, problem in places.items() if run.device != "cpu" else ():
-        for name, maker in makers.items():
-            given = None if is_part(maker) else constant
-            point = tuned_point(place, name, problem, maker, given)
-            run.place(point_cells(point, size, [size.horizon]))
 
 
 def tuned_point(
