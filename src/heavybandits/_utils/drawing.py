@@ -32,7 +32,7 @@ _TITLE = 60  # characters in a line above a panel
 _ROW = 0.18  # inches of a row of the legend, if there are many
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
 
-# Okabe and Ito's colours, which everyone can tell apart; the second of each pair is for dark pages.
+# Okabe and Ito's colours, distinct for everyone; the second of each pair is for dark pages.
 PALETTE = (
     ("#0072B2", "#56B4E9"),
     ("#D55E00", "#FF8C42"),

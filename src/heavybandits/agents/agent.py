@@ -5,7 +5,6 @@ plan; `Agent` locks, reads the clock, writes the plan to the ledger and applies 
 finishes or undoes what an interrupt left unfinished.
 """
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -544,10 +543,7 @@ class Agent:
             raise
 
     def _now(self) -> float:
-        now = self._clock()
-        if type(now) is float and math.isfinite(now):
-            return now + 0.0
-        return finite_number("clock()", now) + 0.0
+        return finite_number("clock()", self._clock()) + 0.0
 
     def _expire_due(self, room: int = 0) -> float:
         """Expire the tickets past their time, and the oldest if `room` is needed; return the time.

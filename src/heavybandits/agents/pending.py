@@ -44,7 +44,9 @@ class ActionCount(NamedTuple):
 
 
 MOST_SETTLED = 1 << 16  # settled decisions kept in batches, beyond four per pending ticket
-MOST_EXPIRED = 100_000  # expired tickets that are remembered, to tell late from duplicate rewards
+MOST_EXPIRED = (
+    100_000  # expired tickets that are remembered: their rewards are late, not duplicates
+)
 COUNTS = (
     *("applied", "late", "duplicate", "unknown", "expired", "cancelled"),
     *("revised", "warm_started"),

@@ -141,14 +141,12 @@ class LedgerReader:
     @property
     def policy(self) -> dict[str, Any]:
         """Return the description of the policy."""
-        described: dict[str, Any] = json.loads(about(self.database, "policy"))
-        return described
+        return json.loads(about(self.database, "policy"))
 
     @property
     def encoder(self) -> dict[str, Any] | None:
         """Return the description of the encoder; None if the agent has none."""
-        described: dict[str, Any] | None = json.loads(about(self.database, "encoder"))
-        return described
+        return json.loads(about(self.database, "encoder"))
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays, one row each, as `Agent.history` does."""

@@ -244,8 +244,7 @@ class Queue:
 def _report(future: "Future[Any]") -> Report:
     """Return the report of the worker, or how it died."""
     try:
-        report: Report = future.result()
-        return report
+        return future.result()
     except (Exception, CancelledError) as error:
         first_line = str(error).partition("\n")[0]
         return Report(CRASHED, f"the worker died: {type(error).__name__}: {first_line}")
