@@ -76,7 +76,7 @@ def test_an_arm_set_of_your_own_is_refused_by_name():
 
 
 def test_another_device_is_refused():
-    with pytest.raises(hb.InvalidInputError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
+    with pytest.raises(hb.InvalidInputError, match="device must be one of cpu, cuda, got 'tpu'"):
         simulate(CRTM, device="tpu")
 
 

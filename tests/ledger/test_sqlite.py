@@ -22,7 +22,7 @@ import ledger_victim as victim
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
 from heavybandits.ledger.repair import export
-from heavybandits.ledger.sqlite import COLUMNS, SEALED, chain
+from heavybandits.ledger.sqlite import COLUMNS, SEALED, about, chain
 from heavybandits.ledger.sqlite_file import LOG_BYTES, End, Head
 from interruption import CALLS, Interrupted, interrupted_after
 
@@ -576,7 +576,7 @@ def test_a_commit_that_failed_is_written_over(path: Path) -> None:
     with pytest.raises(hb.LedgerError, match="disk I/O error"):
         agent.select(ARMS)
     assert packed(agent) == before
-    assert database.one("SELECT value FROM about WHERE name = 'failures'") == "1"
+    assert about(database, "failures") == "1"
     play(agent, 1)
     agent.close()
     with make(path) as again:

@@ -463,7 +463,7 @@ def test_a_full_disk_changes_nothing_and_passes(make: Any) -> None:
     with make(rng=1, snapshot_every=10**6) as agent:
         database = agent.ledger.database
         ticket = agent.select(ARMS)
-        pages = database.one("PRAGMA page_count")
+        ((pages,),) = database.rows("PRAGMA page_count")
         database.rows(f"PRAGMA max_page_count = {pages}")
         accepted = fill_up(agent)
         before = kept_bytes(agent)

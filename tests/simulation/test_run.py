@@ -261,7 +261,7 @@ def test_given_checkpoints_are_sorted_and_unique():
         ({"checkpoints": []}, r"checkpoints must lie in 1..400, got none"),
         ({"checkpoints": [401]}, r"checkpoints must lie in 1..400, got \[401\]"),
         ({"checkpoints": [0]}, "checkpoints must be a whole number >= 1"),
-        ({"spacing": "odd"}, "spacing must be 'even' or 'log', got 'odd'"),
+        ({"spacing": "odd"}, "spacing must be one of even, log, got 'odd'"),
         ({"policies": {}}, "policies must hold at least one policy"),
         ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy: .*; got 3"),
         ({"policies": [CRTM]}, r"must be a policy: .*; got \["),

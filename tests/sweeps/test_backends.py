@@ -25,9 +25,8 @@ class Cluster(NamedTuple):
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of two workers that is there before the sweep is."""
     backend: Any = backends.BACKENDS[request.param](2, None)
-    dask = request.param == "dask"
-    yield Cluster(request.param, backend._cluster.scheduler_address if dask else None)
-    backend.close(kill=False)
+    yield Cluster(request.param, backend.address)
+    backend.close(False)
 
 
 @pytest.mark.slow

@@ -508,10 +508,10 @@ def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
 def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.sweeps import run as module
-    from heavybandits.sweeps.backends import DONE, Report
+    from heavybandits.sweeps import backends
 
-    monkeypatch.setattr(module, "compute", lambda cell, folder: Report(DONE))
+    done = backends.Report(backends.DONE)
+    monkeypatch.setattr(backends, "compute", lambda cell, folder: done)
     outcome = run(squares(1), tmp_path)
     assert "do all workers share this folder?" in outcome.failed[0][1]
     assert load_cell(tmp_path, squares(1)[0]) is None

@@ -15,8 +15,10 @@ from .errors import InvalidInputError, optional
 from .files import replace_atomically
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any  # matplotlib is optional
 
 FORMATS = ("png", "svg", "pdf")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -30,7 +32,7 @@ _TITLE = 60  # characters in a line above a panel
 _ROW = 0.18  # inches of a row of the legend, if there are many
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
 
-# Okabe and Ito's colours, which everyone can tell apart; the second of each pair is for dark pages.
+# Okabe and Ito's colours, distinct for everyone; the second of each pair is for dark pages.
 PALETTE = (
     ("#0072B2", "#56B4E9"),
     ("#D55E00", "#FF8C42"),
@@ -174,20 +176,19 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
     return canvas
 
 
-def plot_view(view: View, path: str | Path | None = None, axes: "Axes | None" = None) -> "Figure":
+def plot_view(view: View, path: str | Path | None = None, axes: Axes | None = None) -> Figure:
     """Draw a view in a figure of its own, or its one panel in given axes; return the figure.
 
     path: the PDF, SVG or PNG file to write, if any.
     """
     optional("matplotlib", "lab")
-    target = None if path is None else check_picture(path)
+    if path is not None:
+        check_picture(path)
     figure = draw_view(view, {}) if axes is None else draw_into(axes, view.panels)
-    if target is not None:
-        write_picture(figure, target)
-    return figure
+    return finish(figure, path)
 
 
-def draw_into(axes: "Axes", panels: Sequence[Panel]) -> Any:
+def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:
     """Draw one panel and its legend in given axes; return their figure."""
     if len(panels) > 1:
         raise InvalidInputError(
@@ -229,6 +230,17 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
+def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list[Axes]:
+    """Return the axes of a new figure, next to each other."""
+    optional("matplotlib", "lab")
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=size, layout="constrained")
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return list(figure.subplots(1, columns, squeeze=False).ravel())
+
+
 def finish(figure: Any, path: str | Path | None) -> Any:
     """Write the figure to the path, if there is one, and return it."""
     if path is not None:
@@ -264,9 +276,7 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     from matplotlib.ticker import EngFormatter
 
     lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
-    axes.set_title(label_of("\n".join(lines)), fontsize=9.5)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    label_panel(axes, panel, "\n".join(lines))
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
@@ -284,6 +294,13 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_panel(axes: Any, panel: Panel, title: str) -> None:
+    """Set the title and the labels of both axes."""
+    axes.set_title(label_of(title), fontsize=9.5)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
 
 
 def label_plainly(axes: Any) -> None:
@@ -347,9 +364,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     """One map: squares in the colours of those they belong to, hatched where that is in doubt."""
     from matplotlib.patches import Rectangle
 
-    axes.set_title(label_of(panel.title), fontsize=9.5)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    label_panel(axes, panel, panel.title)
     places = colour_places(panel.names, colours)
     stops = [sorted({place[i] for place in panel.tiles}) for i in range(2)]
     for place, tile in panel.tiles.items():

@@ -16,6 +16,7 @@ import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,18 +88,12 @@ def _mode(path: Path) -> int | None:
 
 def sync_folder(folder: Path) -> None:
     """Make the new name itself durable, where the system can."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    try:
-        os.close(handle)
-    except OSError:
-        pass
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def free_bytes(path: str | Path) -> int:

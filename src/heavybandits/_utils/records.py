@@ -1,10 +1,11 @@
 """Tidy rows, held by column, and frames of a few rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InvalidInputError, optional
 from .tables import write_parquet
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import polars
 
 
+Columns = dict[str, NDArray[Any]]
 Frame = Any  # a pandas.DataFrame; a list of dictionaries where pandas is not installed
 
 
@@ -35,59 +37,76 @@ def to_records(frame: Frame) -> list[dict[str, Any]]:
     return frame if isinstance(frame, list) else frame.to_dict("records")
 
 
-class Records:
-    """Rows held by column.
+# ---- what every result with `data`, columns of equal length by name, can do
 
-    >>> Records({"policy": ["a"], "play": [3], "regret": [0.5]}).rows()
-    [{'policy': 'a', 'play': 3, 'regret': 0.5}]
-    """
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = {name: np.asarray(column) for name, column in data.items()}
+class HasData(Protocol):
+    """Rows held by column."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.data)
+    data: Columns
 
-    @property
-    def policies(self) -> list[str]:
-        """The names of the policies, in the order they were given."""
-        return self.names("policy")
 
-    def names(self, column: str) -> list[Any]:
-        """The different values of a column in the order they first appear; none without it."""
-        return list(dict.fromkeys(self.data[column].tolist())) if column in self.data else []
+def to_columns(data: Mapping[str, Any]) -> Columns:
+    """Return the columns as arrays."""
+    return {name: np.asarray(column) for name, column in data.items()}
 
-    def need(self, use: str, columns: Sequence[str]) -> None:
-        """Raise an error if the rows do not have the columns that a use needs."""
-        missing = [name for name in columns if name not in self.data]
-        if missing:
-            raise InvalidInputError(
-                f"{use} needs columns {', '.join(columns)}; no {missing[0]} is here"
-            )
 
-    def __len__(self) -> int:
-        return len(next(iter(self.data.values()), ()))
+def column_names(result: HasData) -> tuple[str, ...]:
+    """The names of the columns."""
+    return tuple(result.data)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows())
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} rows: {', '.join(self.policies)})"
+def policy_names(result: HasData) -> list[str]:
+    """The names of the policies, in the order they were given."""
+    return distinct(result, "policy")
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of plain Python values."""
-        columns = [column.tolist() for column in self.data.values()]
-        return [dict(zip(self.data, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_pandas(self) -> "pandas.DataFrame":
-        """The rows as a pandas DataFrame."""
-        return optional("pandas", "lab").DataFrame(dict(self.data))
+def distinct(result: HasData, column: str) -> list[Any]:
+    """Return the different values of a column in the order they first appear; none without it."""
+    return list(dict.fromkeys(result.data[column].tolist())) if column in result.data else []
 
-    def to_polars(self) -> "polars.DataFrame":
-        """The rows as a Polars DataFrame."""
-        return optional("polars", "polars").DataFrame(dict(self.data))
 
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the rows to a Parquet file, at once or not at all."""
-        write_parquet(self.data, Path(path))
+def need(result: HasData, use: str, columns: Sequence[str]) -> None:
+    """Raise InvalidInputError if the rows do not have the columns that a use needs."""
+    missing = [name for name in columns if name not in result.data]
+    if missing:
+        raise InvalidInputError(
+            f"{use} needs columns {', '.join(columns)}; no {missing[0]} is here"
+        )
+
+
+def count_rows(result: HasData) -> int:
+    """Return the number of rows."""
+    return len(next(iter(result.data.values()), ()))
+
+
+def iterate(result: HasData) -> Iterator[dict[str, Any]]:
+    """Iterate over the rows as dictionaries."""
+    return iter(rows(result))
+
+
+def describe(result: HasData) -> str:
+    """Return the number of rows and the names of the policies."""
+    named = ", ".join(policy_names(result))
+    return f"{type(result).__name__}({count_rows(result)} rows: {named})"
+
+
+def rows(result: HasData) -> list[dict[str, Any]]:
+    """Return the rows as dictionaries of plain Python values."""
+    columns = [column.tolist() for column in result.data.values()]
+    return [dict(zip(result.data, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def to_pandas(result: HasData) -> "pandas.DataFrame":
+    """Return the rows as a pandas DataFrame."""
+    return optional("pandas", "lab").DataFrame(dict(result.data))
+
+
+def to_polars(result: HasData) -> "polars.DataFrame":
+    """Return the rows as a Polars DataFrame."""
+    return optional("polars", "polars").DataFrame(dict(result.data))
+
+
+def to_parquet(result: HasData, path: str | Path) -> None:
+    """Write the rows to a Parquet file, at once or not at all."""
+    write_parquet(result.data, Path(path))

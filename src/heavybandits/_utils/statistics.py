@@ -43,7 +43,7 @@ def student_quantile(probability: float, dof: float) -> float:
     return math.copysign(math.sqrt(dof) * math.tan(angle), probability - 0.5)
 
 
-def expanded_tail(size: int, confidence: float = CONFIDENCE) -> float:
+def expanded_tail(size: int) -> float:
     """The tail to cut from a bootstrap of `size` values so that the interval is not too short.
 
     The plain percentile interval is short by sqrt((n-1)/n) and by the normal instead of Student's
@@ -52,15 +52,12 @@ def expanded_tail(size: int, confidence: float = CONFIDENCE) -> float:
     >>> round(expanded_tail(10), 4), round(expanded_tail(10**6), 4)
     (0.0086, 0.025)
     """
-    quantile = student_quantile(0.5 + confidence / 2.0, size - 1)
+    quantile = student_quantile(0.5 + CONFIDENCE / 2.0, size - 1)
     return NormalDist().cdf(-math.sqrt(size / (size - 1)) * quantile)
 
 
 def bootstrap(
-    values: Any,
-    statistic: Callable[[Array], Array] = lambda means: means[:, 0],
-    confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
+    values: Any, statistic: Callable[[Array], Array] = lambda means: means[:, 0], draws: int = DRAWS
 ) -> Estimate:
     """An expanded percentile interval for the mean of repetitions, or a statistic of such means.
 
@@ -81,10 +78,10 @@ def bootstrap(
     if size < 2:
         return Estimate(value, -math.inf, math.inf)
     resampled = statistic(_resamples(size, draws) @ table)
-    made, half = _interval(value, resampled, expanded_tail(size, confidence)), 0.0
+    made, half = _interval(value, resampled, expanded_tail(size)), 0.0
     if size < FEW:
         error = float(resampled.std()) * math.sqrt(size / (size - 1))
-        half = student_quantile(0.5 + confidence / 2.0, size - 1) * error
+        half = student_quantile(0.5 + CONFIDENCE / 2.0, size - 1) * error
     return Estimate(value, min(made.low, value - half), max(made.high, value + half))
 
 
@@ -101,16 +98,15 @@ def bootstrap_rows(
     rng: np.random.Generator,
     draws: int,
     statistic: Callable[[Array], Array] = lambda means: means,
-    tail: float = 0.05,
 ) -> Estimate:
-    """The same for many rows and few draws: rows are drawn one by one, and the tail is as it is.
+    """Return a 90% percentile interval for many rows and few draws: rows are drawn one by one.
 
     >>> bootstrap_rows(np.ones(1000), np.random.default_rng(0), draws=20)
     Estimate(value=1.0, low=1.0, high=1.0)
     """
     size = values.size
     means = np.array([values[rng.integers(size, size=size)].mean() for _ in range(draws)])
-    return _interval(float(statistic(values.mean(keepdims=True))[0]), statistic(means), tail)
+    return _interval(float(statistic(values.mean(keepdims=True))[0]), statistic(means), 0.05)
 
 
 def _interval(value: float, resampled: Array, tail: float) -> Estimate:
@@ -136,7 +132,7 @@ def margin(means: Array, ours: list[int], others: list[int]) -> Array:
     return np.asarray(means[:, others].min(axis=1) - means[:, ours].max(axis=1))
 
 
-def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+def wilson(successes: int, trials: int) -> Estimate:
     """Wilson's interval for a share.
 
     >>> [round(x, 3) for x in wilson(10, 10)]
@@ -144,14 +140,14 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estim
     """
     if trials == 0:
         return UNKNOWN
-    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2.0)
     share, weight = successes / trials, z * z / trials
     middle = (share + weight / 2.0) / (1.0 + weight)
     half = z * math.sqrt(share * (1.0 - share) / trials + weight / (4.0 * trials)) / (1.0 + weight)
     return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
 
 
-def slope(x: Any, y: Any, confidence: float = CONFIDENCE) -> Estimate:
+def slope(x: Any, y: Any) -> Estimate:
     """The least-squares slope of ln y on ln x, with Student's interval.
 
     >>> [round(v, 6) for v in slope([1, 2, 4, 8], [3, 12, 48, 192])]
@@ -166,13 +162,11 @@ def slope(x: Any, y: Any, confidence: float = CONFIDENCE) -> Estimate:
         return Estimate(value, -math.inf, math.inf)
     residual = b - b.mean() - value * a
     error = math.sqrt(float(residual @ residual) / (a.size - 2) / float(a @ a))
-    half = student_quantile(0.5 + confidence / 2.0, a.size - 2) * error
+    half = student_quantile(0.5 + CONFIDENCE / 2.0, a.size - 2) * error
     return Estimate(value, value - half, value + half)
 
 
-def ratio(
-    above: Any, below: Any, deviation: float, dof: int, confidence: float = CONFIDENCE
-) -> Estimate:
+def ratio(above: Any, below: Any, deviation: float, dof: int) -> Estimate:
     """The ratio of two geometric means, `deviation` being the standard one of the logarithms.
 
     >>> [round(v, 3) for v in ratio([8.0, 8.0], [2.0, 2.0], deviation=0.1, dof=10)]
@@ -183,7 +177,7 @@ def ratio(
     if dof < 1:
         return Estimate(math.exp(value), 0.0, math.inf)
     error = deviation * math.sqrt(1.0 / top.size + 1.0 / bottom.size)
-    half = student_quantile(0.5 + confidence / 2.0, dof) * error
+    half = student_quantile(0.5 + CONFIDENCE / 2.0, dof) * error
     return Estimate(math.exp(value), math.exp(value - half), math.exp(value + half))
 
 

@@ -158,7 +158,7 @@ def to_text(
 ) -> str:
     """Columns lined up for a terminal of this width.
 
-    Long texts are wrapped; columns for which there is still no room go on below.
+    Long texts are wrapped; columns for which there is still no room follow below.
 
     >>> print(to_text([{"name": "a", "value": 1.5}]))
     name  value

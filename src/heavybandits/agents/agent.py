@@ -5,7 +5,6 @@ plan; `Agent` locks, reads the clock, writes the plan to the ledger and applies 
 finishes or undoes what an interrupt left unfinished.
 """
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -470,17 +469,17 @@ class Agent:
 
     def cancel_all(self) -> None:
         """Cancel every pending ticket. The policy learns nothing."""
-        with self._lock:
-            self._finish()
-            issued, now = self._state.tickets.issued, self._now()
-            self._commit(make_plan(self._state, [CancelledAll(issued, now)]))
+        self._clear(CancelledAll)
 
     def reset(self) -> None:
         """Forget everything learned, and every ticket. Ticket numbers are not used again."""
+        self._clear(Reset)
+
+    def _clear(self, kind: type[CancelledAll | Reset]) -> None:
         with self._lock:
             self._finish()
             issued, now = self._state.tickets.issued, self._now()
-            self._commit(make_plan(self._state, [Reset(issued, now)]))
+            self._commit(make_plan(self._state, [kind(issued, now)]))
 
     def expire_due(self) -> None:
         """Expire the tickets that are older than `expire_after`. Every other call does so too."""
@@ -544,10 +543,7 @@ class Agent:
             raise
 
     def _now(self) -> float:
-        now = self._clock()
-        if type(now) is float and math.isfinite(now):
-            return now + 0.0
-        return finite_number("clock()", now) + 0.0
+        return finite_number("clock()", self._clock()) + 0.0
 
     def _expire_due(self, room: int = 0) -> float:
         """Expire the tickets past their time, and the oldest if `room` is needed; return the time.

@@ -42,7 +42,7 @@ class AgentPolicy:
         arm, features, expected, width, propensity = self.compiled.choose(
             state.learned, arms, mask, order=order
         )
-        # + 0.0: a database does not tell -0.0 from 0.0
+        # + 0.0: a database does not distinguish -0.0 from 0.0
         plays = state.policy.plays
         return Decision(arm, features, expected + 0.0, width + 0.0, plays, propensity)
 
@@ -80,7 +80,7 @@ class AgentPolicy:
             self.compiled.warm_start(learned, lesson.rows, lesson.rewards, time=time)
 
     def _is_next(self, lesson: Decision | Lesson) -> bool:
-        """Return False if the lesson is learned already; its number tells."""
+        """Return False if the lesson is learned already, by its number."""
         learned = self.compiled.lessons
         if lesson.lessons is None:
             lesson.lessons = learned

@@ -18,11 +18,6 @@ from ..features.values import to_plain
 Context = Mapping[str, Any]  # what is known of the moment
 Actions = Mapping[str, Mapping[str, Any]]  # what is known of each action, by name
 
-NOT_LOGGED = (
-    "the ledger holds features only, and another encoder needs the inputs: log_inputs was False, "
-    "or the actions had no names"
-)
-
 
 def check_encoder(encoder: FeatureMap, policy: Policy) -> None:
     """Raise InvalidInputError unless the policy can take the features of this encoder."""
@@ -210,16 +205,21 @@ class Inputs:
 
 def encode_again(encoder: FeatureMap, logged: str | None) -> Floats:
     """Return the features that another encoder makes of the logged inputs of a decision."""
-    if logged is None:
-        raise InvalidInputError(NOT_LOGGED)
-    inputs = json.loads(logged)
+    inputs = _read_logged(logged)
     rows = encoder.encode(inputs["context"], {inputs["action"]: inputs["features"]})
     return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
 
 
 def encode_rows_again(encoder: FeatureMap, logged: str | None) -> Floats:
     """Return the features that another encoder makes of the logged rows of a warm start."""
-    if logged is None:
-        raise InvalidInputError(NOT_LOGGED)
-    rows = encoder.encode_rows(json.loads(logged))
+    rows = encoder.encode_rows(_read_logged(logged))
     return bounded_array("what the encoder makes", rows, (None, encoder.dim))
+
+
+def _read_logged(logged: str | None) -> Any:
+    if logged is None:
+        raise InvalidInputError(
+            "the ledger holds features only, and another encoder needs the inputs: log_inputs was "
+            "False, or the actions had no names"
+        )
+    return json.loads(logged)

@@ -15,8 +15,7 @@ from .state import AgentState
 def region_of(state: AgentState) -> Region:
     """Return the confidence region of the policy, which is not copied."""
     try:
-        region: Region = innermost(state.policy, state.learned)[1].estimate.region
-        return region
+        return innermost(state.policy, state.learned)[1].estimate.region
     except AttributeError:
         name = type(state.policy).__name__
         raise AttributeError(f"{name} keeps no single confidence region") from None

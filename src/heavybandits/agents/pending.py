@@ -11,19 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, positive, whole
-from .events import (
-    Cancelled,
-    CancelledAll,
-    Event,
-    Expired,
-    Reset,
-    Revised,
-    Rewarded,
-    Selected,
-    SelectedMany,
-    Settled,
-    WarmStarted,
-)
+from . import events
 from .tickets import Choices, Decision
 
 
@@ -56,7 +44,9 @@ class ActionCount(NamedTuple):
 
 
 MOST_SETTLED = 1 << 16  # settled decisions kept in batches, beyond four per pending ticket
-MOST_EXPIRED = 100_000  # expired tickets that are remembered, to tell late from duplicate rewards
+MOST_EXPIRED = (
+    100_000  # expired tickets that are remembered: their rewards are late, not duplicates
+)
 COUNTS = (
     *("applied", "late", "duplicate", "unknown", "expired", "cancelled"),
     *("revised", "warm_started"),
@@ -85,47 +75,47 @@ class TicketTable:
 
     # ---- counts after an event
 
-    def counts_after(self, events: Sequence[Event]) -> dict[str, int]:
+    def counts_after(self, planned: Sequence[events.Event]) -> dict[str, int]:
         """Return the counts after these events."""
-        if type(events[0]) is Selected:
+        if type(planned[0]) is events.Selected:
             return self.counts  # decisions are planned without other events
         counts = self.counts.copy()
-        for event in events:
+        for event in planned:
             match event:
-                case Rewarded():
+                case events.Rewarded():
                     counts["applied"] += 1
-                case Cancelled():
+                case events.Cancelled():
                     counts["cancelled"] += 1
-                case Expired():
+                case events.Expired():
                     counts["expired"] += 1
-                case CancelledAll():
+                case events.CancelledAll():
                     counts["cancelled"] += len(self.pending)
-                case Reset():
+                case events.Reset():
                     counts = dict.fromkeys(COUNTS, 0)
-                case Revised():
+                case events.Revised():
                     counts["revised"] += 1
-                case WarmStarted(lesson=lesson):
+                case events.WarmStarted(lesson=lesson):
                     counts["warm_started"] += len(lesson.rows)
         return counts
 
-    def action_counts_after(self, events: Sequence[Event]) -> Mapping[str, ActionCount]:
+    def action_counts_after(self, planned: Sequence[events.Event]) -> Mapping[str, ActionCount]:
         """Return the counts after these events, of the actions that they are about."""
         found: dict[str, ActionCount] = {}
-        for event in events:
+        for event in planned:
             for name, more in self._actions_of(event):
                 if name is not None:
                     plays, rewards = found.get(name) or self.action_counts.get(name, ActionCount())
                     found[name] = ActionCount(plays + more.plays, rewards + more.rewards)
         return found
 
-    def _actions_of(self, event: Event) -> Iterator[tuple[str | None, ActionCount]]:
+    def _actions_of(self, event: events.Event) -> Iterator[tuple[str | None, ActionCount]]:
         match event:
-            case Selected(decision=decision):
+            case events.Selected(decision=decision):
                 yield decision.action, ActionCount(plays=1)
-            case SelectedMany(choices=choices):
+            case events.SelectedMany(choices=choices):
                 for name, times in Counter(choices.actions).items():
                     yield name, ActionCount(plays=times)
-            case Rewarded(ticket=number) | Expired(ticket=number, reward=float()):
+            case events.Rewarded(ticket=number) | events.Expired(ticket=number, reward=float()):
                 made = self.decision_of(number)
                 yield None if made is None else made.action, ActionCount(rewards=1)
 
@@ -159,20 +149,20 @@ class TicketTable:
         self._batched += len(choices.arms)
         self.issued = choices.numbers.stop
 
-    def settle(self, event: Settled, learned: Any, learn: Learn) -> None:
+    def settle(self, event: events.Settled, learned: Any, learn: Learn) -> None:
         """Settle a pending ticket, and learn from its decision if all its rewards are in now."""
         number = event.ticket
         decision = self.decision_of(number)
         if decision is None:
             return  # done before an interrupt
-        if isinstance(event, Cancelled) or event.reward is None:
+        if isinstance(event, events.Cancelled) or event.reward is None:
             self._forget_play(decision, number)
         else:
             decision.rewards[number] = event.reward
-            decision.noise_scale = event.noise_scale if isinstance(event, Rewarded) else None
+            decision.noise_scale = event.noise_scale if isinstance(event, events.Rewarded) else None
             if decision.complete:
                 learn(learned, decision)
-        if isinstance(event, Expired):
+        if isinstance(event, events.Expired):
             self._remember(number)
         del self.pending[number]
 
@@ -206,7 +196,7 @@ class TicketTable:
         """Return the decisions of all pending tickets."""
         return [decision for n in self.pending if (decision := self.decision_of(n)) is not None]
 
-    def due(self, limits: Limits, now: float, room: int) -> list[Event]:
+    def due(self, limits: Limits, now: float, room: int) -> list[events.Event]:
         """Return the expiries of tickets past their time, and of the oldest if there are too many.
 
         `room` is the number of tickets about to be issued.
@@ -220,7 +210,7 @@ class TicketTable:
             if len(numbers) >= excess:
                 break
             numbers[number] = None
-        return [Expired(number, now, limits.expired_reward) for number in sorted(numbers)]
+        return [events.Expired(number, now, limits.expired_reward) for number in sorted(numbers)]
 
     def _older(self, moment: float) -> list[int]:
         """Return the pending tickets issued at this time or before, also if the clock went back."""

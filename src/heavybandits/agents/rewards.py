@@ -38,7 +38,7 @@ def check_given(takes_noise_scale: bool, reward: Any, noise_scale: Any = None) -
     >>> check_given(False, 3)
     Given(reward=3.0, noise_scale=None)
     """
-    number = finite_number("reward", reward) + 0.0  # a database does not tell -0.0 from 0.0
+    number = finite_number("reward", reward) + 0.0  # a database has no -0.0
     if noise_scale is None:
         return Given(number)
     if not takes_noise_scale:

@@ -18,22 +18,7 @@ from ..core.confidence_region import Region, has_valid_volume
 from ..core.part import regions_of
 from ..core.protocols import Policy
 from ..features import FeatureMap
-from .events import (
-    Cancelled,
-    CancelledAll,
-    Changes,
-    Event,
-    Expired,
-    Lesson,
-    Position,
-    Reset,
-    Revised,
-    Revision,
-    Rewarded,
-    Selected,
-    SelectedMany,
-    WarmStarted,
-)
+from . import events
 from .pending import ActionCount, Limits, TicketTable
 from .tickets import Decision, Owner, Owners, Ticket
 
@@ -75,10 +60,10 @@ class Learner(Protocol):
     def learn(self, learned: Any, decision: Decision) -> None:
         """Learn from a decision whose rewards are all in."""
 
-    def teach(self, learned: Any, lesson: Lesson, time: float) -> None:
+    def teach(self, learned: Any, lesson: events.Lesson, time: float) -> None:
         """Learn rows without a decision."""
 
-    def revise(self, learned: Any, revision: Revision, reward: float) -> None:
+    def revise(self, learned: Any, revision: events.Revision, reward: float) -> None:
         """Replace a reward that was learned."""
 
 
@@ -88,7 +73,7 @@ class Plan(NamedTuple):
     `undo` takes back what the choice of these tickets has changed already.
     """
 
-    events: Sequence[Event]
+    events: Sequence[events.Event]
     counts: dict[str, int]
     action_counts: Mapping[str, ActionCount] | None
     undo: Undo | None
@@ -97,7 +82,7 @@ class Plan(NamedTuple):
 
 def make_plan(
     state: AgentState,
-    events: Sequence[Event],
+    events: Sequence[events.Event],
     undo: Undo | None = None,
     tickets: Sequence[Ticket] = (),
 ) -> Plan:
@@ -118,22 +103,22 @@ def apply(state: AgentState, plan: Plan, learner: Learner) -> AgentState:
     return state
 
 
-def _apply_event(state: AgentState, event: Event, learner: Learner) -> AgentState:
+def _apply_event(state: AgentState, event: events.Event, learner: Learner) -> AgentState:
     tickets, learned = state.tickets, state.learned
     match event:
-        case Selected():
+        case events.Selected():
             tickets.issue(event.ticket, event.decision, event.time)
-        case Rewarded() | Expired() | Cancelled():
+        case events.Rewarded() | events.Expired() | events.Cancelled():
             tickets.settle(event, learned, learner.learn)
-        case SelectedMany():
+        case events.SelectedMany():
             tickets.issue_many(event.choices)
-        case WarmStarted():
+        case events.WarmStarted():
             learner.teach(learned, event.lesson, event.time)
-        case Revised():
+        case events.Revised():
             learner.revise(learned, event.revision, event.reward)
-        case CancelledAll():
+        case events.CancelledAll():
             tickets.cancel_all()
-        case Reset():
+        case events.Reset():
             fresh = TicketTable(event.ticket, tickets.expired)
             return state._replace(learned=state.policy.init(), tickets=fresh)
     return state
@@ -246,12 +231,12 @@ def own_generator(rng: RandomSource) -> np.random.Generator | None:
     return np.random.default_rng(generator.integers(1 << 63))
 
 
-def position_of(generator: np.random.Generator | None) -> Position | None:
+def position_of(generator: np.random.Generator | None) -> events.Position | None:
     """Return the position of a generator, as JSON."""
     return None if generator is None else generator.bit_generator.state
 
 
-def make_generator(state: Position | None) -> np.random.Generator | None:
+def make_generator(state: events.Position | None) -> np.random.Generator | None:
     """Make the PCG64 generator at a position."""
     if state is None:
         return None
@@ -288,7 +273,7 @@ class BeforeChoice:
         self._generator = state.generator
         self._position = position_of(state.generator)
 
-    def changes(self) -> Changes | None:
+    def changes(self) -> events.Changes | None:
         """Return what differs from before; None if nothing does."""
         after = {name: array.tobytes() for name, array in self._arrays.items()}
         changed = {
@@ -296,7 +281,7 @@ class BeforeChoice:
         }
         if not changed and self._generator is None:
             return None
-        return Changes(changed, position_of(self._generator))
+        return events.Changes(changed, position_of(self._generator))
 
     def undo(self) -> None:
         """Put everything back."""
@@ -306,7 +291,7 @@ class BeforeChoice:
             self._generator.bit_generator.state = self._position
 
 
-def install(state: AgentState, changes: Changes | None) -> AgentState:
+def install(state: AgentState, changes: events.Changes | None) -> AgentState:
     """Return the state after the logged changes of a choice; raise StateError if no choice of this
     policy can have made them."""
     if changes is None:

@@ -5,22 +5,14 @@ that the policy itself makes, numbers for being finite, all of it against a SHA-
 from the classes of the library and those that the caller names; a file cannot add to them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils import files
 from .._utils.errors import StateError
-from .._utils.files import (
-    LARGEST,
-    Blobs,
-    ContainerError,
-    Format,
-    canonical,
-    read_container,
-    write_container,
-)
 from .._utils.validation import bounded_array, finite_number, fraction, whole
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
@@ -42,7 +34,7 @@ from .state import (
 )
 from .tickets import Decision, Owner, Owners
 
-FORMAT = Format("state file")
+FORMAT = files.Format("state file")
 DATABASE = b"SQLite format 3\0"  # first bytes of a ledger
 
 Description = dict[str, Any]  # of a part or an encoder, as JSON
@@ -65,8 +57,8 @@ def pack(state: AgentState) -> bytes:
         "encoder": describe_encoder(state.encoder),
     }
     try:
-        return write_container(FORMAT, body, blobs)
-    except ContainerError as error:
+        return files.write_container(FORMAT, body, blobs)
+    except files.ContainerError as error:
         raise StateError(f"the state file {error}") from error
 
 
@@ -102,8 +94,8 @@ def read_state(path: Path) -> bytes:
     size = path.stat().st_size
     if not path.is_file():  # to read a pipe or a device may never end
         raise StateError(f"{path} is not a file")
-    if size > LARGEST:
-        raise StateError(f"{path} has {size} bytes; a state file has at most {LARGEST}")
+    if size > files.LARGEST:
+        raise StateError(f"{path} has {size} bytes; a state file has at most {files.LARGEST}")
     return path.read_bytes()
 
 
@@ -121,11 +113,11 @@ def unpack(
     if data.startswith(DATABASE):
         raise StateError("this is a ledger: open it with Agent(policy, ledger=path)")
     try:
-        body, blobs = read_container(FORMAT, data)
+        body, blobs = files.read_container(FORMAT, data)
         if policy is None:
             policy = check_policies(build(body["policy"], known))["policy"]
             check_size(policy, sum(map(len, blobs.values())))
-        elif canonical(body["policy"]) != canonical(describe(policy)):
+        elif files.canonical(body["policy"]) != files.canonical(describe(policy)):
             raise StateError("the state is that of another policy")
         restored = restore_encoder(body["encoder"], encoder)
         if restored is not None:
@@ -133,7 +125,7 @@ def unpack(
         return _restore(policy, body, blobs)._replace(encoder=restored)
     except StateError:
         raise
-    except ContainerError as error:
+    except files.ContainerError as error:
         raise StateError(f"the state file {error}") from error
     except (MemoryError, OverflowError, RecursionError) as error:
         raise StateError("the state file asks for more memory than it holds data for") from error
@@ -154,15 +146,15 @@ class Start(NamedTuple):
 def read_start(data: bytes) -> Start:
     """Read how an agent began from the first state in its ledger. No part is built."""
     try:
-        body, _ = read_container(FORMAT, data)
+        body, _ = files.read_container(FORMAT, data)
         limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
         owners = _restore_owners(body["owners"])
         return Start(body["policy"], body["encoder"], limits, generator, owners)
-    except (ContainerError, KeyError, TypeError, ValueError) as error:
+    except (files.ContainerError, KeyError, TypeError, ValueError) as error:
         raise StateError(f"the first state in the ledger is not well formed: {error}") from error
 
 
-def _restore(policy: Policy, body: dict[str, Any], blobs: Blobs) -> AgentState:
+def _restore(policy: Policy, body: dict[str, Any], blobs: files.Blobs) -> AgentState:
     limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
     tickets = _restore_tickets(policy, body["tickets"])
     learned = policy.init()
@@ -205,8 +197,7 @@ def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
 
 
 def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Decision:
-    fields = ("arm", "features", "expected", "width", "propensity", "action")
-    decision = make_decision(policy, **{name: entry[name] for name in fields})
+    decision = make_decision(policy, entry)
     for number, reward, asked in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
             raise StateError(f"the state file holds a ticket {number} that cannot be")
@@ -215,28 +206,16 @@ def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Dec
     return decision
 
 
-def make_decision(
-    policy: Policy,
-    *,
-    arm: Any,
-    features: Any,
-    expected: Any,
-    width: Any,
-    propensity: Any,
-    action: Any,
-) -> Decision:
+def make_decision(policy: Policy, entry: Mapping[str, Any]) -> Decision:
     """Make a decision of values from a file, validated as those from a caller are."""
+    propensity, action = entry["propensity"], entry["action"]
     if propensity != 1.0 and propensity is not None:
         propensity = fraction("propensity", propensity)
-    return Decision(
-        whole("arm", arm, least=-1),
-        bounded_array("features", features, (policy.dim,)),
-        finite_number("expected", expected),
-        finite_number("width", width),
-        policy.plays,
-        propensity,
-        None if action is None else _name(action),
-    )
+    arm = whole("arm", entry["arm"], least=-1)
+    features = bounded_array("features", entry["features"], (policy.dim,))
+    expected, width = (finite_number(name, entry[name]) for name in ("expected", "width"))
+    named = None if action is None else _name(action)
+    return Decision(arm, features, expected, width, policy.plays, propensity, named)
 
 
 def _name(text: Any) -> str:
@@ -270,7 +249,7 @@ def describe_encoder(encoder: FeatureMap | None) -> Description | None:
 def restore_encoder(stored: Description | None, given: FeatureMap | None) -> FeatureMap | None:
     """Return the stored encoder; raise StateError if another one is given."""
     if given is not None:
-        if canonical(describe_encoder(given)) != canonical(stored):
+        if files.canonical(describe_encoder(given)) != files.canonical(stored):
             raise StateError(
                 "it was made with another encoder. Agent.rebuild makes an agent with a new encoder "
                 "from a ledger"

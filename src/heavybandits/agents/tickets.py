@@ -3,6 +3,7 @@
 import itertools
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .._utils.errors import ForeignTicketError, InvalidInputError
 from ..core.arrays import Floats
 
 
+@dataclass(slots=True, eq=False)
 class Decision:
     """An arm that was chosen, and the rewards of its plays as they come in.
 
@@ -19,28 +21,17 @@ class Decision:
     is that of its reward, if one was given.
     """
 
-    __slots__ = (
-        *("action", "arm", "expected", "features", "lessons", "noise_scale", "plays"),
-        *("propensity", "rewards", "times", "width"),
-    )
-
-    def __init__(
-        self,
-        arm: int,
-        features: Floats,
-        expected: float,
-        width: float,
-        plays: int,
-        propensity: float | None = 1.0,
-        action: str | None = None,
-    ) -> None:
-        self.arm, self.features, self.plays = arm, features, plays
-        self.propensity, self.action = propensity, action
-        self.expected, self.width = expected, width
-        self.rewards: dict[int, float | None] = {}
-        self.times: dict[int, float] = {}
-        self.lessons: int | None = None
-        self.noise_scale: float | None = None
+    arm: int
+    features: Floats
+    expected: float
+    width: float
+    plays: int
+    propensity: float | None = 1.0
+    action: str | None = None
+    rewards: dict[int, float | None] = field(default_factory=dict)
+    times: dict[int, float] = field(default_factory=dict)
+    lessons: int | None = None
+    noise_scale: float | None = None
 
     @property
     def plays_left(self) -> int:
@@ -158,35 +149,15 @@ _new_ticket = partial(tuple.__new__, Ticket)  # avoids a Python call per ticket
 
 def make_ticket(decision: Decision, number: int, agent: str) -> Ticket:
     """Make the next ticket of a decision, with its own features."""
-    return _new_ticket(
-        (
-            number,
-            decision.arm,
-            decision.features.copy(),
-            decision.expected,
-            decision.width,
-            decision.plays_left,
-            decision.propensity,
-            decision.action,
-            agent,
-        )
-    )
+    arm = number, decision.arm, decision.features.copy(), decision.expected, decision.width
+    return _new_ticket((*arm, decision.plays_left, decision.propensity, decision.action, agent))
 
 
 def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
     """Make the tickets of decisions that were made together, each with its own features."""
-    columns = zip(
-        choices.numbers,
-        choices.arms,
-        choices.features.copy(),
-        choices.expected,
-        choices.widths,
-        itertools.repeat(1),
-        choices.propensities,
-        choices.actions,
-        itertools.repeat(agent),
-        strict=False,
-    )
+    arms = choices.numbers, choices.arms, choices.features.copy(), choices.expected, choices.widths
+    left, owner = itertools.repeat(1), itertools.repeat(agent)
+    columns = zip(*arms, left, choices.propensities, choices.actions, owner, strict=False)
     return list(map(_new_ticket, columns))
 
 

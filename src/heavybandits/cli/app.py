@@ -5,14 +5,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .._utils.errors import (
-    DataError,
-    DeviceError,
-    InvalidInputError,
-    LedgerError,
-    PartError,
-    SweepError,
-)
+from .._utils import errors
 from .bounds import bounds
 from .compile import compile_command
 from .diagnose import diagnose_command
@@ -25,6 +18,9 @@ from .reproduce import reproduce
 from .simulate import simulate
 from .tune import tune
 
+OWN_FAILURES = (errors.PartError, errors.SweepError, errors.LedgerError, errors.DeviceError)
+FAILURES = (*OWN_FAILURES, ModuleNotFoundError, NotImplementedError, OSError)
+
 
 class Group(click.Group):
     """Commands in the given order; an error is printed as one sentence."""
@@ -35,12 +31,8 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (InvalidInputError, DataError) as error:
+        except (errors.InvalidInputError, errors.DataError) as error:
             raise click.UsageError(str(error)) from error
-        except (PartError, SweepError, LedgerError, DeviceError) as error:
-            raise click.ClickException(str(error)) from error
-        except (ModuleNotFoundError, NotImplementedError) as error:
-            raise click.ClickException(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
                 "not enough memory: fewer arms, a smaller dim or a shorter horizon may fit"
@@ -51,7 +43,7 @@ class Group(click.Group):
             ) from error
         except BrokenPipeError:  # the reader of our output has closed it: click handles that
             raise
-        except OSError as error:
+        except FAILURES as error:
             raise click.ClickException(str(error)) from error
 
 
@@ -69,18 +61,7 @@ def cli() -> None:
     """
 
 
-COMMANDS = (
-    reproduce,
-    report,
-    simulate,
-    tune,
-    bounds,
-    encode_group,
-    diagnose_command,
-    replay_command,
-    evaluate_command,
-    ledger,
-    compile_command,
-)
-for command in COMMANDS:
+LABORATORY = (reproduce, report, simulate, tune, bounds)
+PRODUCTION = (encode_group, diagnose_command, replay_command, evaluate_command, ledger)
+for command in (*LABORATORY, *PRODUCTION, compile_command):
     cli.add_command(command)

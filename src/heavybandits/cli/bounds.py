@@ -10,29 +10,21 @@ from .._utils.validation import epsilon as check_epsilon
 from .._utils.validation import positive
 from ..algorithms import theory
 from ..parts.links import check_link
-from .options import COUNT, JSON, LINK, print_json
+from .options import COUNT, JSON, LINK_OPTION, print_json, with_default
 
 
 @click.command(short_help="What the theorems promise for your numbers.")
-@click.option("--dim", type=COUNT, default=10, show_default=True, help="Dimension d.")
-@click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Plays T.")
-@click.option(
-    "--epsilon", default=1.0, show_default=True, help="Moments of order 1 + epsilon exist."
-)
-@click.option("--delta", default=0.01, show_default=True, help="Probability of failure.")
-@click.option("--raw-moment", "u", default=3.534446647, show_default=True, help="u: E|y|^(1+eps).")
-@click.option("--central-moment", "v", default=3.0, show_default=True, help="v: E|noise|^(1+eps).")
-@click.option("--norm", default=1.0, show_default=True, help="Bound S on the norm of theta*.")
-@click.option(
-    "--link",
-    type=LINK,
-    default="logistic",
-    show_default=True,
-    help="Link function of the mean reward.",
-)
+@with_default("--dim", 10, "Dimension d.", type=COUNT)
+@with_default("--horizon", 1_000_000, "Plays T.", type=COUNT)
+@with_default("--epsilon", 1.0, "Moments of order 1 + epsilon exist.")
+@with_default("--delta", 0.01, "Probability of failure.")
+@with_default("--raw-moment", 3.534446647, "u: E|y|^(1+eps).")
+@with_default("--central-moment", 3.0, "v: E|noise|^(1+eps).")
+@with_default("--norm", 1.0, "Bound S on the norm of theta*.")
+@LINK_OPTION
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
 @JSON
-def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
+def bounds(link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
     """Print thresholds, confidence regions, plays per decision and regret bounds of the algorithms.
 
     CRTM and CRMM are the paper's, CRHL and CRCM this library's. Radii of different matrices do not
@@ -42,7 +34,7 @@ def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **give
     \b
     heavybandits bounds --dim 5 --horizon 10000 --epsilon 0.5 --raw-moment 2
     """
-    values = promised(u, v, link, corrected, given)
+    values = promised(link, corrected, given)
     if as_json:
         print_json(values)
         return
@@ -51,39 +43,32 @@ def bounds(u: float, v: float, link: Any, as_json: bool, corrected: bool, **give
         click.echo(f"{name.ljust(width)}  {shown(value)}")
 
 
-def promised(
-    u: float, v: float, link: Any, corrected: bool, given: dict[str, Any]
-) -> dict[str, Any]:
-    """The numbers by name."""
+def promised(link: Any, corrected: bool, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers by name."""
+    u, v = given["raw_moment"], given["central_moment"]
     norm = positive("norm", given["norm"])
     sizes = {key: given[key] for key in ("dim", "horizon", "epsilon", "delta")}
     kappa = check_link(link, norm)
-    bound = {"kappa": kappa, "bound": link.bound(norm), "norm": norm, "corrected": corrected}
-    slope = link.lipschitz(norm)
+    known = {**sizes, "kappa": kappa, "bound": link.bound(norm), "norm": norm}
+    known["corrected"] = corrected
+    slope, penalty = link.lipschitz(norm), theory.regularisation(kappa)
     clock = {"horizon": sizes["horizon"], "delta": sizes["delta"]}
     epochs = theory.median_epochs(**clock)
-    region = theory.median_region(t=epochs, central_moment=v, **sizes, **bound)
-    radius = theory.truncation_region(raw_moment=u, **sizes, **bound)
+    region = theory.median_region(t=epochs, central_moment=v, **known)
+    threshold = theory.truncation_threshold(raw_moment=u, kappa=kappa, **sizes)
+    radius = theory.truncation_region(raw_moment=u, **known)
     return {
         "kappa": kappa,
-        "lambda": theory.regularisation(kappa),
-        "CRTM: truncation threshold Gamma": theory.truncation_threshold(
-            raw_moment=u, kappa=kappa, **sizes
-        ),
+        "lambda": penalty,
+        "CRTM: truncation threshold Gamma": threshold,
         "CRTM: squared radius gamma": radius,
         "CRTM: width of an arm times sqrt(plays)": math.sqrt(2.0 * radius / kappa),
-        "CRTM: squared radius at c = 1": theory.truncation_tuned(
-            penalty=theory.regularisation(kappa), **sizes
-        ),
-        "CRTM: regret bound": theory.truncation_regret(
-            raw_moment=u, lipschitz=slope, **sizes, **bound
-        ),
+        "CRTM: squared radius at c = 1": theory.truncation_tuned(penalty=penalty, **sizes),
+        "CRTM: regret bound": theory.truncation_regret(raw_moment=u, lipschitz=slope, **known),
         "CRMM: plays per decision r": theory.median_plays(**clock),
         "CRMM: decisions": epochs,
         "CRMM: squared radius at the end": region,
-        "CRMM: regret bound": theory.median_regret(
-            central_moment=v, lipschitz=slope, **sizes, **bound
-        ),
+        "CRMM: regret bound": theory.median_regret(central_moment=v, lipschitz=slope, **known),
         **own_promises(v, kappa, slope, norm, sizes),
         "lower bound, without its constant": theory.lower_bound(
             dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]
@@ -94,7 +79,7 @@ def promised(
 def own_promises(
     v: float, kappa: float, slope: float, norm: float, sizes: dict[str, Any]
 ) -> dict[str, Any]:
-    """Those of CRHL and CRCM."""
+    """Return the numbers of CRHL and CRCM."""
     known: dict[str, Any] = {**sizes, "kappa": kappa, "lipschitz": slope, "norm": norm}
     end = sizes["horizon"]
     noise_scale = math.pow(

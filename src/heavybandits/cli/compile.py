@@ -22,13 +22,14 @@ from ..parts.filters import AdaptiveClip
 from ..parts.links import Identity, Logistic
 from ..simulation.problem import Problem
 from ..simulation.run import simulate
-from .options import LINK, NOISE, OneOf, make_algorithm
+from .options import LINK, NOISE, OneOf, make_algorithm, with_default
 
 DIM, ROWS = 3, 4
+# by whether a decision has several plays
 ARM_SETS: dict[bool, tuple[Any, ...]] = {
     False: (arms.Fixed, arms.PerRound),
     True: (arms.Fixed, arms.PerDecision),
-}  # several plays?
+}
 
 
 class Compiled(OneOf):
@@ -75,9 +76,7 @@ def warm(policy: Any, problem: Problem) -> None:
 @click.option(
     "--link", type=LINK, help="Link of the problems; by default that of each algorithm's paper."
 )
-@click.option(
-    "--noise", type=NOISE, default="t:3", show_default=True, help="Noise of the problems."
-)
+@with_default("--noise", "t:3", "Noise of the problems.", type=NOISE)
 def compile_command(names: tuple[str, ...], link: Any, noise: Any) -> None:
     """Compile NAMES, so that their first decision and their first simulation find the code ready.
 

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from ..offline.diagnose.diagnosis import diagnose
-from .options import COUNT, JSON, print_json
-from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
+from .data_sets import open_source
+from .options import COUNT, JSON, PLOT, print_json, with_default
+from .sources import DROP, ENCODER, FEATURES, draw
 
 
 @click.command("diagnose", short_help="Examine rewards: tails, moments, the policy to use.")
@@ -16,22 +17,11 @@ from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, 
 @FEATURES
 @ENCODER
 @click.option("--horizon", type=COUNT, help="Planned number of plays [rows].")
-@click.option(
-    "--delta", type=float, default=0.01, show_default=True, help="Probability of failure."
-)
+@with_default("--delta", 0.01, "Probability of failure.", type=float)
 @DROP
 @PLOT
 @JSON
-def diagnose_command(
-    file: str,
-    reward: str | None,
-    features: str | None,
-    encoder: str | None,
-    drop_missing: bool,
-    plot: Path | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def diagnose_command(file: str, plot: Path | None, as_json: bool, **options: Any) -> None:
     """Are the rewards of FILE heavy-tailed, does it matter, and which policy should be used?
 
     FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, or the name of a data set (rand,
@@ -43,9 +33,6 @@ def diagnose_command(
     heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json
     heavybandits diagnose rand --json
     """
-    source = open_source(file, reward, read_features(features, encoder), drop_missing)
-    found = diagnose(source.log, **options)
-    if plot is not None:
-        found.plot(plot)
-        report_picture(plot)
+    found = diagnose(open_source(file, options).log, **options)
+    draw(found, plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))

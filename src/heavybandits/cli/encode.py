@@ -8,7 +8,7 @@ import click
 from ..features import Encoder
 from ..features import tables as frames
 from ..features.interactions import INTERACTIONS
-from .options import COUNT, NewFile, print_json
+from .options import COUNT, JSON, NewFile, print_json, with_default
 from .sources import read_names
 
 
@@ -39,27 +39,12 @@ def encode_group() -> None:
 )
 @click.option("--category", help="Columns of numbers that are categories, such as a postcode.")
 @click.option("--allow-missing", help="Columns that may have missing values but have none here.")
-@click.option(
-    "--max-categories",
-    type=COUNT,
-    default=30,
-    show_default=True,
-    help="Categories of a column that get a feature of their own.",
+@with_default(
+    "--max-categories", 30, "Categories of a column that get a feature of their own.", type=COUNT
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def fit_command(
-    file: str,
-    out: Path,
-    context_columns: str | None,
-    action_columns: str | None,
-    action: str | None,
-    reward: str | None,
-    exclude: str | None,
-    interactions: str | None,
-    category: str | None,
-    allow_missing: str | None,
-    max_categories: int,
-    as_json: bool,
+    file: str, out: Path, action: str | None, reward: str | None, as_json: bool, **options: Any
 ) -> None:
     """Infer the type and scale of the columns of FILE, and write the encoder to a file.
 
@@ -72,9 +57,9 @@ def fit_command(
     heavybandits encode fit log.csv --context-columns age,city --action-columns price --out e.json
     """
     frame = frames.read_frame(file)
-    context, own = read_names(context_columns), read_names(action_columns)
+    context, own = (read_names(options[f"{kind}_columns"]) for kind in ("context", "action"))
     if not context and not own:
-        named = {action, reward, *read_names(exclude)}
+        named = {action, reward, *read_names(options["exclude"])}
         rest = [name for name in frames.column_names(frame) if name not in named]
         context, own = ([], rest) if action is None else (rest, [])
     encoder = Encoder.from_data(
@@ -82,10 +67,10 @@ def fit_command(
         context_columns=context,
         action_columns=own,
         action=action,
-        interactions=interactions or ("all" if own else "per_action"),
-        column_types=dict.fromkeys(read_names(category), "category"),
-        allow_missing=read_names(allow_missing),
-        max_categories=max_categories,
+        interactions=options["interactions"] or ("all" if own else "per_action"),
+        column_types=dict.fromkeys(read_names(options["category"]), "category"),
+        allow_missing=read_names(options["allow_missing"]),
+        max_categories=options["max_categories"],
         allow_extra=True,
     )
     encoder.save(out)
@@ -95,7 +80,7 @@ def fit_command(
 
 @encode_group.command("show", short_help="Show the columns and features of an encoder.")
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def show_command(file: str, as_json: bool) -> None:
     """Show how the encoder in FILE encodes each column.
 

@@ -11,8 +11,8 @@ from ..offline.evaluate.means import AGGREGATES
 from ..offline.evaluate.targets import Target
 from ..offline.log import Log
 from ..offline.replay.replay import default_policies
-from .options import JSON, SEED, print_json
-from .sources import DROP, ENCODER, FEATURES, PLOT, read_features, report_picture
+from .options import JSON, PLOT, SEED, print_json, with_default
+from .sources import DROP, ENCODER, FEATURES, draw, read_features
 
 LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 
@@ -22,48 +22,33 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 @click.option("--probabilities", help="The policy: always the same, such as mail=0.7,call=0.3.")
 @click.option("--policy-column", help="The policy: the column of the action that it chooses.")
 @click.option("--policy", type=click.Choice(LEARNERS), help="The policy: it learns from the log.")
-@click.option("--reward", default="reward", show_default=True, help="Column of the rewards.")
+@with_default("--reward", "reward", "Column of the rewards.")
 @FEATURES
 @ENCODER
-@click.option("--action", default="action", show_default=True, help="Column of the action taken.")
-@click.option(
-    "--propensity",
-    default="propensity",
-    show_default=True,
-    help='Column of its probability, or "uniform".',
-)
+@with_default("--action", "action", "Column of the action taken.")
+@with_default("--propensity", "propensity", 'Column of its probability, or "uniform".')
 @click.option("--available", help="Column of the available actions, such as a|b|c [all].")
-@click.option(
+@with_default(
     "--estimator",
+    "dr",
+    "How the rewards are weighted; rejection needs --policy and uniform propensities.",
     type=click.Choice(ESTIMATORS),
-    default="dr",
-    show_default=True,
-    help="How the rewards are weighted; rejection needs --policy and uniform propensities.",
 )
-@click.option(
+@with_default(
     "--aggregate",
+    "clipped",
+    "How the weighted rewards are averaged.",
     type=click.Choice(list(AGGREGATES)),
-    default="clipped",
-    show_default=True,
-    help="How the weighted rewards are averaged.",
 )
-@click.option(
-    "--delta", type=float, default=0.05, show_default=True, help="Probability of failure."
-)
+@with_default("--delta", 0.05, "Probability of failure.", type=float)
 @click.option("--raw-moment", type=float, help="A known bound on E|reward|^(1 + epsilon).")
 @click.option("--epsilon", type=float, help="Order of --raw-moment, minus one.  [default: 1]")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the folds.")
+@with_default("--seed", 0, "Seed of the folds.", type=SEED)
 @DROP
 @PLOT
 @JSON
 def evaluate_command(
-    file: str,
-    features: str | None,
-    encoder: str | None,
-    epsilon: float | None,
-    plot: Path | None,
-    as_json: bool,
-    **options: Any,
+    file: str, epsilon: float | None, plot: Path | None, as_json: bool, **options: Any
 ) -> None:
     """What would a policy have earned on the decisions of FILE, which another policy made?
 
@@ -79,13 +64,11 @@ def evaluate_command(
         raise InvalidInputError("--epsilon is the order of --raw-moment, which is not given")
     names = ("reward", "action", "propensity", "available", "drop_missing")
     columns = {name: options.pop(name) for name in names}
-    log = Log(file, features=read_features(features, encoder), **columns)
+    log = Log(file, features=read_features(options), **columns)
     kinds = (options.pop(name) for name in ("probabilities", "policy_column", "policy"))
     policy = read_policy(log, *kinds)
     found = evaluate(log, policy=policy, epsilon=1.0 if epsilon is None else epsilon, **options)
-    if plot is not None:
-        found.plot(plot)
-        report_picture(plot)
+    draw(found, plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 

@@ -6,7 +6,7 @@ import click
 
 from ..ledger import repair as salvage
 from ..ledger.repair import Findings
-from .options import print_json
+from .options import JSON, print_json
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 OUTPUT = click.argument("output", type=click.Path(path_type=Path))
@@ -28,7 +28,7 @@ def ledger() -> None:
 
 @ledger.command(short_help="Report what is intact.")
 @FILE
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def check(file: Path, as_json: bool) -> None:
     """Check FILE: its pages, its chain of hashes, its log and the head next to it.
 

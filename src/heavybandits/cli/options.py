@@ -19,7 +19,6 @@ from ..parts import arms, links, noises
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import DEVICES
 
-TABLES, PICTURES = (".parquet", ".pq"), (".png", ".svg", ".pdf")
 LARGEST = 10**8  # numbers in one array: 0.8 GB
 
 
@@ -111,6 +110,9 @@ class NewFile(click.ParamType):  # type: ignore[type-arg]
         return path
 
 
+TABLE, PICTURE = NewFile((".parquet", ".pq")), NewFile((".png", ".svg", ".pdf"))
+
+
 class Folder(click.ParamType):  # type: ignore[type-arg]
     """A folder that can be written, or made."""
 
@@ -138,49 +140,41 @@ def add_options(*options: Callable[..., Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+def with_default(name: str, default: Any, text: str, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option whose help shows its default."""
+    return click.option(name, default=default, show_default=True, help=text, **settings)
+
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+PLOT = click.option("--plot", type=PICTURE, help="Draw to this PNG, SVG or PDF file.")
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 JOBS = click.option("--jobs", type=WORKERS, help="Number of workers; all cores by default.")
-DEVICE = click.option(
-    "--device",
-    type=click.Choice(DEVICES),
-    default="cpu",
-    show_default=True,
-    help="cuda plays on an NVIDIA GPU.",
-)
+LINK_OPTION = with_default("--link", "logistic", "Link function of the mean reward.", type=LINK)
+DEVICE = with_default("--device", "cpu", "cuda plays on an NVIDIA GPU.", type=click.Choice(DEVICES))
 
 problem_options = add_options(
-    click.option(
-        "--link",
-        type=LINK,
-        default="logistic",
-        show_default=True,
-        help="Link function of the mean reward.",
-    ),
-    click.option(
+    LINK_OPTION,
+    with_default(
         "--noise",
+        "t:3",
+        f"Such as t:3 or pareto:3:0.01. NAME is {', '.join(noises.REGISTRY)}.",
         type=NOISE,
         metavar="NAME[:NUMBER]...",
-        default="t:3",
-        show_default=True,
-        help=f"Such as t:3 or pareto:3:0.01. NAME is {', '.join(noises.REGISTRY)}.",
     ),
-    click.option(
+    with_default(
         "--redraw",
+        "never",
+        "When new arms are drawn: never, at every decision, or at every round (play).",
         type=OneOf(arms.REGISTRY),
-        default="never",
-        show_default=True,
-        help="When new arms are drawn: never, at every decision, or at every round (play).",
     ),
-    click.option(
+    with_default(
         "--arm-low",
+        0.0,
+        "Arms are uniform on [arm-low, 1]^d, scaled to length 1; -1 has all directions.",
         type=Number(-1.0, 1.0),
-        default=0.0,
-        show_default=True,
-        help="Arms are uniform on [arm-low, 1]^d, scaled to length 1; -1 has all directions.",
     ),
-    click.option("--arms", type=COUNT, default=20, show_default=True, help="Number of arms K."),
-    click.option("--dim", type=COUNT, default=10, show_default=True, help="Dimension d."),
+    with_default("--arms", 20, "Number of arms K.", type=COUNT),
+    with_default("--dim", 10, "Dimension d.", type=COUNT),
 )
 
 run_options = add_options(
@@ -188,17 +182,9 @@ run_options = add_options(
     QUIET,
     JOBS,
     DEVICE,
-    click.option(
-        "--seed", type=SEED, default=0, show_default=True, help="Seed of everything random."
-    ),
-    click.option(
-        "--repetitions",
-        type=REPETITIONS,
-        default=10,
-        show_default=True,
-        help="Runs of each algorithm.",
-    ),
-    click.option("--horizon", type=COUNT, default=10_000, show_default=True, help="Plays T."),
+    with_default("--seed", 0, "Seed of everything random.", type=SEED),
+    with_default("--repetitions", 10, "Runs of each algorithm.", type=REPETITIONS),
+    with_default("--horizon", 10_000, "Plays T.", type=COUNT),
 )
 
 
@@ -213,32 +199,27 @@ class AlgorithmCommand(click.Command):
             formatter.write_text(", ".join(ALGORITHMS))
 
 
-ALGORITHM_NAMES = click.argument(
-    "algorithms", nargs=-1, required=True, type=OneOf(ALGORITHMS), metavar="ALGORITHMS..."
-)
+def algorithm_command(short_help: str) -> Callable[[Any], Any]:
+    """Return a decorator that makes a command on algorithms that play a problem."""
+    names = click.argument(
+        "algorithms", nargs=-1, required=True, type=OneOf(ALGORITHMS), metavar="ALGORITHMS..."
+    )
+    command = click.command(cls=AlgorithmCommand, short_help=short_help)
+    return add_options(run_options, problem_options, names, command)
 
 
-def make_problem(given: Mapping[str, Any]) -> Problem:
-    """Return the problem that the options describe."""
+def read_problem(given: Mapping[str, Any]) -> tuple[Problem, Setting]:
+    """Return the problem that the options describe, and the facts of it."""
     size, dim = given["arms"], given["dim"]
     if dim * max(dim, size) > LARGEST:
         raise InvalidInputError(
             f"dim x dim and dim x arms must be at most {LARGEST:.0e}, got dim {dim}, {size} arms"
         )
     features = arms.REGISTRY[given["redraw"]].make(size, dim, given["arm_low"])
-    return check_problem(Problem(features, given["link"], given["noise"]))
-
-
-def setting_of(given: Mapping[str, Any]) -> Setting:
-    """Return the facts of the problem that the options describe."""
-    return make_setting(
-        given["noise"],
-        given["dim"],
-        given["horizon"],
-        epsilon=finite_moment(given["noise"]),
-        link=given["link"],
-        arms=given["arms"],
-    )
+    link, noise = given["link"], given["noise"]
+    problem, epsilon = check_problem(Problem(features, link, noise)), finite_moment(noise)
+    setting = make_setting(noise, dim, given["horizon"], epsilon=epsilon, link=link, arms=size)
+    return problem, setting
 
 
 def finite_moment(noise: KnownNoise) -> float:

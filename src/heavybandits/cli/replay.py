@@ -11,8 +11,9 @@ from ..core.protocols import Policy
 from ..offline.replay.replay import PROTOCOLS, replay
 from ..offline.replay.result import summarise
 from ..parts.filters import AdaptiveClip, Clip
-from .options import JOBS, JSON, SEED, TWO, Number, print_json
-from .sources import DROP, ENCODER, FEATURES, PLOT, open_source, read_features, report_picture
+from .data_sets import open_source
+from .options import JOBS, JSON, PLOT, SEED, TWO, Number, print_json, with_default
+from .sources import DROP, ENCODER, FEATURES, draw
 
 SHOWN = ["policy", "value", "random", "oracle", "fraction"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]
@@ -26,37 +27,19 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
 @click.option("--group", help="Column of the round (rounds) or of the arm (groups).")
 @click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
-@click.option(
-    "--passes",
-    type=Number(1, 10_000),
-    default=20,
-    show_default=True,
-    help="Passes over the rows, each in another order.",
+@with_default(
+    "--passes", 20, "Passes over the rows, each in another order.", type=Number(1, 10_000)
 )
 @click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
-@click.option("--radius", type=float, default=1.0, show_default=True, help="Radius of LinUCB.")
-@click.option(
-    "--clip",
-    type=float,
-    default=3.0,
-    show_default=True,
-    help="Threshold of Clip, in mean |rewards| over ||x||_{V^-1}.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the orders.")
+@with_default("--radius", 1.0, "Radius of LinUCB.", type=float)
+@with_default("--clip", 3.0, "Threshold of Clip, in mean |rewards| over ||x||_{V^-1}.", type=float)
+@with_default("--seed", 0, "Seed of the orders.", type=SEED)
 @JOBS
 @DROP
 @PLOT
 @JSON
 def replay_command(
-    source: str,
-    reward: str | None,
-    features: str | None,
-    encoder: str | None,
-    protocol: str | None,
-    drop_missing: bool,
-    plot: Path | None,
-    as_json: bool,
-    **options: Any,
+    source: str, protocol: str | None, plot: Path | None, as_json: bool, **options: Any
 ) -> None:
     """What would `auto` have earned, and LinUCB without a filter, with Clip and with AdaptiveClip?
 
@@ -67,7 +50,7 @@ def replay_command(
     heavybandits replay nyse_n --protocol groups --horizon 20000
     heavybandits replay orders.csv --reward revenue --features age,visits --arms 10
     """
-    known = open_source(source, reward, read_features(features, encoder), drop_missing)
+    known = open_source(source, options)
     usual: dict[str, Any] = {"protocol": protocol or "rows"}
     if known.protocols and protocol is None:
         usual = next(iter(known.protocols.values()))
@@ -81,9 +64,7 @@ def replay_command(
         | {name: value for name, value in given.items() if value is not None},
         **options,
     )
-    if plot is not None:
-        result.plot(plot)
-        report_picture(plot)
+    draw(result, plot)
     rows = summarise(result)
     print_json(rows) if as_json else click.echo(to_text(rows, SHOWN))
 

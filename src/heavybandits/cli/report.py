@@ -17,4 +17,4 @@ def report(**options: Any) -> None:
     heavybandits report --quick
     """
     device = options.pop("device")
-    conclude(Runner(options["out"], device=device, fallback=True, stored=True), False, **options)
+    conclude(Runner(options["out"], device=device, fallback=True, stored=True), **options)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,31 +15,29 @@ from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
 from ..sweeps import Runner
 from ..sweeps.backends import BACKENDS
-from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json
+from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json, with_default
 
 FEW = 5  # failed cells of an experiment that are named
 
 
 report_options = add_options(
     JSON,
-    click.option(
+    with_default(
         "--out",
+        "out",
+        "Results are kept here, the report in a folder named after the profile.",
         type=Folder(),
-        default="out",
-        show_default=True,
-        help="Results are kept here, the report in a folder named after the profile.",
     ),
     click.option("--seed", type=SEED, help="Seed of everything random; 0 by default."),
     click.option("--repetitions", type=Number(2, 10**5), help="Reported runs of each algorithm."),
     click.option(
         "--points", type=Number(2, 1000), help="Grid points per axis of the experiment map."
     ),
-    click.option(
+    with_default(
         "--device",
+        "cpu",
+        "cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
         type=click.Choice(DEVICES),
-        default="cpu",
-        show_default=True,
-        help="cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
     ),
     click.option("--full", is_flag=True, help=f"Run {PROFILES['full'].summary}."),
     click.option("--quick", is_flag=True, help=f"Take {PROFILES['quick'].summary}."),
@@ -52,12 +49,11 @@ report_options = add_options(
 @report_options
 @QUIET
 @JOBS
-@click.option(
+@with_default(
     "--backend",
+    "loky",
+    "Where to run: processes, this process, threads, or a cluster.",
     type=click.Choice(list(BACKENDS)),
-    default="loky",
-    show_default=True,
-    help="Where to run: processes, this process, threads, or a cluster.",
 )
 @click.option("--address", help="Address of a running Dask or Ray cluster.")
 def reproduce(
@@ -82,30 +78,22 @@ def reproduce(
     run = Runner(
         options["out"], jobs, backend, address, progress=not quiet, device=device, fallback=True
     )
-    conclude(run, not quiet, **options)
+    conclude(run, **options)
 
 
-def conclude(
-    compute: Runner,
-    announced: bool,
-    names: Sequence[str],
-    full: bool,
-    quick: bool,
-    out: Path,
-    as_json: bool,
-    **wanted: int | None,
-) -> None:
+def conclude(compute: Runner, names: Sequence[str], as_json: bool, **options: Any) -> None:
     """Run, write the report, print the verdicts, and exit with 1 if cells failed."""
 
     def announce(text: str) -> None:
-        if announced:
+        if compute.progress:
             click.echo(text, err=True)
 
+    full, quick, out = (options.pop(name) for name in ("full", "quick", "out"))
     if full and quick:
         raise click.UsageError("--quick and --full exclude each other")
     known = PROFILES["full" if full else "quick" if quick else "default"]
     chosen = list(dict.fromkeys(names)) or known.experiments
-    runs = run_experiments(chosen, known.name, compute, announce=announce, **wanted)
+    runs = run_experiments(chosen, known.name, compute, announce=announce, **options)
     if compute.stored and all(run.failed for run in runs):
         raise click.ClickException(
             f"{out} does not contain all of these results: heavybandits reproduce computes what is "

@@ -12,35 +12,20 @@ from .._utils.tables import to_text
 from ..algorithms.catalogue import ALGORITHMS, RANDOM
 from ..simulation.result import Result
 from ..simulation.run import simulate as run_simulation
-from .options import (
-    ALGORITHM_NAMES,
-    PICTURES,
-    TABLES,
-    AlgorithmCommand,
-    NewFile,
-    make_algorithm,
-    make_problem,
-    print_json,
-    problem_options,
-    run_options,
-    setting_of,
-)
+from .options import PLOT, TABLE, algorithm_command, make_algorithm, print_json, read_problem
 
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
 
 
-@click.command(cls=AlgorithmCommand, short_help="Let ALGORITHMS play one problem.")
-@ALGORITHM_NAMES
-@problem_options
-@run_options
+@algorithm_command("Let ALGORITHMS play one problem.")
 @click.option(
     "--radius-scale",
     type=float,
     help="Multiplier of the confidence radius (of LinUCB: the radius); the radius of the theorem "
     "without it.",
 )
-@click.option("--out", type=NewFile(TABLES), help="Write all rows to this Parquet file.")
-@click.option("--plot", type=NewFile(PICTURES), help="Draw to this PNG, SVG or PDF file.")
+@click.option("--out", type=TABLE, help="Write all rows to this Parquet file.")
+@PLOT
 def simulate(
     algorithms: tuple[str, ...],
     radius_scale: float | None,
@@ -72,7 +57,7 @@ def simulate(
 
 def run(names: tuple[str, ...], radius_scale: float | None, options: dict[str, Any]) -> Result:
     """Simulate the named algorithms on the problem of the options."""
-    problem, known = make_problem(options), setting_of(options)
+    problem, known = read_problem(options)
     return run_simulation(
         {name: make_algorithm(name, known, radius_scale) for name in names},
         problem,

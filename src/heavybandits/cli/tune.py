@@ -12,52 +12,34 @@ from ..sweeps.search import mean_losses
 from ..sweeps.tune import Tuning
 from ..sweeps.tune import tune as run_tuning
 from .options import (
-    ALGORITHM_NAMES,
-    PICTURES,
+    PLOT,
     REPETITIONS,
-    AlgorithmCommand,
-    NewFile,
     Number,
+    algorithm_command,
     make_algorithm,
-    make_problem,
     print_json,
-    problem_options,
-    run_options,
-    setting_of,
+    read_problem,
+    with_default,
 )
 
 TUNED = ("policy", "constant", "at", "tuning", "mean", "standard_error", "median")
 SIZES = ("horizon", "repetitions", "tuning_repetitions", "seed", "jobs", "device")
 
 
-@click.command(cls=AlgorithmCommand, short_help="Search the radius scale of ALGORITHMS.")
-@ALGORITHM_NAMES
-@problem_options
-@run_options
-@click.option(
-    "--grid",
-    type=Number(2, 1000),
-    default=9,
-    show_default=True,
-    help="Number of log-spaced values in [1e-4, 1] to begin with.",
+@algorithm_command("Search the radius scale of ALGORITHMS.")
+@with_default(
+    "--grid", 9, "Number of log-spaced values in [1e-4, 1] to begin with.", type=Number(2, 1000)
 )
-@click.option(
+@with_default(
     "--bounds",
+    (1e-6, 1e4),
+    "Range in which the grid may grow; 1e-4 1 keeps it as it is.",
     type=Number(1e-12, 1e12),
     nargs=2,
-    default=(1e-6, 1e4),
-    show_default=True,
-    help="Range in which the grid may grow; 1e-4 1 keeps it as it is.",
 )
-@click.option(
-    "--tuning-repetitions",
-    type=REPETITIONS,
-    default=10,
-    show_default=True,
-    help="Runs at each value, on tuning seeds.",
-)
+@with_default("--tuning-repetitions", 10, "Runs at each value, on tuning seeds.", type=REPETITIONS)
 @click.option("--argument", help="The argument to tune [the radius or its scale].")
-@click.option("--plot", type=NewFile(PICTURES), help="Draw the curves to this PNG, SVG or PDF.")
+@PLOT
 def tune(
     algorithms: tuple[str, ...],
     argument: str | None,
@@ -94,7 +76,7 @@ def _columns(curve: dict[float, float]) -> dict[str, float]:
 
 def run(names: tuple[str, ...], argument: str | None, options: dict[str, Any]) -> Tuning:
     """Tune the named algorithms on the problem of the options, and report random play as it is."""
-    problem, known = make_problem(options), setting_of(options)
+    problem, known = read_problem(options)
 
     def maker(name: str) -> Any:
         if argument is None and ALGORITHMS[name].tuning is None:

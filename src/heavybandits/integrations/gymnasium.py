@@ -44,7 +44,7 @@ def outcome_kernel(stamp: str) -> Function:
 class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     """A generalised linear bandit: the observation is the arms, the action a row of them.
 
-    The reward is mu(x.theta*) + noise. `info` tells what a policy must not see: `mean_reward`,
+    The reward is mu(x.theta*) + noise. `info` contains what a policy must not see: `mean_reward`,
     `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After `horizon` steps
     the episode is truncated.
 

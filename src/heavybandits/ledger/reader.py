@@ -14,7 +14,7 @@ import numpy as np
 from .._utils.errors import LedgerError
 from .sqlite import about, check_format
 from .sqlite_file import FAILURES
-from .store import Source
+from .store import Source, first_value
 
 PLAYS = (
     *("ticket", "time", "arm", "action", "expected", "width", "propensity"),
@@ -91,11 +91,6 @@ class ReadOnlyDatabase:
         except FAILURES as error:
             raise LedgerError(f"{self.path}: {error}") from error
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """Return the first column of the first row; None if there is none."""
-        found = self.rows(statement, *values)
-        return found[0][0] if found else None
-
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -134,7 +129,7 @@ class LedgerReader:
     @property
     def events(self) -> int:
         """Return the number of events."""
-        return int(self.database.one("SELECT count(*) FROM events"))
+        return int(first_value(self.database, "SELECT count(*) FROM events"))
 
     @property
     def pending(self) -> list[int]:
@@ -146,14 +141,12 @@ class LedgerReader:
     @property
     def policy(self) -> dict[str, Any]:
         """Return the description of the policy."""
-        described: dict[str, Any] = json.loads(about(self.database, "policy"))
-        return described
+        return json.loads(about(self.database, "policy"))
 
     @property
     def encoder(self) -> dict[str, Any] | None:
         """Return the description of the encoder; None if the agent has none."""
-        described: dict[str, Any] | None = json.loads(about(self.database, "encoder"))
-        return described
+        return json.loads(about(self.database, "encoder"))
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays, one row each, as `Agent.history` does."""

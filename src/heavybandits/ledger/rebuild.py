@@ -26,7 +26,7 @@ from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .repair import copied, new_ledger
 from .sqlite import SqliteLedger, linked_rows
-from .store import Row, to_event
+from .store import Row, first_value, to_event
 
 BATCH = 1000  # events that are written in one transaction
 
@@ -66,8 +66,8 @@ def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     """Return the events of a ledger, and the agent before the first of them."""
     with copied(ledger) as (database, _):
         rows = [row for row, _ in linked_rows(database)]
-        first = database.one("SELECT data FROM states WHERE event = 0")
-        newest = database.one("SELECT data FROM states ORDER BY event DESC LIMIT 1")
+        first = first_value(database, "SELECT data FROM states WHERE event = 0")
+        newest = first_value(database, "SELECT data FROM states ORDER BY event DESC LIMIT 1")
     if first is None:
         raise LedgerError(f"{ledger} has lost its first state: only its events can be exported")
     past = read_start(first)

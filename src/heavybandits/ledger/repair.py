@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,19 +19,7 @@ from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import replace_atomically, sync_folder
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Revised, Selected
-from .sqlite import (
-    FORMAT,
-    INSERT,
-    SEALED,
-    SNAPSHOT,
-    about,
-    chain,
-    check_format,
-    check_pages,
-    first_end,
-    linked_rows,
-    new_tables,
-)
+from . import sqlite
 from .sqlite_file import Database, End, Head, Statement, check_file, read_end, spare_ledger
 from .store import Row
 
@@ -76,8 +64,8 @@ def _examine(path: Path, database: Database, head: End | None) -> Findings:
     kinds: Counter[str] = Counter()
     problems, last, time = _file_problems(database, head), End(0, b""), None
     try:
-        last = first_end(database)
-        for row, end in linked_rows(database):
+        last = sqlite.first_end(database)
+        for row, end in sqlite.linked_rows(database):
             last, time = end, row.time
             kinds[str(row.kind)] += 1
     except LedgerError as error:
@@ -88,7 +76,7 @@ def _examine(path: Path, database: Database, head: End | None) -> Findings:
     problems += _lost_states(database, snapshots)
     return Findings(
         path=str(path),
-        format=FORMAT,
+        format=sqlite.FORMAT,
         version=_entry(database, "heavybandits"),
         policy=_entry(database, "policy"),
         events=last.events,
@@ -105,7 +93,7 @@ def _file_problems(database: Database, head: End | None) -> list[str]:
     """Return what is wrong with the files as such."""
     found = []
     try:
-        check_pages(database)
+        sqlite.check_pages(database)
     except LedgerError as error:
         found.append(_reason(error))
     if head is None and _entry(database, "open") == "1" and not database.had_wal:
@@ -160,10 +148,10 @@ def _rewrite(source: Database, made: Path, path: Path) -> End:
     snapshots = list(_snapshots(source, end.events))
     if not snapshots:
         raise LedgerError(f"{path} holds no intact state: its events can be exported, not repaired")
-    entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
-    statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
-    statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
-    statements += [(INSERT, (*row, link)) for row, link in rows]
+    entries = {name: sqlite.about(source, name) for name in (*sqlite.SEALED, "heavybandits")}
+    statements: list[Statement] = sqlite.new_tables(entries | {"failures": "0", "open": "0"})
+    statements += [(sqlite.SNAPSHOT, snapshot) for snapshot in snapshots]
+    statements += [(sqlite.INSERT, (*row, link)) for row, link in rows]
     with closing(Database(made)) as database:
         database.prepare()
         database.write(statements)
@@ -230,7 +218,7 @@ def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
             with closing(Database(copy)) as database:
                 if not database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                     raise LedgerError(f"{copy} is damaged: it holds no table")
-                check_format(database)
+                sqlite.check_format(database)
                 yield database, head
         except LedgerError as error:
             raise LedgerError(str(error).replace(str(copy), str(path))) from error
@@ -239,34 +227,28 @@ def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
 def _intact_rows(database: Database) -> tuple[list[tuple[Row, bytes]], End]:
     """Return the rows of the longest intact prefix, each with its link, and its end."""
     rows: list[tuple[Row, bytes]] = []
-    end = first_end(database)
-    try:
-        for row, end in linked_rows(database):
+    end = sqlite.first_end(database)
+    with suppress(LedgerError):  # where the prefix ends
+        for row, end in sqlite.linked_rows(database):
             rows.append((row, end.link))
-    except LedgerError:
-        pass
     return rows, end
 
 
 def _snapshots(database: Database, last: int) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
     links = {}
-    try:
-        links = {0: first_end(database).link}
-        links |= {row.event: end.link for row, end in linked_rows(database)}
-    except LedgerError:
-        pass
-    try:
+    with suppress(LedgerError):
+        links = {0: sqlite.first_end(database).link}
+        links |= {row.event: end.link for row, end in sqlite.linked_rows(database)}
+    with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
-            if event in links and event <= last and seal == chain(links[event], data):
+            if event in links and event <= last and seal == sqlite.chain(links[event], data):
                 yield event, seal, data
-    except LedgerError:
-        pass
 
 
 def _entry(database: Database, name: str) -> str:
     try:
-        return about(database, name)
+        return sqlite.about(database, name)
     except LedgerError:
         return "unknown"
 

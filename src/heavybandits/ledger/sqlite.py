@@ -13,6 +13,7 @@ import marshal
 import secrets
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from ..core.part import describe
 from ..core.protocols import Policy
 from ..features import FeatureMap
 from .sqlite_file import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
-from .store import Row, Source, repeat_events, to_row
+from .store import Row, Source, first_value, repeat_events, to_row
 
 # ---- the tables
 
@@ -80,14 +81,14 @@ def new_tables(about: dict[str, str]) -> list[Statement]:
 
 def about(database: Source, name: str) -> str:
     """Return an entry of a ledger about itself."""
-    return str(database.one("SELECT value FROM about WHERE name = ?", name))
+    return str(first_value(database, "SELECT value FROM about WHERE name = ?", name))
 
 
 def check_format(database: Source) -> None:
     """Raise LedgerError unless this is a ledger of the format that this version knows."""
-    if database.one("PRAGMA application_id") != APPLICATION:
+    if first_value(database, "PRAGMA application_id") != APPLICATION:
         raise LedgerError(f"{database.path} is a database, but not a ledger: choose another name")
-    found = database.one("PRAGMA user_version")
+    found = first_value(database, "PRAGMA user_version")
     if found != FORMAT:
         version = about(database, "heavybandits")
         raise LedgerError(f"{database.path} {too_new(found, FORMAT, version)}")
@@ -98,7 +99,7 @@ def check_pages(database: Database) -> None:
     schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
     if {sql for (sql,) in schema} != set(SCHEMA):
         raise damaged(database, "its tables are not those of a ledger")
-    problem = database.one("PRAGMA quick_check(1)")
+    problem = first_value(database, "PRAGMA quick_check(1)")
     if problem != "ok":
         raise damaged(database, str(problem))
 
@@ -108,11 +109,11 @@ def check_free_pages(database: Database) -> None:
 
     All of them are taken in a transaction that is rolled back: nothing is written.
     """
-    size = database.one("PRAGMA freelist_count") * database.one("PRAGMA page_size")
+    count, page = (first_value(database, f"PRAGMA {n}") for n in ("freelist_count", "page_size"))
     try:
         for step in ("BEGIN IMMEDIATE", "CREATE TABLE trial (data BLOB)"):
             database.rows(step)
-        database.rows("INSERT INTO trial VALUES (zeroblob(?))", size)
+        database.rows("INSERT INTO trial VALUES (zeroblob(?))", count * page)
     finally:
         database.roll_back()
 
@@ -293,7 +294,7 @@ class SqliteLedger:
         """Return the newest intact state, and the event after which it was stored."""
         problem: Exception | None = None
         for event, seal in seals.items():
-            data = self.database.one("SELECT data FROM states WHERE event = ?", event)
+            data = first_value(self.database, "SELECT data FROM states WHERE event = ?", event)
             try:
                 if seal != chain(links.get(event, b""), data):
                     raise StateError("the snapshot is not the one that was stored here")
@@ -335,10 +336,8 @@ class SqliteLedger:
         """Store the state if it is due. If that fails, the events are stored, and it is due
         again after the next one."""
         if self._since >= self._every:
-            try:
+            with suppress(LedgerError):
                 self.snapshot(state)
-            except LedgerError:
-                pass
 
     def snapshot(self, state: AgentState) -> None:
         """Store the state, so that opening starts from here."""
@@ -369,18 +368,18 @@ class SqliteLedger:
         found = self.database.rows(
             f"SELECT event, reward FROM events WHERE ticket = ? AND kind IN {SETTLED}", ticket
         )
-        if not found or found[0][1] is None:
+        settled, reward = found[0] if found else (0, None)
+        if reward is None:
             raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
-        settled, reward = found[0]
-        reset = self.database.one("SELECT max(event) FROM events WHERE kind = 'reset'")
+        reset = first_value(self.database, "SELECT max(event) FROM events WHERE kind = 'reset'")
         if reset is not None and reset > settled:
             raise InvalidInputError(
                 f"ticket {ticket} had its reward before a reset: it is forgotten"
             )
         last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
-        revised = self.database.one(f"{last} LIMIT 1", ticket)
+        revised = first_value(self.database, f"{last} LIMIT 1", ticket)
         features = "SELECT features FROM events WHERE event = ?"
-        x = np.frombuffer(self.database.one(features, self._selected(ticket)), np.float64)
+        x = np.frombuffer(first_value(self.database, features, self._selected(ticket)), np.float64)
         return x, reward if revised is None else revised
 
     def _selected(self, ticket: int) -> int:
@@ -389,12 +388,10 @@ class SqliteLedger:
         first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
         while low < high:
             middle = (low + high) // 2
-            found = self.database.rows(first, middle)
-            if found and found[0][1] < ticket:
-                low = int(found[0][0]) + 1
-            else:
-                high = middle
-        return int(self.database.rows(first, low)[0][0])
+            rows = self.database.rows(first, middle)
+            earlier = [event for event, number in rows if number < ticket]
+            low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
+        return int(first_value(self.database, first, low))
 
     # ---- closing
 

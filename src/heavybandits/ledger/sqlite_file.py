@@ -95,11 +95,6 @@ class Database:
         except FAILURES as error:
             self.fail(error)
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """Return the first column of the first row; None if there is none."""
-        found = self.rows(statement, *values)
-        return found[0][0] if found else None
-
     def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
         try:
@@ -319,11 +314,9 @@ class Head:
     def write(self, end: End) -> None:
         """Write the end, without a flush: it may be older than the log, never newer."""
         data = _LAYOUT.pack(_MAGIC, *end)
-        try:
+        with suppress(OSError):
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, data + _seal(data))
-        except OSError:
-            pass
 
     def discard(self) -> None:
         """Close it, and remove it if no ledger was created."""

@@ -13,22 +13,7 @@ import numpy as np
 
 from .._utils.errors import LedgerError
 from .._utils.validation import bounded_array, finite_array, finite_number, positive, whole
-from ..agents.events import (
-    SETTLING,
-    Cancelled,
-    CancelledAll,
-    Changes,
-    Event,
-    Expired,
-    Lesson,
-    Reset,
-    Revised,
-    Revision,
-    Rewarded,
-    Selected,
-    SelectedMany,
-    WarmStarted,
-)
+from ..agents import events
 from ..agents.rewards import Outcome
 from ..agents.state import (
     LARGEST_NUMBER,
@@ -53,8 +38,11 @@ class Source(Protocol):
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a statement finds."""
 
-    def one(self, statement: str, *values: Any) -> Any:
-        """Return the first column of the first row; None if there is none."""
+
+def first_value(database: Source, statement: str, *values: Any) -> Any:
+    """Return the first column of the first row; None if there is none."""
+    found = database.rows(statement, *values)
+    return found[0][0] if found else None
 
 
 class Ledger(Protocol):
@@ -73,7 +61,7 @@ class Ledger(Protocol):
     def resume(self, state: AgentState, learner: Learner) -> AgentState:
         """Return the state after the last event; a new ledger starts with the one given."""
 
-    def write(self, events: Sequence[Event]) -> None:
+    def write(self, events: Sequence[events.Event]) -> None:
         """Store all of these events, or none of them and raise LedgerError."""
 
     def wrote_since(self, length: int) -> bool:
@@ -121,51 +109,43 @@ class Row(NamedTuple):
 
 
 CHOICE = ("arm", "action", "expected", "width", "propensity")
+BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
 COLUMNS_OF = {
-    Selected.kind: {*CHOICE, "features", "arrays", "generator", "inputs"},
-    Rewarded.kind: {"reward", "noise_scale"},
-    Cancelled.kind: set(),
-    Expired.kind: {"reward"},
-    CancelledAll.kind: set(),
-    Reset.kind: set(),
-    WarmStarted.kind: {"features", "rewards", "inputs"},
-    Revised.kind: {"reward", "previous_reward", "features"},
+    **dict.fromkeys(BARE, frozenset()),
+    events.Selected.kind: {*CHOICE, "features", "arrays", "generator", "inputs"},
+    events.Rewarded.kind: {"reward", "noise_scale"},
+    events.Expired.kind: {"reward"},
+    events.WarmStarted.kind: {"features", "rewards", "inputs"},
+    events.Revised.kind: {"reward", "previous_reward", "features"},
 }
 TEXTS = ("kind", "action", "arrays", "generator", "inputs")
 ALWAYS = ("event", "kind", "ticket", "time")
 
 
-def to_row(number: int, event: Event) -> Row:
+def to_row(number: int, event: events.Event) -> Row:
     """Return an event as a row with this number."""
-    if isinstance(event, SelectedMany):
+    if isinstance(event, events.SelectedMany):
         raise TypeError("a ledger stores each decision as its own event")
     row = Row(number, event.kind, event.ticket, event.time)
     match event:
-        case Selected(decision=made, changes=changes, inputs=inputs):
-            row = row._replace(
-                arm=made.arm,
-                action=made.action,
-                expected=made.expected,
-                width=made.width,
-                propensity=made.propensity,
-                features=made.features.tobytes(),
-                inputs=inputs,
-            )
+        case events.Selected(decision=made, changes=changes, inputs=inputs):
+            chosen = {name: getattr(made, name) for name in CHOICE}
+            row = row._replace(features=made.features.tobytes(), inputs=inputs, **chosen)
             return row if changes is None else _with_changes(row, changes)
-        case Rewarded(reward=reward, noise_scale=noise_scale):
+        case events.Rewarded(reward=reward, noise_scale=noise_scale):
             return row._replace(reward=reward, noise_scale=noise_scale)
-        case Expired(reward=expired_reward):
+        case events.Expired(reward=expired_reward):
             return row._replace(reward=expired_reward)
-        case WarmStarted(lesson=lesson, inputs=inputs):
+        case events.WarmStarted(lesson=lesson, inputs=inputs):
             x, rewards = lesson.rows.tobytes(), lesson.rewards.tobytes()
             return row._replace(features=x, rewards=rewards, inputs=inputs)
-        case Revised(reward=reward, revision=revision):
+        case events.Revised(reward=reward, revision=revision):
             x, before = revision.features.tobytes(), revision.before
             return row._replace(reward=reward, previous_reward=before, features=x)
     return row
 
 
-def _with_changes(row: Row, changes: Changes) -> Row:
+def _with_changes(row: Row, changes: events.Changes) -> Row:
     arrays = {name: data.hex() for name, data in changes.arrays.items()}
     generator = changes.generator
     return row._replace(
@@ -174,45 +154,40 @@ def _with_changes(row: Row, changes: Changes) -> Row:
     )
 
 
-def _read_changes(row: Row) -> Changes | None:
+def _read_changes(row: Row) -> events.Changes | None:
     if row.arrays is None and row.generator is None:
         return None
     arrays = {} if row.arrays is None else json.loads(row.arrays)
     if not isinstance(arrays, dict):
         raise LedgerError("the arrays of a select are not arrays by name")
     changed = {name: bytes.fromhex(text) for name, text in arrays.items()}
-    return Changes(changed, None if row.generator is None else json.loads(row.generator))
+    return events.Changes(changed, None if row.generator is None else json.loads(row.generator))
 
 
-def to_event(row: Row, state: AgentState) -> Event:
+def to_event(row: Row, state: AgentState) -> events.Event:
     """Return the event in a row; raise LedgerError if it cannot happen to this state."""
     _check_columns(row)
     ticket, time = whole("ticket", row.ticket, least=0), finite_number("time", row.time)
     _check_ticket(row.kind, ticket, state)
     match row.kind:
-        case Selected.kind:
-            fields = {name: getattr(row, name) for name in CHOICE}
+        case events.Selected.kind:
             x = _read_arm(row.features, state.policy.dim)
-            decision = make_decision(state.policy, features=x, **fields)
-            return Selected(ticket, time, decision, _read_changes(row), row.inputs)
-        case Rewarded.kind:
+            decision = make_decision(state.policy, row._asdict() | {"features": x})
+            return events.Selected(ticket, time, decision, _read_changes(row), row.inputs)
+        case events.Rewarded.kind:
             scale = _read_noise_scale(row, state)
-            return Rewarded(ticket, time, finite_number("reward", row.reward), scale)
-        case Expired.kind:
+            return events.Rewarded(ticket, time, finite_number("reward", row.reward), scale)
+        case events.Expired.kind:
             reward = None if row.reward is None else finite_number("reward", row.reward)
-            return Expired(ticket, time, reward)
-        case WarmStarted.kind:
-            return WarmStarted(ticket, time, _read_lesson(row, state), row.inputs)
-        case Revised.kind:
+            return events.Expired(ticket, time, reward)
+        case events.WarmStarted.kind:
+            return events.WarmStarted(ticket, time, _read_lesson(row, state), row.inputs)
+        case events.Revised.kind:
             dim, reward = state.policy.dim, finite_number("reward", row.reward)
             x = bounded_array("features", _read_arm(row.features, dim), (dim,))
             before = finite_number("previous_reward", row.previous_reward)
-            return Revised(ticket, time, reward, Revision(x, before))
-        case Cancelled.kind:
-            return Cancelled(ticket, time)
-        case CancelledAll.kind:
-            return CancelledAll(ticket, time)
-    return Reset(ticket, time)
+            return events.Revised(ticket, time, reward, events.Revision(x, before))
+    return BARE[row.kind](ticket, time)
 
 
 def _check_columns(row: Row) -> None:
@@ -231,10 +206,10 @@ def _check_ticket(kind: str, ticket: int, state: AgentState) -> None:
     tickets = state.tickets
     if ticket >= LARGEST_NUMBER:
         raise LedgerError(f"ticket {ticket} cannot be")
-    if kind in SETTLING:
+    if kind in events.SETTLING:
         if ticket not in tickets.pending:
             raise LedgerError(f"ticket {ticket} does not wait for a reward")
-    elif kind == Revised.kind:
+    elif kind == events.Revised.kind:
         if ticket >= tickets.issued or ticket in tickets.pending:
             raise LedgerError(f"ticket {ticket} has no reward that could be revised")
     elif ticket != tickets.issued:
@@ -255,11 +230,11 @@ def _read_arm(blob: object, dim: int) -> Floats:
     return rows[0]
 
 
-def _read_lesson(row: Row, state: AgentState) -> Lesson:
+def _read_lesson(row: Row, state: AgentState) -> events.Lesson:
     dim, plays = state.policy.dim, state.policy.plays
     x = bounded_array("features", _read_floats(row.features, dim).copy(), (None, dim))
     rewards = _read_floats(row.rewards, plays).copy()
-    return Lesson(x, finite_array("rewards", rewards, (len(x), plays)))
+    return events.Lesson(x, finite_array("rewards", rewards, (len(x), plays)))
 
 
 def _read_noise_scale(row: Row, state: AgentState) -> float | None:
@@ -277,7 +252,7 @@ def repeat_events(state: AgentState, rows: Iterable[Row], learner: Learner) -> A
         for row in rows:
             number = row.event
             event = to_event(row, state)
-            if isinstance(event, Selected):
+            if isinstance(event, events.Selected):
                 state = install(state, event.changes)
             state = apply(state, make_plan(state, [event]), learner)
         check_state(state.policy, state.learned)

@@ -101,8 +101,7 @@ class Log:
     @cached_property
     def frame(self) -> Frame:
         """The columns of the data."""
-        frame: Frame = frames.read_frame(_flatten(self.data))
-        return frame
+        return frames.read_frame(_flatten(self.data))
 
     @cached_property
     def decisions(self) -> "Decisions":

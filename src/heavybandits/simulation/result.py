@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.drawing import View, plot_view
+from .._utils import records
+from .._utils.drawing import Axes, Figure, View, plot_view
 from .._utils.errors import InvalidInputError
-from .._utils.records import Frame, Records, to_frame
+from .._utils.records import Frame, to_frame
 from .._utils.statistics import difference
 from .._utils.tables import to_latex
 from ..core.loop import Trace
 from ..core.protocols import Tally
 from .figures import check_band, regret_panel
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NEEDED = ("policy", "play", "regret")
 CAPTION = (
@@ -27,7 +24,7 @@ CAPTION = (
 )
 
 
-class Result(Records):
+class Result:
     """One row per policy, repetition and checkpoint, held by column; of a sweep per problem, too.
 
     `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
@@ -41,6 +38,14 @@ class Result(Records):
       policy  difference  low      outcome
     0      b         2.0  2.0  more regret
     """
+
+    columns, policies = property(records.column_names), property(records.policy_names)
+    names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
+    to_polars, to_parquet = records.to_polars, records.to_parquet
+    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = records.to_columns(data)
 
     @classmethod
     def from_runs(
@@ -96,7 +101,7 @@ class Result(Records):
         self, policy: str, problem: str | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The checkpoints, and the regret of a policy: one row per repetition."""
-        self.need("curves", NEEDED)
+        records.need(self, "curves", NEEDED)
         order = self._rows(policy, problem)
         plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
         if found.size % plays.size or (found.reshape(-1, plays.size) != plays).any():
@@ -151,7 +156,7 @@ class Result(Records):
 
         The table is a pandas DataFrame, or a list of dictionaries if pandas is not installed.
         """
-        self.need("summary", NEEDED)
+        records.need(self, "summary", NEEDED)
         return to_frame(
             [
                 {**named, "policy": name, **_summarise(self.final(name, problem))}
@@ -169,7 +174,7 @@ class Result(Records):
         fraction of repetitions with less regret than the baseline, which is the first policy unless
         it is given.
         """
-        self.need("compare", NEEDED)
+        records.need(self, "compare", NEEDED)
         against = self.policies[0] if baseline is None else baseline
         return to_frame(
             [
@@ -183,7 +188,7 @@ class Result(Records):
 
     def to_latex(self, caption: str | None = None) -> str:
         """The table of a paper: a row per policy, a column per problem; see its caption."""
-        self.need("to_latex", NEEDED)
+        records.need(self, "to_latex", NEEDED)
         columns = {_heading(problem): problem for _, problem in self._places()}
         ends = {name: {p: self.final(p, q) for p in self.policies} for name, q in columns.items()}
         rows = [
@@ -198,10 +203,10 @@ class Result(Records):
         self,
         path: str | Path | None = None,
         *,
-        axes: "Axes | None" = None,
+        axes: Axes | None = None,
         band: tuple[float, float] = (0.1, 0.9),
         scale: str = "linear",
-    ) -> "Figure":
+    ) -> Figure:
         """Plot the mean regret against the plays, one panel per problem; return the figure.
 
         Parameters

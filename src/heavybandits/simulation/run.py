@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError, PartError
 from .._utils.progress import Progress
 from .._utils.threads import count_workers, run_all
-from .._utils.validation import whole
+from .._utils.validation import one_of, whole
 from ..core.compile import compiled
 from ..core.dry_run import first_plays
 from ..core.kernels import noise_kernel, play_kernel
@@ -75,7 +75,7 @@ def simulate(
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = count_workers(jobs)
-    check_device(device)
+    one_of("device", device, DEVICES)
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
             from ..gpu.supported import play_policies
@@ -90,17 +90,6 @@ def simulate(
 
         outcomes = run_all(run, runs, workers)
     return Result.from_runs(runs, outcomes)
-
-
-def check_device(device: str) -> None:
-    """Raise an error for an unknown device.
-
-    >>> check_device("tpu")
-    Traceback (most recent call last):
-    heavybandits.InvalidInputError: device must be 'cpu' or 'cuda', got 'tpu'
-    """
-    if device not in DEVICES:
-        raise InvalidInputError(f"device must be 'cpu' or 'cuda', got {device!r}")
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
@@ -183,10 +172,8 @@ def make_checkpoints(
             )
         return np.array(given, np.int64)
     size = min(whole("checkpoints", checkpoints), horizon)
-    if spacing == "even":
+    if one_of("spacing", spacing, ("even", "log")) == "even":
         points = np.linspace(horizon / size, horizon, size)
-    elif spacing == "log":
-        points = np.geomspace(horizon, 1, size)
     else:
-        raise InvalidInputError(f"spacing must be 'even' or 'log', got {spacing!r}")
+        points = np.geomspace(horizon, 1, size)
     return np.unique(np.round(points).astype(np.int64))

@@ -15,20 +15,5 @@ from .simulation_cell import simulation_cells
 from .store import digest, read_cell
 from .tune import Tuning, tune
 
-__all__ = [
-    "Cell",
-    "CellError",
-    "Choice",
-    "Outcome",
-    "Runner",
-    "SweepError",
-    "Tuning",
-    "describe",
-    "digest",
-    "map_cells",
-    "read_cell",
-    "run_cells",
-    "simulation_cells",
-    "sweep",
-    "tune",
-]
+__all__ = ["Cell", "CellError", "Choice", "Outcome", "Runner", "SweepError", "Tuning", "describe"]
+__all__ += ["digest", "map_cells", "read_cell", "run_cells", "simulation_cells", "sweep", "tune"]

@@ -19,13 +19,13 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError, PartError, optional
 from .._utils.files import write_failure
 from .._utils.progress import announce_compilation
 from .._utils.threads import available_cores
-from .._utils.validation import whole
+from .._utils.validation import one_of, whole
 from .cell import Cell, resolve, stamp
 from .store import cell_path, write_cell
 
@@ -44,10 +44,6 @@ class Report:
 
     status: str
     text: str = ""
-
-    @classmethod
-    def halted(cls, text: str) -> "Report":
-        return cls(HALTED, text)
 
 
 def compute(cell: Cell, folder: str) -> Report:
@@ -144,163 +140,142 @@ def watch(parent: int, every: float = 1.0) -> None:
 # ---- backends
 
 
-class Backend(Protocol):
-    """Runs calls somewhere."""
+class Backend(NamedTuple):
+    """Workers that run calls: `submit` takes a function and its arguments and returns a future.
+
+    `close(kill)` releases the workers or, if `kill` is True, kills them and what they compute.
+    `address` is that of a cluster that was started here.
+    """
 
     workers: int
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]": ...
-
-    def close(self, kill: bool) -> None:
-        """Give the workers back, or kill them and what they are at."""
+    submit: Callable[..., "Future[Any]"]
+    close: Callable[[bool], None]
+    address: str | None = None
 
 
-class Sequential:
-    """One cell after the other, in this process."""
+def start_sequential(jobs: int | None, address: str | None) -> Backend:
+    """Run one cell after the other, in this process."""
 
-    workers = 1
-
-    def __init__(self, jobs: int | None, address: str | None) -> None:
-        pass
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         future: Future[Any] = Future()
         future.set_result(function(*arguments))
         return future
 
-    def close(self, kill: bool) -> None:
-        pass
+    return Backend(1, submit, lambda kill: None)
 
 
-class Threads:
-    """Threads of this process: enough for compiled cells, which hold no lock."""
-
-    def __init__(self, jobs: int | None, address: str | None) -> None:
-        self.workers = jobs or available_cores()
-        self._pool = ThreadPoolExecutor(self.workers)
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        return self._pool.submit(function, *arguments)
-
-    def close(self, kill: bool) -> None:
-        self._pool.shutdown(wait=not kill, cancel_futures=True)
+def start_threads(jobs: int | None, address: str | None) -> Backend:
+    """Start threads of this process: enough for compiled cells, which hold no lock."""
+    workers = jobs or available_cores()
+    pool = ThreadPoolExecutor(workers)
+    return Backend(
+        workers, pool.submit, lambda kill: pool.shutdown(wait=not kill, cancel_futures=True)
+    )
 
 
-class Loky:
-    """Processes of this machine, through joblib's loky; they are kept for the next sweep."""
+def start_loky(jobs: int | None, address: str | None) -> Backend:
+    """Start processes of this machine, through joblib's loky; they are kept for the next sweep."""
+    optional("joblib", "lab")
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    def __init__(self, jobs: int | None, address: str | None) -> None:
-        optional("joblib", "lab")
-        self.workers = jobs or available_cores()
+    workers = jobs or available_cores()
 
-    def _pool(self) -> Any:
-        """The pool; a new one if a worker of the last one died."""
-        from joblib.externals.loky import get_reusable_executor
+    def pool() -> Any:
+        """Return the pool; a new one if a worker of the last one died."""
+        settings = {"env": ONE_THREAD, "initializer": attach, "initargs": (os.getpid(),)}
+        return get_reusable_executor(workers, **settings)
 
-        return get_reusable_executor(
-            self.workers, env=ONE_THREAD, initializer=attach, initargs=(os.getpid(),)
-        )
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
+    def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         try:
-            return self._pool().submit(function, *arguments)
-        except BrokenProcessPool:  # it broke between being asked for and being asked to work
-            return self._pool().submit(function, *arguments)
+            return pool().submit(function, *arguments)
+        except BrokenProcessPool:  # it broke after it was returned
+            return pool().submit(function, *arguments)
 
-    def close(self, kill: bool) -> None:
+    def close(kill: bool) -> None:
         if kill:
-            time.sleep(0.1)  # loky trips over a call that it has taken but not handed out yet
-            self._pool().shutdown(wait=True, kill_workers=True)
+            time.sleep(0.1)  # loky fails on a call that it has taken but not handed out yet
+            pool().shutdown(wait=True, kill_workers=True)
+
+    return Backend(workers, submit, close)
 
 
-class Dask:
-    """A Dask cluster: the one at `address`, or one of our own that only this machine can reach."""
+DASK = {
+    "distributed.scheduler.allowed-failures": 0,  # what to try again is our decision
+    "distributed.logging.distributed": "critical",
+}
 
-    def __init__(self, jobs: int | None, address: str | None) -> None:
-        distributed = optional("distributed", "dask")
-        self._cluster = None if address else self._start(distributed, jobs or available_cores())
-        self._client = distributed.Client(address or self._cluster, set_as_default=False)
-        self.workers = jobs or sum(self._client.ncores().values()) or 1
-        self._pool = self._client.get_executor(pure=False)
 
-    def _start(self, distributed: Any, jobs: int) -> Any:
+def start_dask(jobs: int | None, address: str | None) -> Backend:
+    """Use the Dask cluster at `address`, or start one that only this machine can reach."""
+    distributed, cluster = optional("distributed", "dask"), None
+    if not address:
         import dask
 
-        settings = {
-            "distributed.scheduler.allowed-failures": 0,  # what to try again is our decision
-            "distributed.logging.distributed": "critical",
-        }
-        with dask.config.set(settings):
-            return distributed.LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=None,
-                worker_dashboard_address=None,
-                memory_limit=0,
-                silence_logs="CRITICAL",
-            )
+        own: dict[str, Any] = {"n_workers": jobs or available_cores(), "threads_per_worker": 1}
+        own |= {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
+        with dask.config.set(DASK):
+            cluster = distributed.LocalCluster(memory_limit=0, silence_logs="CRITICAL", **own)
+    client = distributed.Client(address or cluster, set_as_default=False)
+    pool = client.get_executor(pure=False)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        return self._pool.submit(function, *arguments)
+    def close(kill: bool) -> None:
+        pool.shutdown(wait=False)
+        client.close()
+        if cluster is not None:
+            cluster.close()
 
-    def close(self, kill: bool) -> None:
-        self._pool.shutdown(wait=False)
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+    started = None if cluster is None else cluster.scheduler_address
+    return Backend(jobs or sum(client.ncores().values()) or 1, pool.submit, close, started)
 
 
-class Ray:
-    """A Ray cluster: the one at `address`, or one of our own that only this machine can reach.
+def start_ray(jobs: int | None, address: str | None) -> Backend:
+    """Use the Ray cluster at `address`, or start one that only this machine can reach.
 
-    When the run is killed its workers go at once; two idle agents of Ray's follow in a minute.
+    If the run is killed, its workers end at once; two idle agents of Ray end within a minute.
     """
+    if not address:  # read when Ray is imported: a local cluster listens on the loopback alone
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    ray = optional("ray", "ray")
+    ours = not ray.is_initialized()
+    if ours:
+        settings = {"address": address} if address else _local_ray(jobs or available_cores())
+        ray.init(log_to_driver=False, configure_logging=False, **settings)
 
-    def __init__(self, jobs: int | None, address: str | None) -> None:
-        if not address:  # read when Ray is imported: a local cluster listens on the loopback alone
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        self._ray = optional("ray", "ray")
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
-            settings = {"address": address} if address else self._local(jobs or available_cores())
-            self._ray.init(log_to_driver=False, configure_logging=False, **settings)
-        self.workers = jobs or int(self._ray.cluster_resources().get("CPU", 1))
-
-    def _local(self, jobs: int) -> dict[str, Any]:
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        return {
-            "address": "local",
-            "num_cpus": jobs,
-            "include_dashboard": False,
-            "object_store_memory": 100_000_000,  # results go by the disk
-            "runtime_env": {"env_vars": ONE_THREAD | {"PYTHONPATH": path}},
-        }
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        task = self._ray.remote(function).options(num_cpus=1, max_retries=0)
+    def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        task = ray.remote(function).options(num_cpus=1, max_retries=0)
         return task.remote(*arguments).future()
 
-    def close(self, kill: bool) -> None:
-        if self._ours:
-            self._ray.shutdown()
+    def close(kill: bool) -> None:
+        if ours:
+            ray.shutdown()
+
+    return Backend(jobs or int(ray.cluster_resources().get("CPU", 1)), submit, close)
+
+
+def _local_ray(jobs: int) -> dict[str, Any]:
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    return {
+        "address": "local",
+        "num_cpus": jobs,
+        "include_dashboard": False,
+        "object_store_memory": 100_000_000,  # results are written to the disk
+        "runtime_env": {"env_vars": ONE_THREAD | {"PYTHONPATH": path}},
+    }
 
 
 BACKENDS: dict[str, Callable[[int | None, str | None], Backend]] = {
-    "loky": Loky,
-    "sequential": Sequential,
-    "threads": Threads,
-    "dask": Dask,
-    "ray": Ray,
+    "loky": start_loky,
+    "sequential": start_sequential,
+    "threads": start_threads,
+    "dask": start_dask,
+    "ray": start_ray,
 }
 
 
 def check_backend(backend: str, jobs: int | None, address: str | None) -> None:
     """Raise an error for an unknown backend, or jobs or address that do not fit it."""
-    if backend not in BACKENDS:
-        raise InvalidInputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    one_of("backend", backend, BACKENDS)
     if jobs is not None:
         whole("jobs", jobs)
     if address is not None and backend not in ("dask", "ray"):

@@ -11,7 +11,7 @@ from typing import Any
 from .._utils.errors import InvalidInputError
 from ..gpu.batches import Job
 from ..gpu.supported import check_supported, play_on_device
-from .backends import Report, other_sources, store
+from .backends import HALTED, Report, other_sources, store
 from .cell import ON_DEVICE, Cell, kind, resolve
 
 PORTION = 200_000  # runs that are played before the cells they belong to are stored
@@ -104,7 +104,7 @@ def play_portion(
     """
     stale = [(cell, text) for cell, _ in portion if (text := other_sources(cell))]
     if stale:
-        yield stale[0][0], Report.halted(stale[0][1])
+        yield stale[0][0], Report(HALTED, stale[0][1])
         return
     jobs = [job for _, mine in portion for job in mine]
     plays = sum(job.size * job.horizon for job in jobs)

@@ -13,8 +13,7 @@ from ..core.protocols import Policy
 from ..parts.policies.checks import check_match, check_names, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
 from ..simulation.result import Result
-from ..simulation.run import check_device, make_checkpoints
-from .backends import check_backend
+from ..simulation.run import make_checkpoints
 from .cell import Cell, name_of
 from .run import CellResult, Runner
 from .simulation_cell import simulation_cells
@@ -78,8 +77,6 @@ def sweep(
     >>> len(result), result.problems, result.policies
     (16, ['light', 'heavy'], ['CRTM'])
     """
-    check_backend(backend, jobs, address)
-    check_device(device)
     run = Runner(folder, jobs, backend, address, retries, progress, device)
     if callable(policies) and not is_part(policies):
         policies = {getattr(policies, "__name__", "policy"): policies}
@@ -112,7 +109,6 @@ def map_cells(
     grid : the settings of each call, plain JSON.
     folder, jobs, backend, address, retries, progress : as in `sweep`.
     """
-    check_backend(backend, jobs, address)
     run = Runner(folder, jobs, backend, address, retries, progress)
     name = name_of(function, "function")
     given = [dict(one) for one in grid]
@@ -172,17 +168,26 @@ class Point(NamedTuple):
 
 
 def make_points(policies: Any, problems: Any) -> list[Point]:
-    """Every policy on every problem, checked; problem by problem."""
+    """Return every validated policy on every problem, problem by problem."""
     makers = check_names("policies", policies, "policy")
     points = []
-    for place, given in check_names("problems", problems, "problem").items():
-        problem = check_problem(given)
+    for place, problem in check_problems(problems).items():
         for name, maker in makers.items():
             made = maker if is_part(maker) or not callable(maker) else maker(problem)
-            (policy,) = check_policies({name: made}).values()
-            check_match(name, policy, problem.arms)
-            points.append(Point(place, name, problem, policy))
+            points.append(make_point(place, name, problem, made))
     return points
+
+
+def check_problems(problems: Problem | Mapping[str, Problem]) -> dict[str, Problem]:
+    """Return the validated problems by name."""
+    return {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
+
+
+def make_point(place: str, name: str, problem: Problem, policy: Any) -> Point:
+    """Return a policy on a problem, if the one can play the other."""
+    (checked,) = check_policies({name: policy}).values()
+    check_match(name, checked, problem.arms)
+    return Point(place, name, problem, checked)
 
 
 def play_all(

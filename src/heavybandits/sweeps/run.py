@@ -17,18 +17,10 @@ import numpy as np
 
 from .._utils.errors import CellError, InvalidInputError, SweepError
 from .._utils.progress import Progress
-from .._utils.validation import whole
-from .backends import (
-    BACKENDS,
-    CRASHED,
-    DONE,
-    HALTED,
-    RAISED,
-    Backend,
-    Report,
-    check_backend,
-    compute,
-)
+from .._utils.validation import one_of, whole
+from ..simulation.run import DEVICES
+from . import backends
+from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
 from .cell import Cell, schedule
 from .gpu_cells import Twins, play_portion, portions
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
@@ -158,18 +150,19 @@ def _play(
 @contextlib.contextmanager
 def _started(backend: str, jobs: int | None, address: str | None, kept: bool) -> Iterator[Backend]:
     """Start the backend; kill it and its running cells if anything goes wrong."""
-    workers = BACKENDS[backend](jobs, address)
+    workers = backends.BACKENDS[backend](jobs, address)
     try:
         yield workers
     except BaseException as error:
-        workers.close(kill=True)
+        workers.close(True)
         if isinstance(error, KeyboardInterrupt):
             rest = "Run the same command again to resume from here." if kept else "Nothing is kept."
             print(f"Interrupted. {rest}", file=sys.stderr)
         raise
-    workers.close(kill=False)
+    workers.close(False)
 
 
+@dataclass
 class Queue:
     """Cells on their way: tried, tried again, given up.
 
@@ -177,19 +170,14 @@ class Queue:
     nothing else runs, so that the one that kills is found and the others are not blamed for it.
     """
 
-    def __init__(
-        self,
-        workers: Backend,
-        folder: Path,
-        retries: int,
-        outcome: Outcome,
-        display: Progress,
-        on_progress: OnProgress | None = None,
-    ) -> None:
-        self.workers, self.folder, self.retries = workers, folder, retries
-        self.outcome, self.display, self.on_progress = outcome, display, on_progress
-        self.attempts: Counter[str] = Counter()
-        self.total = 0
+    workers: Backend
+    folder: Path
+    retries: int
+    outcome: Outcome
+    display: Progress
+    on_progress: OnProgress | None = None
+    attempts: Counter[str] = field(default_factory=Counter)
+    total: int = 0
 
     def run(self, cells: list[Cell]) -> None:
         self.total = len(self.outcome.results) + len(cells)
@@ -211,7 +199,7 @@ class Queue:
         while waiting or running:
             while waiting and len(running) < window:
                 cell = waiting.popleft()
-                running[self.workers.submit(compute, cell, str(self.folder))] = cell
+                running[self.workers.submit(backends.compute, cell, str(self.folder))] = cell
             finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             self.display.tick()
             for future in finished:
@@ -256,8 +244,7 @@ class Queue:
 def _report(future: "Future[Any]") -> Report:
     """Return the report of the worker, or how it died."""
     try:
-        report: Report = future.result()
-        return report
+        return future.result()
     except (Exception, CancelledError) as error:
         first_line = str(error).partition("\n")[0]
         return Report(CRASHED, f"the worker died: {type(error).__name__}: {first_line}")
@@ -292,6 +279,10 @@ class Runner:
     twins: Twins = field(default_factory=Twins, compare=False)
     played: dict[str, CellResult] = field(default_factory=dict)  # by a device, in this process
     seconds: dict[str, float] = field(default_factory=dict)  # CPU time of every cell, by key
+
+    def __post_init__(self) -> None:
+        check_backend(self.backend, self.jobs, self.address)
+        one_of("device", self.device, DEVICES)
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
         """Return the cells that are computed in place of these, which differ on a device."""

@@ -55,56 +55,37 @@ def simulation_cells(
     ]
 
 
-def simulate_cell(
-    policy: dict[str, Any],
-    problem: dict[str, Any],
-    horizon: int,
-    repetitions_from: int,
-    repetitions_to: int,
-    seed: int,
-    checkpoints: int | list[int],
-    parts: list[str] | None = None,
-) -> dict[str, Any]:
+def simulate_cell(**settings: Any) -> dict[str, Any]:
     """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
 
     Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
     cells at will.
 
-    Parameters
-    ----------
-    policy, problem : as `describe` writes them.
-    checkpoints : how many plays to report at, evenly spaced, or which.
-    parts : "module:Class" of parts of your own that they use.
+    The settings are the parameters of `simulation_jobs`.
 
     >>> import heavybandits as hb
     >>> from heavybandits.core.part import describe
     >>> policy = describe(hb.linucb(dim=2, radius=1.0))
     >>> problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian(1.0))
-    >>> result = simulate_cell(policy, describe(problem), 40, 1, 3, seed=0, checkpoints=4)
+    >>> result = simulate_cell(
+    ...     policy=policy, problem=describe(problem), horizon=40, checkpoints=4,
+    ...     repetitions_from=1, repetitions_to=3, seed=0,
+    ... )
     >>> result["play"].tolist(), result["regret"].shape
     ([10, 20, 30, 40], (2, 4))
     """
-    player, ours = build_match(policy, problem, parts)
-    first = whole("repetitions_from", repetitions_from, least=0)
-    last = whole("repetitions_to", repetitions_to, least=first + 1)
-    plays = make_checkpoints(whole("horizon", horizon), checkpoints)
-    runs = [run_once(player, ours, horizon, plays, seed, r) for r in range(first, last)]
+    (job,) = simulation_jobs(**settings)
+    plays = np.array(job.checkpoints)
+    runs = [
+        run_once(job.policy, job.problem, job.horizon, plays, job.seed, repetition)
+        for repetition in range(job.first, job.last)
+    ]
     traces, seconds = zip(*runs, strict=True)
     columns = {
         name: np.stack([getattr(trace, name) for trace in traces])
         for name in ("regret", *Tally._fields, "fallbacks")
     }
     return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
-
-
-def build_match(
-    policy: dict[str, Any], problem: dict[str, Any], parts: list[str] | None
-) -> tuple[Any, Problem]:
-    """The policy and the problem that were written down, if the one can play the other."""
-    ours = check_problem(build_parts(problem, parts))
-    (player,) = check_policies(build_parts(policy, parts)).values()
-    check_match("policy", player, ours.arms)
-    return player, ours
 
 
 def simulation_jobs(
@@ -117,10 +98,21 @@ def simulation_jobs(
     checkpoints: int | list[int],
     parts: list[str] | None = None,
 ) -> list[Job]:
-    """Return the jobs that a GPU plays in place of `simulate_cell`."""
-    player, ours = build_match(policy, problem, parts)
+    """Return the one job of a cell: the repetitions of a half-open range.
+
+    Parameters
+    ----------
+    policy, problem : as `describe` writes them.
+    checkpoints : how many plays to report at, evenly spaced, or which.
+    parts : "module:Class" of parts of your own that they use.
+    """
+    ours = check_problem(build_parts(problem, parts))
+    (player,) = check_policies(build_parts(policy, parts)).values()
+    check_match("policy", player, ours.arms)
+    first = whole("repetitions_from", repetitions_from, least=0)
+    last = whole("repetitions_to", repetitions_to, least=first + 1)
     plays = tuple(make_checkpoints(whole("horizon", horizon), checkpoints).tolist())
-    return [Job(player, ours, horizon, plays, seed, repetitions_from, repetitions_to)]
+    return [Job(player, ours, horizon, plays, seed, first, last)]
 
 
 def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,18 +19,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from .._utils import files
 from .._utils.errors import CellError, InvalidInputError, SweepError
-from .._utils.files import (
-    ContainerError,
-    Format,
-    canonical,
-    free_bytes,
-    read_container,
-    replace_atomically,
-    write_container,
-    write_failure,
-)
-from .._utils.files import digest as digest_of
 from .cell import Cell
 
 try:
@@ -38,7 +28,7 @@ try:
 except ImportError:  # Windows: leftovers stay
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = Format("cell")
+FORMAT = files.Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
 HEADER = 10  # bytes of an npy file up to its header: magic, version, and the length of the header
 
@@ -68,7 +58,7 @@ def hold(folder: str | Path) -> Iterator[None]:
             (folder / name).mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise SweepError(write_failure(error.filename or folder, error)) from error
+        raise SweepError(files.write_failure(error.filename or folder, error)) from error
     try:
         if fcntl is not None:
             _clear(folder, handle)
@@ -97,7 +87,7 @@ def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
     sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
     mean = math.fsum(sizes) / len(sizes) if sizes else assumed
     needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
-    free = free_bytes(folder)
+    free = files.free_bytes(folder)
     if free < needed:
         raise SweepError(
             f"{folder}: {missing} cells need about {needed} bytes, and {free} bytes are free"
@@ -116,9 +106,11 @@ def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings
     rest = {name: value for name, value in result.items() if name not in clocks}
     data = pack(cell, rest, sorted(clocks))
     seconds = {name: np.asarray(value, float).tolist() for name, value in clocks.items()}
-    text = canonical(timings | seconds).encode()
-    replace_atomically(timing_path(folder, cell), lambda p: p.write_bytes(text), lasting=False)
-    replace_atomically(cell_path(folder, cell), lambda p: p.write_bytes(data), lasting=False)
+    text = files.canonical(timings | seconds).encode()
+    files.replace_atomically(
+        timing_path(folder, cell), lambda p: p.write_bytes(text), lasting=False
+    )
+    files.replace_atomically(cell_path(folder, cell), lambda p: p.write_bytes(data), lasting=False)
 
 
 def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
@@ -130,7 +122,9 @@ def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
         "timings": clocks,
         "versions": versions(),
     }
-    return write_container(FORMAT, body, {f"{name}.npy": _npy(a) for name, a in arrays.items()})
+    return files.write_container(
+        FORMAT, body, {f"{name}.npy": _npy(a) for name, a in arrays.items()}
+    )
 
 
 def as_array(name: Any, value: Any) -> NDArray[Any]:
@@ -193,9 +187,9 @@ def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> di
 def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file, if it is whole and that of this cell."""
     try:
-        body, blobs = read_container(FORMAT, data)
+        body, blobs = files.read_container(FORMAT, data)
         found = body["cell"]
-    except ContainerError as error:
+    except files.ContainerError as error:
         raise CellError(str(error)) from error
     except Exception as error:  # a made-up file can fail in any way, and all mean the same
         raise CellError(f"is damaged: {error!r}") from error
@@ -246,7 +240,7 @@ def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
         if not path.exists():
             raise SweepError(f"{cell.name} has no result in {folder}")
         _, blobs = unpack(path.read_bytes(), cell)
-        total.update(f"{cell.key}:{digest_of('', blobs)};".encode())
+        total.update(f"{cell.key}:{files.digest('', blobs)};".encode())
     return total.hexdigest()
 
 
@@ -261,12 +255,12 @@ def note_failure(folder: Path, cell: Cell, error: str) -> None:
     """Leave a note about a cell that was given up; the next run tries it again all the same."""
     path = failure_path(folder, cell)
     note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
-    text = canonical(note | {"code": cell.content[2], "error": error}).encode()
+    text = files.canonical(note | {"code": cell.content[2], "error": error}).encode()
     try:
         path.parent.mkdir(exist_ok=True)
-        replace_atomically(path, lambda temporary: temporary.write_bytes(text))
+        files.replace_atomically(path, lambda temporary: temporary.write_bytes(text))
     except OSError as problem:
-        raise SweepError(write_failure(path, problem)) from problem
+        raise SweepError(files.write_failure(path, problem)) from problem
 
 
 def forget_failure(folder: Path, cell: Cell) -> None:

@@ -3,37 +3,33 @@
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .._utils.drawing import Panel, Series, View, plot_view
+from .._utils import records
+from .._utils.drawing import Axes, Figure, Panel, Series, View, plot_view
 from .._utils.errors import InvalidInputError
-from .._utils.records import Frame, Records, to_frame, to_records
+from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
 from .._utils.tables import to_latex
 from .._utils.validation import whole
 from ..core.part import is_part
 from ..core.protocols import Policy
-from ..parts.policies.checks import check_match, check_names, check_policies
-from ..simulation.problem import Problem, check_problem
+from ..parts.policies.checks import check_names
+from ..simulation.problem import Problem
 from ..simulation.result import Result
-from ..simulation.run import check_device, make_checkpoints
-from .backends import check_backend
-from .grid import Makers, Point, Size, play_all, point_cells
+from ..simulation.run import make_checkpoints
+from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
 from .run import Runner
 from .search import TUNING_SEEDS, Choice, check_grid, choose, mean_losses, remark, search
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Key = tuple[str, str]  # problem, policy
 COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
-class Tuning(Records):
+class Tuning:
     """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
 
     `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
@@ -45,6 +41,11 @@ class Tuning(Records):
     >>> Tuning({("p", "a"): curve}, {}, None, (0.01, 1.0)).choices["p", "a"]
     Choice(constant=0.1, at='inside', loss=0.0)
     """
+
+    columns, policies = property(records.column_names), property(records.policy_names)
+    names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
+    to_polars, to_parquet = records.to_polars, records.to_parquet
+    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Tuning(Records):
             for constant in sorted(curve)
             for repetition, regret in enumerate(curve[constant].tolist())
         ]
-        super().__init__(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+        self.data = records.to_columns(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
         self.curves, self.made, self.bounds = curves, made, bounds
         self.result = result
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
@@ -105,7 +106,7 @@ class Tuning(Records):
         ]
         return to_latex(rows, usual if caption is None else caption)
 
-    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
         """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
 
         The bands are the smallest and the largest run. A choice that does not lie inside its grid
@@ -191,21 +192,18 @@ def tune(
     >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies
     (True, ['CRTM'])
     """
+    run = Runner(folder, jobs, backend, address, retries, progress, device)
     start, seed = check_grid(grid, bounds), whole("seed", seed, least=0)
     horizon, repetitions = whole("horizon", horizon), whole("repetitions", repetitions)
     tuning_repetitions = whole("tuning_repetitions", tuning_repetitions)
-    check_backend(backend, jobs, address)
-    check_device(device)
-    places = {n: check_problem(p) for n, p in check_names("problems", problems, "problem").items()}
+    places = check_problems(problems)
     makers = check_names("policies", policies, "policy")
-    run = Runner(folder, jobs, backend, address, retries, progress, device)
     size = Size(horizon, tuning_repetitions, seed + TUNING_SEEDS)
-    check_played(places, makers, size, start[0], run)
     plays = make_checkpoints(horizon, checkpoints).tolist()
     curves = search_points(places, makers, size, start, bounds, run)
     best = {key: choose(curve).constant for key, curve in curves.items()}
     points = [
-        make_point(place, name, problem, maker, best.get((place, name)))
+        tuned_point(place, name, problem, maker, best.get((place, name)))
         for place, problem in places.items()
         for name, maker in makers.items()
     ]
@@ -223,7 +221,10 @@ def search_points(
     bounds: tuple[float, float],
     run: Runner,
 ) -> dict[Key, dict[float, Array]]:
-    """The final regrets of all tuning runs, by problem and policy."""
+    """Return the final regrets of all tuning runs, by problem and policy.
+
+    What the device cannot play raises an error before anything runs.
+    """
     tuned = [name for name, maker in makers.items() if not is_part(maker)]
     if not tuned:
         raise InvalidInputError(
@@ -231,8 +232,13 @@ def search_points(
             f"{', '.join(makers)}, which have none to tune"
         )
 
+    for place, problem in places.items() if run.device != "cpu" else ():
+        for name, maker in makers.items():
+            first = tuned_point(place, name, problem, maker, start[0] if name in tuned else None)
+            run.place(point_cells(first, size, [size.horizon]))
+
     def evaluate(points: Sequence[tuple[str, str, float]]) -> list[Array]:
-        made = [make_point(p, name, places[p], makers[name], c) for p, name, c in points]
+        made = [tuned_point(p, name, places[p], makers[name], c) for p, name, c in points]
         groups = [point_cells(point, size, [size.horizon]) for point in made]
         results = iter(run([cell for cells in groups for cell in cells]))
         return [np.concatenate([next(results)["regret"][:, -1] for _ in g]) for g in groups]
@@ -241,29 +247,12 @@ def search_points(
     return search(evaluate, dict.fromkeys(places, tuned), start, bounds, ahead)
 
 
-def check_played(
-    places: Mapping[str, Problem],
-    makers: Mapping[str, Any],
-    size: Size,
-    constant: float,
-    run: Runner,
-) -> None:
-    """Raise an error for what the device cannot play, before anything runs."""
-    for place, problem in places.items() if run.device != "cpu" else ():
-        for name, maker in makers.items():
-            given = None if is_part(maker) else constant
-            point = make_point(place, name, problem, maker, given)
-            run.place(point_cells(point, size, [size.horizon]))
-
-
-def make_point(
+def tuned_point(
     place: str, name: str, problem: Problem, maker: Any, constant: float | None = None
 ) -> Point:
-    """A policy at a constant on a problem; without a constant, a policy as it is."""
+    """Return a policy at a constant on a problem; without a constant, a policy as it is."""
     made = maker if constant is None else make_tuned(name, maker, constant, problem)
-    (policy,) = check_policies({name: made}).values()
-    check_match(name, policy, problem.arms)
-    return Point(place, name, problem, policy)
+    return make_point(place, name, problem, made)
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:

@@ -25,8 +25,7 @@ def still_agent(policy: Any, rng: Any = None) -> Agent:
 def make_arms(policy: Any, seed: int = 0, rows: int = ROWS) -> Floats:
     """Return random rows of norm at most one."""
     arms = np.random.default_rng(seed).normal(size=(rows, policy.dim))
-    scaled: Floats = arms / (1.0 + np.linalg.norm(arms, axis=1, keepdims=True))
-    return scaled
+    return arms / (1.0 + np.linalg.norm(arms, axis=1, keepdims=True))
 
 
 def make_rewards(size: int, seed: int = 0) -> list[float]:

@@ -228,5 +228,4 @@ def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
     for name in ("upper", "lower"):
         tail = getattr(diagnosis, name)
         plain[name] = None if tail is None else vars(tail) | {"ladder": vars(tail.ladder)}
-    made: dict[str, Any] = jsonable({**plain, "advice": advice._asdict()})
-    return made
+    return jsonable({**plain, "advice": advice._asdict()})

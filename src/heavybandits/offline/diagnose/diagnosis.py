@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._utils.drawing import Axes, Figure
 from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
 from ..._utils.validation import finite_array, fraction, whole
@@ -18,11 +19,6 @@ from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
 from .advice import Advice, advise, write_dict, write_text
 from .figures import plot_diagnosis
 from .tail_index import Tail, estimate_tail, square_shares
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 # The next three numbers were set on one set of seeds and tested on others
 # (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised
@@ -102,9 +98,7 @@ class Diagnosis:
         """Return plain values for JSON, without the rewards themselves."""
         return write_dict(self)
 
-    def plot(
-        self, path: str | Path | None = None, *, axes: "Sequence[Axes] | None" = None
-    ) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
         """Draw survival on log axes, the Hill plot, and quantiles against normal quantiles.
 
         Parameters

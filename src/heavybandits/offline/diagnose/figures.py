@@ -7,32 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
+from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ...core.arrays import Floats
 from .tail_index import Tail
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from .diagnosis import Diagnosis
 
 UPPER, LOWER = COLOURS[:2]
 
 
 def plot_diagnosis(
-    diagnosis: "Diagnosis", path: str | Path | None, axes: "Sequence[Axes] | None"
-) -> "Figure":
+    diagnosis: "Diagnosis", path: str | Path | None, axes: Sequence[Axes] | None
+) -> Figure:
     """Draw survival on log axes, the Hill plot, and quantiles; a new figure has a title."""
-    optional("matplotlib", "lab")
-    if axes is None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-        figure.suptitle(_title(diagnosis), fontsize=11)
-        axes = figure.subplots(1, 3)
-    survival, hill, quantiles = axes
+    survival, hill, quantiles = (
+        new_axes((11.0, 4.4), 3, _title(diagnosis)) if axes is None else axes
+    )
     _plot_survival(survival, diagnosis)
     _plot_hill(hill, diagnosis)
     _plot_quantiles(quantiles, diagnosis)
@@ -55,30 +46,26 @@ def _sides(diagnosis: "Diagnosis") -> list[tuple[str, Tail | None, str, Floats]]
     return [("upper", diagnosis.upper, UPPER, noise), ("lower", diagnosis.lower, LOWER, -noise)]
 
 
-def _plot_survival(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_survival(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw P(X > x) of both sides, with the fitted power law."""
     for name, tail, colour, values in _sides(diagnosis):
         if tail is None:
             continue
         side = np.sort(values[values > 0.0])[::-1]
         survival = np.arange(1, side.size + 1) / values.size
-        axes.loglog(
-            side, survival, ".", color=colour, markersize=3, label=f"{name} side", rasterized=True
-        )
+        look = {"color": colour, "markersize": 3, "label": f"{name} side", "rasterized": True}
+        axes.loglog(side, survival, ".", **look)
         start = survival[tail.count]
         ends = np.array([tail.threshold, side[0]])
         axes.loglog(ends, start * (ends / tail.threshold) ** -tail.index, color=GREY, linewidth=1.2)
         axes.set_ylim(bottom=0.5 / values.size, top=1.5)
     _limit_left(axes, diagnosis)
-    axes.set(
-        title="survival, with Hill's power law",
-        xlabel="distance from the middle",
-        ylabel="share beyond it",
-    )
+    axes.set(title="survival, with Hill's power law", xlabel="distance from the middle")
+    axes.set(ylabel="share beyond it")
     _finish(axes)
 
 
-def _limit_left(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _limit_left(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Leave out the near-zero values, which would squeeze the tail into a corner."""
     sides = [values for _, tail, _, values in _sides(diagnosis) if tail is not None]
     if sides:
@@ -86,7 +73,7 @@ def _limit_left(axes: "Axes", diagnosis: "Diagnosis") -> None:
         axes.set_xlim(left=float(np.quantile(positive, 0.05)))
 
 
-def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_hill(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw Hill's index against k, the chosen k, and the index of the generalised Pareto law."""
     most = 6.0
     for name, tail, colour, _ in _sides(diagnosis):
@@ -96,14 +83,8 @@ def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
         index = np.where(np.isfinite(ladder.index), ladder.index, np.nan)  # of equal rows, no line
         error = 1.645 * index / np.sqrt(ladder.count)
         axes.plot(ladder.count, index, color=colour, label=f"{name} side")
-        axes.fill_between(
-            ladder.count,
-            index - error,
-            index + error,
-            color=colour,
-            alpha=0.15,
-            linewidth=0,
-        )
+        band = index - error, index + error
+        axes.fill_between(ladder.count, *band, color=colour, alpha=0.15, linewidth=0)
         axes.plot(tail.count, tail.index, "o", color=colour, markersize=7)
         if tail.pareto > 0.0:
             axes.axhline(1.0 / tail.pareto, color=colour, linestyle=":", linewidth=1.2)
@@ -115,7 +96,7 @@ def _plot_hill(axes: "Axes", diagnosis: "Diagnosis") -> None:
     _finish(axes)
 
 
-def _plot_quantiles(axes: "Axes", diagnosis: "Diagnosis") -> None:
+def _plot_quantiles(axes: Axes, diagnosis: "Diagnosis") -> None:
     """Draw quantiles of the noise against normal ones, with a line through the quartiles."""
     noise = np.sort(diagnosis.noise)
     places = np.unique(np.geomspace(1, noise.size / 2, 200).astype(int)) - 1
@@ -130,7 +111,7 @@ def _plot_quantiles(axes: "Axes", diagnosis: "Diagnosis") -> None:
     _finish(axes)
 
 
-def _finish(axes: "Axes") -> None:
+def _finish(axes: Axes) -> None:
     axes.grid(alpha=0.25)
     axes.title.set_fontsize(10)
     if axes.get_legend_handles_labels()[1]:

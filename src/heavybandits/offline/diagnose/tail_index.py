@@ -64,7 +64,7 @@ class Tail:
 
 
 def hill(values: Floats, count: int) -> float:
-    """Return Hill's estimate of the tail index from the `count` largest positive values (1975).
+    """Return Hill's tail index from the `count` largest values (1975); inf without a tail.
 
         1 / index = mean of ln(X_(i) / X_(count + 1)), i = 1..count
 
@@ -72,7 +72,8 @@ def hill(values: Floats, count: int) -> float:
     0.721348
     """
     top = np.sort(values)[-count - 1 :]
-    return 1.0 / float(np.mean(np.log(top[1:] / top[0])))
+    shape = float(np.mean(np.log(top[1:] / top[0]))) if top[0] > 0.0 else 0.0
+    return 1.0 / shape if shape > 0.0 else math.inf
 
 
 def hill_ladder(values: Floats, rungs: int = 60) -> Ladder:

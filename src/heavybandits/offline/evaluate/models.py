@@ -1,7 +1,6 @@
 """What is learned from the other folds: a model of the rewards, and what a policy would choose."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ PENALTY = 0.1  # of the ridge: an action that was rarely taken must not be pulle
 
 
 def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-    """The rows to learn from and the rows to judge, fold by fold; both in the order of the log.
+    """Yield the rows to learn from and the rows to judge of each fold, in the order of the log.
 
     >>> [(a.size, b.size) for a, b in folds_of(10, 2, seed=0)]
     [(5, 5), (5, 5)]
@@ -34,22 +33,26 @@ def folds_of(size: int, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def predict_rewards(log: Decisions, model: Any, folds: int, seed: int) -> Floats:
-    """The mean reward of every action in every row, learned on folds that the row is not in.
+def check_learner(log: Decisions, name: str, policy: Policy, *, dim: int, words: str) -> None:
+    """Raise InvalidInputError unless this policy can learn from the rows of the log."""
+    if policy.dim != dim or policy.plays != 1:
+        raise InvalidInputError(
+            f"{name} must have dim {dim}, {words}, and plays 1, got {policy.dim} and {policy.plays}"
+        )
+    check_room(name, policy, log.taken.size)
 
-    Each action has a model of its own, of the scaled context; with an encoder one model serves
-    all. It learns rewards around their median in units of their spread, so that its penalty pulls
+
+def predict_rewards(log: Decisions, model: Policy | None, folds: int, seed: int) -> Floats:
+    """Return the mean reward of every action in every row, learned on folds without the row.
+
+    Each action has its own model of the scaled context; with an encoder one model serves all.
+    It learns rewards around their median in units of their spread, so that its penalty pulls
     towards an ordinary reward.
     """
     width = log.width
     usual = linucb(dim=width, radius=1.0, penalty=PENALTY, filter=AdaptiveClip())
-    policy: Any = check_part("model", usual if model is None else model, Policy)
-    if policy.dim != width or policy.plays != 1:
-        raise InvalidInputError(
-            f"model must have dim {width}, the features with their intercept, and plays 1, "
-            f"got {policy.dim} and {policy.plays}"
-        )
-    check_room("model", policy, log.taken.size)
+    policy = check_part("model", usual if model is None else model, Policy)
+    check_learner(log, "model", policy, dim=width, words="the features with their intercept")
     regression = CompiledPolicy(policy)
     predicted = np.zeros((log.taken.size, len(log.actions)))
     for learned, judged in folds_of(log.taken.size, folds, seed):
@@ -96,20 +99,13 @@ def _choose(policy: CompiledPolicy, state: State, log: Decisions, judged: Rows) 
     return chosen
 
 
-def play_policy(log: Decisions, policy: Any, folds: int, seed: int) -> Floats:
-    """What a policy that learned the other folds chooses in every row, as probabilities 0 and 1."""
+def play_policy(log: Decisions, policy: Policy, folds: int, seed: int) -> Floats:
+    """Return what a policy that learned the other folds chooses, as probabilities 0 and 1."""
     size = len(log.actions)
     dim = log.width * size if log.rows is None else log.width
-    if policy.dim != dim or policy.plays != 1:
-        made = (
-            "that of the encoder"
-            if log.rows is not None
-            else (f"for each of {size} actions the features with their intercept")
-        )
-        raise InvalidInputError(
-            f"policy must have dim {dim}, {made}, and plays 1, got {policy.dim} and {policy.plays}"
-        )
-    check_room("policy", policy, log.taken.size)
+    words = f"for each of {size} actions the features with their intercept"
+    words = words if log.rows is None else "that of the encoder"
+    check_learner(log, "policy", policy, dim=dim, words=words)
     scale = float(np.abs(log.rewards).mean()) or 1.0
     player, chosen = CompiledPolicy(policy), np.zeros(log.taken.size, np.int64)
     for learned, judged in folds_of(log.taken.size, folds, seed):
@@ -119,7 +115,7 @@ def play_policy(log: Decisions, policy: Any, folds: int, seed: int) -> Floats:
 
 
 def taken_rows(log: Decisions, places: Rows) -> Floats:
-    """The features of the actions taken in these rows, (n, d)."""
+    """Return the features of the actions taken in these rows, (n, d)."""
     if log.rows is not None:
         return log.rows[places, log.taken[places]]
     rows = np.zeros((places.size, len(log.actions), log.width))

@@ -8,11 +8,12 @@ from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...parts.arms import Rows
-from ...parts.policies.checks import check_room
 from ..log import Bools, Decisions
-from ..replay.kernels import encoded_kernel, for_pass, log_kernel, run_timed
+from ..replay.kernels import for_pass, run_timed
 from ..replay.protocols import choose_scale
+from .kernels import encoded_kernel, log_kernel
 from .means import LEAST_ROWS
+from .models import check_learner
 from .targets import Target
 
 
@@ -33,12 +34,7 @@ def accept_rows(log: Decisions, policy: Target, vectors: Floats | None) -> Bools
     player = for_pass(check_part("policy", policy, Policy), 0)
     own = np.eye(len(log.actions)) if vectors is None else vectors
     dim = log.width if log.rows is not None else log.width * own.shape[1]
-    if player.dim != dim or player.plays != 1:
-        raise InvalidInputError(
-            f"policy must have dim {dim}, the `dim` of the log, and plays 1, "
-            f"got {player.dim} and {player.plays}"
-        )
-    check_room("policy", player, log.taken.size)
+    check_learner(log, "policy", player, dim=dim, words="the `dim` of the log")
     state, chosen = player.init(), np.zeros(log.taken.size, np.int64)
     arms, buffer = Rows(len(log.actions), dim), make_arm_buffer(dim, len(log.actions))
     given = log.taken, log.rewards / choose_scale(log.rewards, None), np.zeros(1), chosen

@@ -3,21 +3,16 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
+from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
+from ..diagnose.tail_index import hill
 from ..log import Decisions
 from .means import AGGREGATES, robust_mean
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 TOP = 10  # largest rows whose share of the estimate is reported
 SMALLEST_SAMPLE = 100.0  # effective sample size without a warning
@@ -70,7 +65,7 @@ def describe_weights(
     log: Decisions, weights: Floats, terms: Floats, least_moment: float = 0.0
 ) -> Diagnostics:
     """Return the diagnostics of a log and a policy."""
-    sizes = np.abs(terms - np.median(terms))
+    sizes, count = np.abs(terms - np.median(terms)), round(math.sqrt(terms.size))
     square = float(np.sum(weights * weights))
     largest = np.sort(np.abs(terms))[-TOP:]
     return Diagnostics(
@@ -83,23 +78,10 @@ def describe_weights(
         mean_weight=float(weights.mean()),
         weight_error=float(weights.std()) / math.sqrt(weights.size),
         top_share=float(largest.sum() / (np.abs(terms).sum() or 1.0)),
-        tail_index=hill_index(sizes) if np.unique(log.rewards).size > 2 else math.inf,
+        tail_index=hill(sizes, count) if np.unique(log.rewards).size > 2 else math.inf,
         logged_mean=float(log.rewards.mean()),
         least_moment=least_moment,
     )
-
-
-def hill_index(sizes: Floats) -> float:
-    """Return Hill's index of the largest numbers, as many as the root of all; inf without a tail.
-
-    >>> rng = np.random.default_rng(0)
-    >>> 1.3 < hill_index(rng.pareto(1.5, 10_000) + 1.0) < 1.7
-    True
-    """
-    count = round(math.sqrt(sizes.size))
-    top = np.sort(sizes)[-count - 1 :]
-    shape = float(np.mean(np.log(top[1:] / top[0]))) if top[0] > 0.0 else 0.0
-    return 1.0 / shape if shape > 0.0 else math.inf
 
 
 class Evaluation:
@@ -181,9 +163,7 @@ class Evaluation:
         ]
         return "\n".join(lines + [f"warning: {warning}" for warning in self.warnings])
 
-    def plot(
-        self, path: str | Path | None = None, *, axes: "Sequence[Axes] | None" = None
-    ) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
         """Draw the value by every aggregate, and the share of the estimate in the largest rows.
 
         Parameters
@@ -197,18 +177,13 @@ class Evaluation:
         -------
         matplotlib.figure.Figure
         """
-        optional("matplotlib", "lab")
-        if axes is None:
-            from matplotlib.figure import Figure
-
-            axes = Figure(figsize=(9.0, 3.4), layout="constrained").subplots(1, 2)
-        left, right = axes
+        left, right = new_axes((9.0, 3.4), 2) if axes is None else axes
         _draw_aggregates(left, self)
         _draw_shares(right, self)
         return finish(left.figure, path)
 
 
-def _draw_aggregates(axes: "Axes", evaluation: Evaluation) -> None:
+def _draw_aggregates(axes: Axes, evaluation: Evaluation) -> None:
     """Draw one interval per aggregate, that of the evaluation in colour."""
     for place, name in enumerate(AGGREGATES):
         found = robust_mean(evaluation.terms, name, evaluation.settings["delta"])
@@ -217,16 +192,13 @@ def _draw_aggregates(axes: "Axes", evaluation: Evaluation) -> None:
         axes.plot(found.value, place, "o", color=colour)
     logged = evaluation.diagnostics.logged_mean
     axes.axvline(logged, color=COLOURS[1], linewidth=0.8, linestyle="--")
-    axes.set(
-        yticks=range(len(AGGREGATES)),
-        yticklabels=list(AGGREGATES),
-        xlabel="value (dashed: mean of the log)",
-    )
+    axes.set_yticks(range(len(AGGREGATES)), list(AGGREGATES))
+    axes.set_xlabel("value (dashed: mean of the log)")
     axes.invert_yaxis()
     axes.grid(alpha=0.25, axis="x")
 
 
-def _draw_shares(axes: "Axes", evaluation: Evaluation) -> None:
+def _draw_shares(axes: Axes, evaluation: Evaluation) -> None:
     """Draw the share of the sum of |terms| that lies in the largest rows."""
     sizes = np.sort(np.abs(evaluation.terms))[::-1]
     shares = np.cumsum(sizes) / (sizes.sum() or 1.0)

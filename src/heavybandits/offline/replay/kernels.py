@@ -1,10 +1,9 @@
-"""The compiled loops of `replay`: a policy chooses among rows whose rewards are all known, or among
-the actions of a log of which one is known."""
+"""The compiled loop of `replay`: a policy chooses among rows whose rewards are all known."""
 
 import time
 from typing import Any
 
-from ...core.arm_buffer import ArmBuffer, fill_products, fill_rows
+from ...core.arm_buffer import ArmBuffer, fill_rows
 from ...core.arrays import Floats, Integers
 from ...core.compile import Factory, Function, stamped
 from ...core.dispatch import choose, learn
@@ -44,59 +43,8 @@ def pass_rounds(
             waiting = 0
 
 
-@jitable
-def pass_log(
-    policy: Policy,
-    state: Any,
-    arms: ArmSet,
-    buffer: ArmBuffer,
-    contexts: Floats,
-    actions: Floats,
-    taken: Integers,
-    rewards: Floats,
-    pending: Floats,
-    chosen: Integers,
-) -> None:
-    """One pass over a log: learn where the policy chose the action taken, skip the rest."""
-    for t in range(chosen.size):
-        fill_products(buffer, contexts[t], actions)
-        chosen[t] = choose(policy, state, arms, buffer)
-        if chosen[t] == taken[t]:
-            pending[0] = rewards[t]
-            learn(policy, state, buffer.chosen, pending)
-
-
-@jitable
-def pass_encoded(
-    policy: Policy,
-    state: Any,
-    arms: ArmSet,
-    buffer: ArmBuffer,
-    rows: Floats,
-    taken: Integers,
-    rewards: Floats,
-    pending: Floats,
-    chosen: Integers,
-) -> None:
-    """As `pass_log`, over a log that has the features of all actions, rows[t, k]."""
-    for t in range(chosen.size):
-        fill_rows(buffer, rows[t])
-        chosen[t] = choose(policy, state, arms, buffer)
-        if chosen[t] == taken[t]:
-            pending[0] = rewards[t]
-            learn(policy, state, buffer.chosen, pending)
-
-
 def rounds_kernel(stamp: str) -> Function:
     return stamped(pass_rounds, stamp)
-
-
-def log_kernel(stamp: str) -> Function:
-    return stamped(pass_log, stamp)
-
-
-def encoded_kernel(stamp: str) -> Function:
-    return stamped(pass_encoded, stamp)
 
 
 def for_pass(policy: Policy, order: int) -> Policy:

@@ -18,17 +18,9 @@ from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
 from ...parts.policies.checks import check_policies, check_room
 from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
+from . import protocols
 from .kernels import for_pass, rounds_kernel, run_timed
-from .protocols import (
-    GroupRounds,
-    NamedRounds,
-    Rounds,
-    RowRounds,
-    Schedule,
-    choose_scale,
-    judge_oracle,
-    judge_random,
-)
+from .protocols import Rounds, Schedule
 from .result import ReplayResult
 
 Policies: TypeAlias = Policy | Mapping[str, Policy | Callable[[int], Policy]]
@@ -130,24 +122,19 @@ def replay(
     (8, ['auto', 'linucb', 'linucb clip', 'linucb adaptive'])
     """
     one_of("protocol", protocol, PROTOCOLS)
-    passes, seed, workers = (
-        whole("passes", passes),
-        whole("seed", seed, least=0),
-        count_workers(jobs),
-    )
+    passes, seed = whole("passes", passes), whole("seed", seed, least=0)
+    workers = count_workers(jobs)
     if isinstance(data, Rounds):
         rounds = data
     else:
-        given = {"group": group, "arms_per_round": arms_per_round, "horizon": horizon}
+        given: dict[str, Any] = {
+            "group": group,
+            "arms_per_round": arms_per_round,
+            "horizon": horizon,
+        }
         check_used(protocol, given)
-        rounds = make_rounds(
-            as_log(data, features, reward),
-            protocol=protocol,
-            group=group,
-            arms_per_round=arms_per_round,
-            horizon=horizon,
-            seed=seed,
-        )
+        log = as_log(data, features, reward)
+        rounds = make_rounds(log, protocol=protocol, seed=seed, **given)
     named = make_policies(policies, rounds.features.shape[1])
     return replay_rounds(rounds, named, reward_scale=reward_scale, passes=passes, jobs=workers)
 
@@ -200,13 +187,12 @@ def make_rounds(
         raise InvalidInputError(f"features must be a list of columns, got {log.features!r}")
     known = rows.features if log.encoder is not None else frames.scale_features(rows.features)
     if group is None:
-        return RowRounds(
-            known, rows.rewards, 10 if arms_per_round is None else arms_per_round, seed
-        )
+        size = 10 if arms_per_round is None else arms_per_round
+        return protocols.RowRounds(known, rows.rewards, size, seed)
     groups = frames.column(log.frame, group, "group")[rows.kept]
     if protocol == "rounds":
-        return NamedRounds(known, rows.rewards, groups, seed)
-    return GroupRounds(known, rows.rewards, groups, horizon, seed)
+        return protocols.NamedRounds(known, rows.rewards, groups, seed)
+    return protocols.GroupRounds(known, rows.rewards, groups, horizon, seed)
 
 
 def replay_rounds(
@@ -226,15 +212,16 @@ def replay_rounds(
                 "arms change at every round: use protocol 'groups'"
             )
         check_room(f"policies[{name!r}]", policy, size // policy.plays)
-    scale = choose_scale(rounds.rewards, reward_scale)
+    scale = protocols.choose_scale(rounds.rewards, reward_scale)
     scores = rounds.oracle()
 
     def run(number: int) -> list[dict[str, Any]]:
         dealt = rounds.deal(number)
-        marks = judge_random(dealt, rounds.rewards), judge_oracle(dealt, rounds.rewards, scores)
+        random = protocols.judge_random(dealt, rounds.rewards)
+        oracle = protocols.judge_oracle(dealt, rounds.rewards, scores)
         return [
             {"policy": name, "pass": number}
-            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), *marks)
+            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), random, oracle)
             for name, policy in policies.items()
         ]
 
@@ -247,19 +234,9 @@ def pass_once(
     """Return the rewards of one pass in the units of the data, the counts, and CPU seconds."""
     dim = rounds.features.shape[1]
     state, chosen = policy.init(), np.zeros(len(schedule.arms), np.int64)
-    seconds = run_timed(
-        rounds_kernel,
-        policy,
-        state,
-        Rows(rounds.size, dim),
-        make_arm_buffer(dim, rounds.size),
-        rounds.features,
-        schedule.arms,
-        rounds.rewards / scale,
-        schedule.payers,
-        np.zeros(policy.plays),
-        chosen,
-    )
+    arms = Rows(rounds.size, dim), make_arm_buffer(dim, rounds.size), rounds.features, schedule.arms
+    rewards = rounds.rewards / scale, schedule.payers, np.zeros(policy.plays), chosen
+    seconds = run_timed(rounds_kernel, policy, state, *arms, *rewards)
     paid = rounds.rewards[schedule.payers[np.arange(chosen.size), chosen]]
     return paid, Tally(*map(int, policy.tally(state))), seconds
 

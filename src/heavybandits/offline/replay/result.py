@@ -2,24 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..._utils.drawing import COLOURS, GREY, finish
-from ..._utils.errors import optional
-from ..._utils.records import Frame, Records, to_frame
+from ..._utils import records
+from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
+from ..._utils.records import Frame, to_frame
 from ..._utils.statistics import bootstrap
 from ...core.arrays import Floats
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
 
-class ReplayResult(Records):
+class ReplayResult:
     """One row per policy and pass, from `replay`.
 
     Columns: `value` is the mean reward of the pass, `random` that of uniformly random play on the
@@ -31,6 +27,14 @@ class ReplayResult(Records):
     >>> ReplayResult.from_rows(rows).values("a").tolist()
     [2.0]
     """
+
+    columns, policies = property(records.column_names), property(records.policy_names)
+    names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
+    to_polars, to_parquet = records.to_polars, records.to_parquet
+    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = records.to_columns(data)
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row]) -> "ReplayResult":
@@ -67,7 +71,7 @@ class ReplayResult(Records):
         """
         return to_frame(summarise(self, reference))
 
-    def plot(self, path: str | Path | None = None, *, axes: "Axes | None" = None) -> "Figure":
+    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
         """Draw the fraction of the oracle's gain of every policy, one dot per pass.
 
         Parameters
@@ -81,13 +85,9 @@ class ReplayResult(Records):
         -------
         matplotlib.figure.Figure
         """
-        optional("matplotlib", "lab")
         names = self.policies
         if axes is None:
-            from matplotlib.figure import Figure
-
-            size = (7.2, 0.5 * len(names) + 1.4)
-            axes = Figure(figsize=size, layout="constrained").subplots()
+            (axes,) = new_axes((7.2, 0.5 * len(names) + 1.4))
         for place, name in enumerate(names):
             values, colour = self.values(name, "fraction"), COLOURS[place % len(COLOURS)]
             rows = np.full(values.size, place)

@@ -1,0 +1,31 @@
+"""Logs of the commands `diagnose` and `replay`: files, and the data sets of the experiments."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from ..experiments.data import LOADERS, load_data
+from ..offline.log import Log
+from .sources import read_features
+
+
+class Source(NamedTuple):
+    """A log, and the keyword arguments of `replay` by protocol if it is a named data set."""
+
+    log: Log
+    protocols: dict[str, dict[str, object]]
+
+
+def open_source(name: str, options: dict[str, Any]) -> Source:
+    """Open a named data set or a file; take the options that describe its columns."""
+    columns, reward = read_features(options), options.pop("reward")
+    drop_missing = options.pop("drop_missing")
+    if name not in LOADERS or Path(name).exists():
+        reward = reward or "reward"
+        return Source(Log(name, features=columns, reward=reward, drop_missing=drop_missing), {})
+    data = load_data(name)
+    click.echo(f"{name}: {data.about}", err=True)
+    columns, reward = columns or data.features, reward or data.reward
+    log = Log(data.frame, features=columns, reward=reward, drop_missing=drop_missing)
+    return Source(log, data.protocols)
