@@ -78,7 +78,7 @@ gpu-test: $(GPU)
 	$(GPUBIN)/python -m pytest -q tests/gpu
 
 gpu-check: $(GPU)
-	PYTHONPATH=tests $(GPUBIN)/python benchmarks/gpu_check.py
+	PYTHONPATH=tests/support $(GPUBIN)/python benchmarks/gpu_check.py
 
 # As a user gets it: the wheel in an environment of its own, with numpy and numba and nothing else.
 wheel: $(LAB)
