@@ -415,7 +415,7 @@ def test_too_little_room_is_noticed_before_the_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run([cell("large", 1.0)], tmp_path)
-    monkeypatch.setattr(store, "free_bytes", lambda path: 400_000)
+    monkeypatch.setattr(support_files, "free_bytes", lambda path: 400_000)
     with pytest.raises(SweepError, match="12 cells need about 491520 bytes, and 400000 bytes are"):
         run([cell("large", float(number)) for number in range(2, 14)], tmp_path)
     assert run([cell("large", 2.0)], tmp_path).computed == 1

@@ -44,9 +44,7 @@ class ActionCount(NamedTuple):
 
 
 MOST_SETTLED = 1 << 16  # settled decisions kept in batches, beyond four per pending ticket
-MOST_EXPIRED = (
-    100_000  # expired tickets that are remembered: their rewards are late, not duplicates
-)
+MOST_EXPIRED = 100_000  # expired tickets that are remembered: a reward of theirs is late
 COUNTS = (
     *("applied", "late", "duplicate", "unknown", "expired", "cancelled"),
     *("revised", "warm_started"),
