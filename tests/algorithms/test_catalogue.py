@@ -184,7 +184,7 @@ def eliminated(state: Any, twin: Any) -> bool:
 
 
 def no_twin(g: Any) -> Any:
-    raise NotImplementedError("the twin of this one is in test_algorithms.py or test_auto.py")
+    raise NotImplementedError("the twin of this one is in test_glm.py or test_auto.py")
 
 
 class Row(NamedTuple):

@@ -108,9 +108,7 @@ for given in (Frame(), "log.csv"):
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["crtm", "crmm", "ol2m", "linucb", "Agent", "simulate", "Encoder"]
-)
+@pytest.mark.parametrize("name", ["crtm", "crmm", "ol2m", "linucb", "Agent", "simulate", "Encoder"])
 def test_public_names_have_examples(name):
     import heavybandits as hb
 

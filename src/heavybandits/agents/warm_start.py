@@ -1,7 +1,7 @@
 """Warm starts: rows and rewards of the past that a policy learns without decisions."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from .state import AgentState, Plan, make_plan
 
 MOST_ROWS = 1 << 16  # rows of one event in a ledger
 
-RowsLike = ArrayLike | Table
+RowsLike: TypeAlias = "ArrayLike | Table"
 NamedRows = list[Any]  # as they were given
 
 

@@ -1,4 +1,4 @@
-"""The keys of many repetitions at once: `engine.streams.stream_key`, which takes ten microseconds
+"""The keys of many repetitions at once: `core.rng.stream_key`, which takes ten microseconds
 for each of them, in NumPy. The algorithm is that of `numpy.random.SeedSequence`."""
 
 from typing import Any

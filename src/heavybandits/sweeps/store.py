@@ -226,7 +226,7 @@ def _check_versions(made: dict[str, str]) -> None:
 def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
     try:
         found = json.loads(path.read_bytes())
-        clocks = {name: found[name] for name in {"cpu_seconds", *names}}
+        clocks = {name: found[name] for name in dict.fromkeys(("cpu_seconds", *names))}
         return {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CellError(f"has lost its timings ({path.name}): {error!r}") from error
