@@ -227,7 +227,7 @@ def test_failed_cells_are_named_and_leave_with_1(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(tails, "make_policy", lambda *arguments: wrong)
     options = ("--quick", "--out", tmp_path, "--jobs", 1, "--backend", "sequential", "--quiet")
     made = invoke("reproduce", "tails", *options, code=1)
-    assert "failed: tails: tails, logistic, t1.5, radius 1, level 0" in made.stderr
+    assert "failed: tails: tails, problem logistic, noise t1.5, radius 1, level 0" in made.stderr
     page = (tmp_path / "quick" / "report.html").read_text(encoding="utf-8")
     assert "cells failed" in page
 

@@ -156,7 +156,7 @@ def test_what_own_parts_need_stands_together_by_group():
     ]
     constants = [name for name in missing if f".. py:data:: {name}\n" not in page]
     assert constants == []
-    assert "The verbs\n---------" in page
+    assert "Dispatch functions\n------------------" in page
 
 
 def test_types_are_told_by_their_names():

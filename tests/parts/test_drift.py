@@ -108,7 +108,7 @@ def test_an_agent_tells_and_its_file_remembers(tmp_path):
 
 
 def test_who_does_not_watch_says_how_to():
-    with pytest.raises(AttributeError, match=r"hold its filter by filters\.DriftMonitor"):
+    with pytest.raises(AttributeError, match=r"wrap its filter in filters\.DriftMonitor"):
         hb.Agent(hb.linucb(dim=2, radius=1.0)).drift  # noqa: B018 - a property
     with pytest.raises(hb.InvalidInputError, match="must not be a DriftMonitor itself"):
         hb.Agent(

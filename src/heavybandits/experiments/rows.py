@@ -56,7 +56,9 @@ def simulation_group(
         "repetitions": given["tuning_repetitions" if tuning else "repetitions"],
         "seed": given["seed"] + (TUNING_SEEDS if tuning else 0),
         "checkpoints": 1 if tuning else given.get("checkpoints", 1),
-        "label": ", ".join([experiment, *map(shown, named.values())]),
+        "label": ", ".join(
+            [experiment, *(f"{name} {shown(value)}" for name, value in named.items())]
+        ),
     }
     return named, simulation_cells(policy, problem, **(sizes | {"chunk": 20} | more))
 
