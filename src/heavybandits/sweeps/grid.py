@@ -67,6 +67,8 @@ def sweep(
     --------
     map_cells : call any function with many settings.
 
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> problems = {
     ...     name: hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(dof))
