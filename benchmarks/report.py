@@ -173,7 +173,7 @@ def draw_targets(axes: Any, goals: Sequence[Row]) -> None:
     axes.scatter(margins, places, c=colours, s=22, zorder=3)
     axes.axvline(1.0, color=INK, linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_xlim(min(0.4, *margins) / 1.5, FAR * 6.0)
+    axes.set_xlim(min([0.4, *margins]) / 1.5, FAR * 6.0)
     axes.set_yticks(list(places), [f"{row.what}  [{target(row)}]" for row in goals], fontsize=7)
     for place, row, at in zip(places, goals, margins, strict=True):
         text, style = f"{number(row.measured)} {row.unit}", {"va": "center", "fontsize": 7}
