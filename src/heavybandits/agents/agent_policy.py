@@ -65,14 +65,10 @@ class AgentPolicy:
         """Learn from a decision with all its rewards: once, however often this is called."""
         if not self._is_next(decision):
             return
+        compiled, x = self.compiled, decision.features
         rewards = np.fromiter(decision.rewards.values(), np.float64, decision.plays)
-        self.compiled.learn(
-            learned,
-            decision.features,
-            rewards,
-            noise_scale=decision.noise_scale,
-            time=max(decision.times.values(), default=0.0),
-        )
+        time = max(decision.times.values(), default=0.0) if compiled.has_clock else 0.0
+        compiled.learn(learned, x, rewards, noise_scale=decision.noise_scale, time=time)
 
     def teach(self, learned: State, lesson: Lesson, time: float) -> None:
         """Learn from the rows of a lesson: once, however often this is called."""

@@ -153,15 +153,19 @@ class TicketTable:
         decision = self.decision_of(number)
         if decision is None:
             return  # done before an interrupt
-        if isinstance(event, events.Cancelled) or event.reward is None:
+        reward, noise_scale = None, None
+        match event:
+            case events.Rewarded():
+                reward, noise_scale = event.reward, event.noise_scale
+            case events.Expired():
+                reward = event.reward
+                self._remember(number)
+        if reward is None:
             self._forget_play(decision, number)
         else:
-            decision.rewards[number] = event.reward
-            decision.noise_scale = event.noise_scale if isinstance(event, events.Rewarded) else None
+            decision.rewards[number], decision.noise_scale = reward, noise_scale
             if decision.complete:
                 learn(learned, decision)
-        if isinstance(event, events.Expired):
-            self._remember(number)
         del self.pending[number]
 
     def _forget_play(self, decision: Decision, number: int) -> None:

@@ -140,6 +140,8 @@ class CompiledPolicy:
         The policy.
     takes_noise_scale : bool
         True if `learn` may be given the noise scale of a reward.
+    has_clock : bool
+        True if the time of a decision matters to `learn`.
     has_capacity : bool
         True if the policy has room for a limited number of decisions.
     choice_is_pure : bool
@@ -158,7 +160,7 @@ class CompiledPolicy:
         self.policy = policy
         self.takes_noise_scale = takes_noise_scale(policy)
         self.choice_is_pure = choice_writes_of(policy) == ()
-        self._has_clock = has_clock(policy)
+        self.has_clock = has_clock(policy)
         self.has_capacity = capacity_of(policy) is not None
         self._warned = accepts_any_norm(policy)
         self._own = bool(own_classes(policy))
@@ -205,7 +207,7 @@ class CompiledPolicy:
         if self._warned or not isinstance(arms, np.ndarray):
             return
         squares = np.vecdot(arms, arms)
-        longest = math.sqrt(squares.flat[squares.argmax()])  # max takes twice as long
+        longest = math.sqrt(squares.item(squares.argmax()))  # max takes twice as long
         if longest > 1.0 + 1e-6:  # unit vectors in single precision are fine
             self._warned = True
             warn_caller(
@@ -244,7 +246,7 @@ class CompiledPolicy:
         given, allowed = np.ascontiguousarray(arms)[None], known if mask is None else mask[None]
         shown = same if order is None else order[None]
         self._call(choose_rows_kernel, state, rows, buffer, given, allowed, shown, chosen, numbers)
-        return Choice(chosen.item(), buffer.chosen.copy(), *numbers[0].tolist())
+        return Choice(chosen.item(), buffer.chosen.copy(), *numbers.tolist()[0])
 
     def _choose_from_set(self, state: State, arms: ArmSet) -> Choice:
         buffer = arms.make_buffer()
@@ -323,7 +325,7 @@ class CompiledPolicy:
     def _prepare(self, state: State, noise_scale: float | None, time: float) -> None:
         if self.takes_noise_scale:
             set_noise_scale(self.policy, state, noise_scale)
-        if self._has_clock:
+        if self.has_clock:
             set_time(state, time)
 
     # ---- prediction
