@@ -213,7 +213,8 @@ def make_decision(policy: Policy, entry: Mapping[str, Any]) -> Decision:
         propensity = fraction("propensity", propensity)
     arm = whole("arm", entry["arm"], least=-1)
     features = bounded_array("features", entry["features"], (policy.dim,))
-    expected, width = (finite_number(name, entry[name]) for name in ("expected", "width"))
+    expected = finite_number("expected", entry["expected"])
+    width = finite_number("width", entry["width"])
     named = None if action is None else _name(action)
     return Decision(arm, features, expected, width, policy.plays, propensity, named)
 

@@ -12,10 +12,11 @@ import json
 import marshal
 import secrets
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from ..core.part import describe
 from ..core.protocols import Policy
 from ..features import FeatureMap
 from .sqlite_file import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
-from .store import Row, Source, first_value, repeat_events, to_row
+from .store import COLUMNS_OF, Row, Source, first_value, repeat_events, to_row
 
 # ---- the tables
 
@@ -62,10 +63,27 @@ SCHEMA = (
       (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
     WHERE ask.kind = 'select'""",
 )
-INSERT = f"INSERT INTO events ({COLUMNS}, link) VALUES ({'?, ' * len(Row._fields)}?)"
 SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
 MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
 SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts
+
+
+class Insert(NamedTuple):
+    """The statement that stores some columns of a row, and what takes them from the row."""
+
+    statement: str
+    values: Callable[[Row], tuple[Any, ...]]
+
+
+def make_insert(columns: Collection[str]) -> Insert:
+    """Return the statement for these columns; the others are NULL."""
+    names = [name for name in Row._fields if name in columns]
+    statement = f"INSERT INTO events ({', '.join(names)}, link) VALUES ({'?, ' * len(names)}?)"
+    return Insert(statement, itemgetter(*map(Row._fields.index, names)))
+
+
+INSERT = make_insert(Row._fields).statement
+INSERT_OF = {kind: make_insert(names) for kind, names in COLUMNS_OF.items()}  # NULLs take time too
 
 
 def new_tables(about: dict[str, str]) -> list[Statement]:
@@ -146,8 +164,8 @@ def linked_rows(database: Database) -> Iterator[tuple[Row, End]]:
     the first row that is not as it was written."""
     end = first_end(database)
     for *values, link in database.stream(f"SELECT {COLUMNS}, link FROM events ORDER BY event"):
-        row = Row(*values)
-        end = End(end.events + 1, chain(end.link, *row))
+        row = Row._make(values)
+        end = End(end.events + 1, chain(end.link, *values))
         if row.event != end.events or link != end.link:
             raise damaged(database, f"event {end.events} is missing or altered")
         yield row, end
@@ -265,7 +283,7 @@ class SqliteLedger:
         self._end, links = follow_chain(self.database, self._head.read(), seals)
         start, state = self._restore(state, seals, links)
         tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
-        rows = [Row(*values) for values in self.database.rows(tail, start)]
+        rows = [Row._make(values) for values in self.database.rows(tail, start)]
         self._since = len(rows)
         try:
             return repeat_events(state, rows, learner)
@@ -313,15 +331,17 @@ class SqliteLedger:
 
     def write(self, events: Sequence[Event]) -> None:
         """Store all of these events, or none of them and raise LedgerError."""
-        end = self._end
+        length, link = self._end
         statements: list[Statement] = []
-        for event in events:
-            row = to_row(end.events + 1, event)
-            end = End(end.events + 1, chain(end.link, *row))
-            statements.append((INSERT, (*row, end.link)))
+        for number, event in enumerate(events, length + 1):
+            row = to_row(number, event)
+            link = chain(link, *row)
+            statement, values = INSERT_OF[row.kind]
+            statements.append((statement, (*values(row), link)))
         self.database.write(statements)
-        self._end, self._since = end, self._since + len(statements)
-        self._head.write(end)
+        self._end = End(length + len(statements), link)
+        self._since += len(statements)
+        self._head.write(self._end)
 
     def wrote_since(self, length: int) -> bool:
         """Return True if events that were being written at this length are stored."""

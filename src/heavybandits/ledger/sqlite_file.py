@@ -107,8 +107,9 @@ class Database:
 
         A transaction that an interrupt left open is rolled back first.
         """
-        self.roll_back()
         database, steps = self._open(), statements
+        if database.in_transaction:
+            self.roll_back()
         if len(statements) > 1:  # a single one is a transaction
             steps = [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
         try:
@@ -314,9 +315,11 @@ class Head:
     def write(self, end: End) -> None:
         """Write the end, without a flush: it may be older than the log, never newer."""
         data = _LAYOUT.pack(_MAGIC, *end)
-        with suppress(OSError):
+        try:
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, data + _seal(data))
+        except OSError:
+            pass
 
     def discard(self) -> None:
         """Close it, and remove it if no ledger was created."""

@@ -108,50 +108,63 @@ class Row(NamedTuple):
     inputs: str | None = None  # by name, as JSON
 
 
-CHOICE = ("arm", "action", "expected", "width", "propensity")
+ALWAYS = {"event", "kind", "ticket", "time"}
+CHOICE = {"arm", "action", "expected", "width", "propensity"}
 BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
 COLUMNS_OF = {
-    **dict.fromkeys(BARE, frozenset()),
-    events.Selected.kind: {*CHOICE, "features", "arrays", "generator", "inputs"},
-    events.Rewarded.kind: {"reward", "noise_scale"},
-    events.Expired.kind: {"reward"},
-    events.WarmStarted.kind: {"features", "rewards", "inputs"},
-    events.Revised.kind: {"reward", "previous_reward", "features"},
+    **dict.fromkeys(BARE, ALWAYS),
+    events.Selected.kind: ALWAYS | CHOICE | {"features", "arrays", "generator", "inputs"},
+    events.Rewarded.kind: ALWAYS | {"reward", "noise_scale"},
+    events.Expired.kind: ALWAYS | {"reward"},
+    events.WarmStarted.kind: ALWAYS | {"features", "rewards", "inputs"},
+    events.Revised.kind: ALWAYS | {"reward", "previous_reward", "features"},
 }
-TEXTS = ("kind", "action", "arrays", "generator", "inputs")
-ALWAYS = ("event", "kind", "ticket", "time")
+TEXTS = {"action", "arrays", "generator", "inputs"}
 
 
 def to_row(number: int, event: events.Event) -> Row:
     """Return an event as a row with this number."""
     if isinstance(event, events.SelectedMany):
         raise TypeError("a ledger stores each decision as its own event")
-    row = Row(number, event.kind, event.ticket, event.time)
+    always = number, event.kind, event.ticket, event.time
     match event:
-        case events.Selected(decision=made, changes=changes, inputs=inputs):
-            chosen = {name: getattr(made, name) for name in CHOICE}
-            row = row._replace(features=made.features.tobytes(), inputs=inputs, **chosen)
-            return row if changes is None else _with_changes(row, changes)
-        case events.Rewarded(reward=reward, noise_scale=noise_scale):
-            return row._replace(reward=reward, noise_scale=noise_scale)
-        case events.Expired(reward=expired_reward):
-            return row._replace(reward=expired_reward)
+        case events.Selected():
+            return _selected_row(always, event)
+        case events.Rewarded():
+            return Row(*always, event.reward, event.noise_scale)
+        case events.Expired():
+            return Row(*always, event.reward)
         case events.WarmStarted(lesson=lesson, inputs=inputs):
             x, rewards = lesson.rows.tobytes(), lesson.rewards.tobytes()
-            return row._replace(features=x, rewards=rewards, inputs=inputs)
+            return Row(*always, features=x, rewards=rewards, inputs=inputs)
         case events.Revised(reward=reward, revision=revision):
             x, before = revision.features.tobytes(), revision.before
-            return row._replace(reward=reward, previous_reward=before, features=x)
-    return row
+            return Row(*always, reward, previous_reward=before, features=x)
+    return Row(*always)
 
 
-def _with_changes(row: Row, changes: events.Changes) -> Row:
-    arrays = {name: data.hex() for name, data in changes.arrays.items()}
-    generator = changes.generator
-    return row._replace(
-        arrays=json.dumps(arrays) if arrays else None,
-        generator=None if generator is None else json.dumps(generator),
+def _selected_row(always: tuple[int, str, int, float], event: events.Selected) -> Row:
+    made, changes = event.decision, event.changes
+    arrays, generator = (None, None) if changes is None else _write_changes(changes)
+    return Row(
+        *always,
+        arm=made.arm,
+        action=made.action,
+        expected=made.expected,
+        width=made.width,
+        propensity=made.propensity,
+        features=made.features.tobytes(),
+        arrays=arrays,
+        generator=generator,
+        inputs=event.inputs,
     )
+
+
+def _write_changes(changes: events.Changes) -> tuple[str | None, str | None]:
+    """Return what a choice changed as JSON: the arrays, and the generator."""
+    arrays = {name: data.hex() for name, data in changes.arrays.items()}
+    generator = None if changes.generator is None else json.dumps(changes.generator)
+    return json.dumps(arrays) if arrays else None, generator
 
 
 def _read_changes(row: Row) -> events.Changes | None:
@@ -171,8 +184,9 @@ def to_event(row: Row, state: AgentState) -> events.Event:
     _check_ticket(row.kind, ticket, state)
     match row.kind:
         case events.Selected.kind:
-            x = _read_arm(row.features, state.policy.dim)
-            decision = make_decision(state.policy, row._asdict() | {"features": x})
+            chosen = {name: getattr(row, name) for name in CHOICE}
+            chosen["features"] = _read_arm(row.features, state.policy.dim)
+            decision = make_decision(state.policy, chosen)
             return events.Selected(ticket, time, decision, _read_changes(row), row.inputs)
         case events.Rewarded.kind:
             scale = _read_noise_scale(row, state)
@@ -193,12 +207,11 @@ def to_event(row: Row, state: AgentState) -> events.Event:
 def _check_columns(row: Row) -> None:
     if row.kind not in COLUMNS_OF:
         raise LedgerError(f"there is no event of kind {row.kind!r}")
-    for name, value in row._asdict().items():
-        if value is None or name in ALWAYS:
-            continue
-        if name not in COLUMNS_OF[row.kind]:
-            raise LedgerError(f"a {row.kind} has no {name}")
-        if name in TEXTS and not isinstance(value, str):
+    filled = {name for name, value in zip(Row._fields, row, strict=True) if value is not None}
+    if not filled <= COLUMNS_OF[row.kind]:
+        raise LedgerError(f"a {row.kind} has no {min(filled - COLUMNS_OF[row.kind])}")
+    for name in filled & TEXTS:
+        if not isinstance(getattr(row, name), str):
             raise LedgerError(f"the {name} of a {row.kind} is not text")
 
 
