@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 from all_policies import POLICIES
+from heavybandits.agents.events import Rewarded
 from heavybandits.agents.state import flatten
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 
@@ -617,3 +619,14 @@ def test_what_has_no_features_is_not_explained_and_nothing_is_not_selected():
             agent.explain(name)
     with pytest.raises(hb.InvalidInputError, match="select needs arms"):
         agent.select()
+
+
+# ---- events
+
+
+def test_an_event_is_a_frozen_value():
+    event = Rewarded(1, 2.0, 3.0)
+    assert event == Rewarded(ticket=1, time=2.0, reward=3.0, noise_scale=None)
+    assert hash(event) == hash(Rewarded(1, 2.0, 3.0))
+    with pytest.raises(FrozenInstanceError):
+        event.reward = 4.0  # type: ignore[misc]

@@ -5,7 +5,7 @@ about none in particular. `kind` is the name of the event in a ledger.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from numpy.typing import NDArray
@@ -20,9 +20,20 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass_transform(frozen_default=True)
 def event(cls: Class) -> Class:
-    """Make a class of events: frozen for type checkers only, because a frozen instance takes three
-    times as long to create, and every call of an agent creates one."""
-    return dataclass(slots=True)(cls)  # type: ignore[return-value]
+    """Make a frozen dataclass whose `__init__` sets the slots directly.
+
+    Every call of an agent creates events, and the `__init__` of `dataclass(frozen=True)` takes
+    three times as long as that of a class that is not frozen; this one takes twice as long.
+    """
+    made: Any = dataclass(frozen=True, slots=True)(cls)
+    slots = {f.name: f for f in fields(made)}
+    names = {f"set_{name}": vars(made)[name].__set__ for name in slots}
+    names |= {f"default_{name}": f.default for name, f in slots.items()}
+    given = (n if f.default is MISSING else f"{n}=default_{n}" for n, f in slots.items())
+    body = "; ".join(f"set_{name}(self, {name})" for name in slots)
+    exec(f"def __init__(self, {', '.join(given)}): {body}", names)
+    made.__init__ = names["__init__"]
+    return made
 
 
 class Lesson:
