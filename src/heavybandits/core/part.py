@@ -106,8 +106,7 @@ def _map_seeds(part: T, change: Callable[[int], int]) -> T:
     """Return the part with every `seed` in it changed, in the order of `walk`."""
     if not has_seed(part):
         return part
-    with np.errstate(over="ignore"):  # the counters of the streams wrap around
-        return cast(_change_seeds(part, change))
+    return cast(_change_seeds(part, change))
 
 
 def _change_seeds(value: Any, change: Callable[[int], int]) -> Any:

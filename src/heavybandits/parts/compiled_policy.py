@@ -38,7 +38,7 @@ from ..core.part import check_part, is_part, own_classes, separate_streams
 from ..core.protocols import ArmSet, Policy
 from .arms import PerRound, Rows
 from .links import Identity
-from .policies.checks import check_finite, check_room
+from .policies.checks import LONGEST, check_finite, check_room
 from .policies.time_discounted import has_clock, set_time
 
 MAX_BYTES = 1 << 26  # of all buffers together: those of sizes no longer used are dropped
@@ -210,7 +210,7 @@ class CompiledPolicy:
             return
         squares = np.vecdot(arms, arms)
         longest = math.sqrt(squares.item(squares.argmax()))  # max takes twice as long
-        if longest > 1.0 + 1e-6:  # unit vectors in single precision are fine
+        if longest > LONGEST:
             self._warned = True
             warn_caller(
                 f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "
