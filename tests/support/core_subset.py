@@ -5,9 +5,12 @@
 
 import hashlib
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +64,36 @@ TASKS: dict[str, Callable[[], str]] = {
     "agent": decide,
     "replay": replay,
 }
+
+# One task of each kind of arithmetic; `torture.py numba` compares all.
+FEW = (
+    "auto",
+    "agent",
+    "crtm_local",
+    "crhl_theory",
+    "menu",
+    "thompson",
+    "gloc_mom",
+    "supbmm",
+    "replay",
+    "uniform",
+)
+
+
+def run_public(names: list[str]) -> dict[str, Any]:
+    """Run tasks in a process that uses the public API of numba alone."""
+    return run_process(names, HEAVYBANDITS_NUMBA="public")
+
+
+def run_process(names: list[str], before: str = "", **environment: str) -> dict[str, Any]:
+    """The answer of a process that executes `before` first, and what it warned."""
+    code = f"{before}\nimport sys, core_subset; core_subset.main(sys.argv[1:])"
+    paths = [str(Path(hb.__file__).parents[1]), str(Path(__file__).parent)]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), **environment}
+    command = [sys.executable, "-c", code, *names]
+    ended = subprocess.run(command, env=every, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout) | {"warned": ended.stderr}
 
 
 def main(names: list[str]) -> None:
