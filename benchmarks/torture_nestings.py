@@ -89,7 +89,7 @@ class Record(NamedTuple):
     """Arm and propensity of every decision."""
 
     inner: Any
-    count: Integers
+    made: Integers
     arms: Integers
     propensities: Floats
 
@@ -108,15 +108,16 @@ class Recorder(NamedTuple):
         return self.policy.plays
 
     def init(self) -> Record:
-        count, arms = np.zeros(1, np.int64), np.zeros(DECISIONS, np.int64)
-        RECORDS.append(Record(self.policy.init(), count, arms, np.zeros(DECISIONS)))
+        made, arms = np.zeros(1, np.int64), np.zeros(DECISIONS, np.int64)
+        RECORDS.append(Record(self.policy.init(), made, arms, np.zeros(DECISIONS)))
         return RECORDS[-1]
 
     def choose(self, state: Record, arms: ArmSet, buffer: ArmBuffer) -> int:
-        arm, place = choose(self.policy, state.inner, arms, buffer), state.count[0]
+        arm, place = choose(self.policy, state.inner, arms, buffer), state.made[0]
         state.arms[place] = arm
-        state.propensities[place] = propensity(self.policy, state.inner)
-        state.count[0] += 1
+        inner: Any = self.policy
+        state.propensities[place] = propensity(inner, state.inner)
+        state.made[0] += 1
         return arm
 
     def learn(self, state: Record, x: Floats, rewards: Floats) -> None:
@@ -129,7 +130,8 @@ class Recorder(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: Record) -> float:
-        return propensity(self.policy, state.inner)
+        inner: Any = self.policy
+        return propensity(inner, state.inner)
 
 
 RECORDS: list[Record] = []  # of the runs so far

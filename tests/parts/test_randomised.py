@@ -113,7 +113,7 @@ def test_an_agent_separates_the_streams_of_its_policy() -> None:
     policy = NESTED["uniform"]
     agent = hb.Agent(policy)
     tickets = agent.select_many(np.broadcast_to(ROWS, (2000, 4, 2)))
-    weights = [(t.arm == np.arange(4)) / t.propensity for t in tickets]
+    weights = [(t.arm == np.arange(4)) / np.array(t.propensity) for t in tickets]
     assert np.mean(weights, axis=0) == pytest.approx(1.0, abs=0.3)
     assert agent.policy == policy
 
@@ -126,6 +126,15 @@ def test_the_outermost_seed_and_a_policy_of_one_layer_stay_as_they_are() -> None
     seeds = [part.seed for part in walk(separated) if hasattr(part, "seed")]
     assert seeds[0] == 7
     assert len(set(seeds)) == 3
+    unlucky = EpsilonGreedy(hb.policies.Uniform(2), seed=seeds_of_layer_one(0))
+    inside: Any = separate_streams(unlucky).policy
+    assert inside.seed != unlucky.seed
+
+
+def seeds_of_layer_one(seed: int) -> int:
+    """The seed that replaces this one in a policy inside another."""
+    inside: Any = separate_streams(EpsilonGreedy(hb.policies.Uniform(2, seed))).policy
+    return int(inside.seed)
 
 
 class Passing(NamedTuple):

@@ -355,7 +355,10 @@ class Longer(NamedTuple):
         return self.inner.maximise(buffer, region, width)
 
 
-ANY_NORM = {"auto": hb.auto(dim=DIM), "mixed": hb.policies.EpsilonGreedy(Uniform(DIM))}
+ANY_NORM: dict[str, Any] = {
+    "auto": hb.auto(dim=DIM),
+    "mixed": hb.policies.EpsilonGreedy(Uniform(DIM)),
+}
 
 
 @pytest.mark.parametrize(
@@ -369,7 +372,7 @@ ANY_NORM = {"auto": hb.auto(dim=DIM), "mixed": hb.policies.EpsilonGreedy(Uniform
 def test_arms_longer_than_the_theory_assumes_are_mentioned_once(arms, norm):
     said = f"an arm has norm {norm}; the theory of CRTM, CRMM assumes at most 1"
     with pytest.warns(UserWarning, match=said) as caught:
-        warn_norms(BOTH | ANY_NORM, arms)
+        warn_norms({**BOTH, **ANY_NORM}, arms)
     assert len(caught) == 1
     warn_norms(ANY_NORM, arms)  # a warning would be an error
 

@@ -7,7 +7,6 @@ which does not depend on the module that defines the class.
 
 import functools
 import inspect
-import itertools
 import reprlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -80,11 +79,15 @@ def separate_streams(policy: T) -> T:
     >>> separated.seed, separated.policy.seed
     (0, 32299303299637)
     """
-    layers = itertools.count()
+    taken: set[int] = set()
 
     def separate(seed: int) -> int:
-        layer = next(layers)
-        return int(seed_of(np.uint64(layer), seed)) if layer else seed
+        layer = np.uint64(len(taken))
+        made = int(seed_of(layer, seed)) if taken else seed
+        while made in taken:
+            made = int(seed_of(layer, made))
+        taken.add(made)
+        return made
 
     return _map_seeds(policy, separate)
 
