@@ -29,6 +29,8 @@ from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_ledger import fill_disks, fork_agents, kill_agents
+from torture_nestings import nest_policies
+from torture_numba import compare_public
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
 
@@ -39,6 +41,8 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "files": (fail_calls, 1000),  # I/O errors while something is saved
     "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
+    "nestings": (nest_policies, 100),  # randomised policies in each other, against propensities
+    "numba": (compare_public, 35),  # kernels by the public API of numba, against the usual ones
     "states": (mangle_states, 100_000),  # mangled state files
     "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
     "agents": (interleave_agents, 100_000),  # several at once, foreign tickets, revisions, rebuilds

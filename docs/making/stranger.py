@@ -49,7 +49,7 @@ agent.warm_start(past, [float(row["margin"]) for row in past])""",
     """who = {"tenure": 12, "score": None, "plan": "pro", "region": "west"}
 ticket = agent.select(context=who, actions={"call": {}, "gift": {}})
 print("show", ticket.action)
-agent.update(ticket.id, 31.5)
+agent.update(ticket.key, 31.5)
 agent.save("calls.state")
 encoder.save("calls.json")
 assert hb.Agent.load("calls.state").updates == agent.updates""",

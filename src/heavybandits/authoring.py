@@ -61,6 +61,7 @@ from .core.dispatch import (
     mean,
     predict,
     project,
+    propensity,
     radius,
     refresh,
     remember,
@@ -141,6 +142,6 @@ __all__ = [  # noqa: RUF022 (by what they are for)
     "ARMS", "NOISE", "stream_key", "uniform",
     # dispatch functions
     "apply", "arm_width", "choose", "draw", "estimate_arm", "estimate_arms", "learn", "maximise",
-    "mean", "predict", "project", "radius", "refresh", "remember", "squared", "tally", "top",
-    "update",
+    "mean", "predict", "project", "propensity", "radius", "refresh", "remember", "squared", "tally",
+    "top", "update",
 ]

@@ -1,6 +1,6 @@
 """Policies that draw: how likely each arm is, and that what they say of it is true."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ import pytest
 import heavybandits as hb
 from heavybandits.arms import PerRound
 from heavybandits.core.arm_buffer import load_rows, make_arm_buffer, mark_stale
+from heavybandits.core.part import reseeded, separate_streams, walk
 from heavybandits.parts.policies.thompson import fill_hypercube, normal_quantile
 from heavybandits.policies import EpsilonGreedy, SquareCB, Thompson
 
@@ -86,6 +87,83 @@ def test_gaps_are_inverted_and_more_knowledge_draws_the_best_more_often() -> Non
         likely.append(said[arms == best][0])
     assert likely[0] == pytest.approx(0.25)
     assert likely[0] < likely[1] < likely[2]
+
+
+NESTED = {
+    "twice": EpsilonGreedy(EpsilonGreedy(INSIDE, 0.4), 0.3),
+    "three times": EpsilonGreedy(EpsilonGreedy(EpsilonGreedy(INSIDE, 0.5), 0.5), 0.3),
+    "uniform": EpsilonGreedy(hb.policies.Uniform(2), 0.3),
+    "SquareCB": EpsilonGreedy(SquareCB(INSIDE, 5.0), 0.3),
+    "Thompson": EpsilonGreedy(Thompson(INSIDE, scale=6.0, draws=4), 0.3),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("prepare", [separate_streams, lambda p: reseeded(p, np.uint64(9))])
+def test_a_policy_that_draws_inside_another_has_its_own_stream(name, prepare) -> None:
+    """With equal seeds both saw the same number: inverse weights had a mean of 0.1."""
+    policy, draws = prepare(NESTED[name]), 2000
+    arms, said = draw_arms(policy, taught(policy), draws)
+    weights = (arms[:, None] == np.arange(4)) / said[:, None]
+    error = weights.std(axis=0) / np.sqrt(draws)
+    assert (np.abs(weights.mean(axis=0) - 1.0) < 4.0 * error).all()
+
+
+def test_an_agent_separates_the_streams_of_its_policy() -> None:
+    policy = NESTED["uniform"]
+    agent = hb.Agent(policy)
+    tickets = agent.select_many(np.broadcast_to(ROWS, (2000, 4, 2)))
+    weights = [(t.arm == np.arange(4)) / np.array(t.propensity) for t in tickets]
+    assert np.mean(weights, axis=0) == pytest.approx(1.0, abs=0.3)
+    assert agent.policy == policy
+
+
+def test_the_outermost_seed_and_a_policy_of_one_layer_stay_as_they_are() -> None:
+    alone = SquareCB(INSIDE, seed=3)
+    assert separate_streams(alone) == alone
+    nested = EpsilonGreedy(EpsilonGreedy(hb.policies.Uniform(2, seed=7), seed=7), seed=7)
+    separated = separate_streams(nested)
+    seeds = [part.seed for part in walk(separated) if hasattr(part, "seed")]
+    assert seeds[0] == 7
+    assert len(set(seeds)) == 3
+    unlucky = EpsilonGreedy(hb.policies.Uniform(2), seed=seeds_of_layer_one(0))
+    inside: Any = separate_streams(unlucky).policy
+    assert inside.seed != unlucky.seed
+
+
+def seeds_of_layer_one(seed: int) -> int:
+    """The seed that replaces this one in a policy inside another."""
+    inside: Any = separate_streams(EpsilonGreedy(hb.policies.Uniform(2, seed))).policy
+    return int(inside.seed)
+
+
+class Passing(NamedTuple):
+    """A wrapper that forgets to say how likely the choice of the policy inside was."""
+
+    policy: Any
+    dim: int = 2
+    plays: int = 1
+
+    def init(self):
+        return self.policy.init()
+
+    def choose(self, state, arms, buffer):
+        return self.policy.choose(state, arms, buffer)
+
+    def learn(self, state, x, rewards):
+        self.policy.learn(state, x, rewards)
+
+    def estimate_arm(self, state, x):
+        return self.policy.estimate_arm(state, x)
+
+    def tally(self, state):
+        return self.policy.tally(state)
+
+
+def test_a_wrapper_that_does_not_know_its_propensities_is_rejected() -> None:
+    with pytest.raises(hb.PartError, match=r"Passing must have a method propensity\(self, state\)"):
+        hb.Agent(Passing(EpsilonGreedy(INSIDE)))
+    hb.Agent(Passing(INSIDE))
 
 
 def test_draws_come_from_the_seed_and_nothing_else() -> None:

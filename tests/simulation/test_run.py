@@ -13,6 +13,7 @@ from heavybandits._utils.progress import Progress
 from heavybandits._utils.records import to_records
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
+from heavybandits.parts.policies.checks import warn_norms
 from heavybandits.policies import Uniform
 from heavybandits.simulation.problem import check_problem
 from heavybandits.simulation.run import make_checkpoints, run_once
@@ -329,6 +330,62 @@ def test_results_count_what_rounding_spoils():
     result = hb.simulate(policies, problem, horizon=1100, repetitions=1, checkpoints=1)
     none, some = result.data["fallbacks"]
     assert none == 0 < some
+
+
+class Longer(NamedTuple):
+    """An arm set of one's own: arms of norm 2, drawn as those of another set."""
+
+    inner: Any = hb.arms.Fixed(3, DIM)
+    dim: int = DIM
+    size: int = 3
+    redraw: Any = "never"
+
+    def make_buffer(self):
+        return self.inner.make_buffer()
+
+    def refresh(self, buffer, key, play):
+        new = self.inner.refresh(buffer, key, play)
+        buffer.features[...] *= 2.0
+        return new
+
+    def top(self, buffer, theta):
+        return self.inner.top(buffer, theta)
+
+    def maximise(self, buffer, region, width):
+        return self.inner.maximise(buffer, region, width)
+
+
+ANY_NORM: dict[str, Any] = {
+    "auto": hb.auto(dim=DIM),
+    "mixed": hb.policies.EpsilonGreedy(Uniform(DIM)),
+}
+
+
+@pytest.mark.parametrize(
+    ("arms", "norm"),
+    [
+        (hb.arms.FromArray(np.eye(DIM) * [[1.0], [3.0], [1.0], [1.0]]), "3"),
+        (hb.arms.Box(np.full(DIM, -1.0), np.full(DIM, 0.5)), "2"),
+        (Longer(), "2"),
+    ],
+)
+def test_arms_longer_than_the_theory_assumes_are_mentioned_once(arms, norm):
+    said = f"an arm has norm {norm}; the theory of CRTM, CRMM assumes at most 1"
+    with pytest.warns(UserWarning, match=said) as caught:
+        warn_norms({**BOTH, **ANY_NORM}, arms)
+    assert len(caught) == 1
+    warn_norms(ANY_NORM, arms)  # a warning would be an error
+
+
+def test_simulate_warns_of_long_arms_at_the_line_that_calls_it():
+    rows = hb.arms.FromArray(2.0 * np.eye(DIM))
+    problem = FIXED._replace(arms=rows)
+    with pytest.warns(UserWarning, match="an arm has norm 2") as caught:
+        hb.simulate({"CRTM": CRTM}, problem, horizon=20, repetitions=2)
+    assert [one.filename for one in caught] == [__file__]
+    hb.simulate({"random": Uniform(DIM)}, problem, horizon=20, repetitions=2)
+    unit = FIXED._replace(arms=hb.arms.FromArray(np.eye(DIM, dtype=np.float32)))
+    hb.simulate({"CRTM": CRTM}, unit, horizon=20, repetitions=2)
 
 
 def test_tables(tmp_path):

@@ -5,9 +5,12 @@
 
 import hashlib
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,8 @@ def digest_of(*values: Any) -> str:
 
 def play(policy: Any) -> str:
     """Simulate a policy; every column but the times."""
-    problem = hb.Problem(hb.arms.PerDecision(5, 3), hb.links.Logistic(), hb.noises.StudentT(1.5))
+    arms, noise = hb.arms.Fixed(5, 3, -1.0), hb.noises.StudentT(1.5)
+    problem = hb.Problem(arms, hb.links.Identity(), noise)  # as in other tests: kernels are shared
     result = hb.simulate(policy, problem, horizon=PLAYS, repetitions=2, checkpoints=6)
     kept = [name for name in result.columns if name not in ("policy", "cpu_seconds")]
     return digest_of(*(result.data[name] for name in kept if result.data[name].dtype.kind in "if"))
@@ -61,6 +65,36 @@ TASKS: dict[str, Callable[[], str]] = {
     "agent": decide,
     "replay": replay,
 }
+
+# One task of each kind of arithmetic; `torture.py numba` compares all.
+FEW = (
+    "auto",
+    "agent",
+    "crtm_local",
+    "crhl_theory",
+    "menu",
+    "thompson",
+    "gloc_mom",
+    "supbmm",
+    "replay",
+    "uniform",
+)
+
+
+def run_public(names: list[str]) -> dict[str, Any]:
+    """Run tasks in a process that uses the public API of numba alone."""
+    return run_process(names, HEAVYBANDITS_NUMBA="public")
+
+
+def run_process(names: list[str], before: str = "", **environment: str) -> dict[str, Any]:
+    """The answer of a process that executes `before` first, and what it warned."""
+    code = f"{before}\nimport sys, core_subset; core_subset.main(sys.argv[1:])"
+    paths = [str(Path(hb.__file__).parents[1]), str(Path(__file__).parent)]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), **environment}
+    command = [sys.executable, "-c", code, *names]
+    ended = subprocess.run(command, env=every, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout) | {"warned": ended.stderr}
 
 
 def main(names: list[str]) -> None:

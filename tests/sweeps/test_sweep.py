@@ -221,28 +221,26 @@ def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatc
     """Not played by the old text, though the sweep before has seen it."""
     text = (
         "from typing import Any, NamedTuple\n\n"
-        "from heavybandits.authoring import make_memory\n\n\n"
+        "from heavybandits.authoring import uniform\n\n\n"
         "class Own(NamedTuple):\n"
-        "    plays: int = 1\n\n"
-        "    def init(self) -> Any:\n"
-        "        return make_memory(1)\n\n"
-        "    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:\n"
-        "        return min(max(rewards[0], -1.0), 1.0)\n"
+        "    width: float = 1.0\n\n"
+        "    def draw(self, key: Any, play: int) -> float:\n"
+        "        return self.width * (uniform(key, 4 * play) - 0.5)\n"
     )
     source = tmp_path / "an_edited_part.py"
     source.write_text(text)
     os.utime(source, (1e9, 1e9))  # long before this process
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module("an_edited_part")
-    problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), hb.noises.StudentT(1.5))
 
-    def swept() -> Any:
-        policy = hb.linucb(dim=3, radius=1.0, filter=module.Own())
-        return hb.sweep(policy, problem, horizon=50, repetitions=1, folder=tmp_path / "kept")
+    def swept() -> Any:  # with a noise of one's own, which is compiled in no time
+        problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), module.Own())
+        policy, folder = hb.policies.Uniform(3), tmp_path / "kept"
+        return hb.sweep(policy, problem, horizon=50, repetitions=1, folder=folder)
 
     try:
         before = swept().final("policy").mean()
-        source.write_text(text.replace("1.0)", "0.01)"))
+        source.write_text(text.replace("0.5)", "0.25)"))
         importlib.invalidate_caches()
         importlib.reload(module)
         with pytest.raises(hb.SweepError, match="was written after this process had started"):

@@ -98,12 +98,13 @@ def gather(decisions: Sequence[Decision]) -> Choices:
 
 
 class Ticket(NamedTuple):
-    """One play of one arm. Return it, its `key` or its `id` to the agent with the reward.
+    """One play of one arm. Return it or its `key` to the agent with the reward.
 
     Attributes
     ----------
     id : int
-        The number of the ticket, counted from 0 for each agent.
+        The number of the ticket, counted from 0 for each agent. Store `key` instead: it also names
+        the agent.
     arm : int
         The row of the arms given; -1 for an arm set without rows.
     features : ndarray

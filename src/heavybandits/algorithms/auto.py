@@ -22,20 +22,23 @@ def auto(
 
     Huber regression at a threshold that follows the noise (`ScaleFreeHuber`), with a radius
     computed from the data (`ScaleFreeRadius`). With linear rewards the choices do not depend on
-    units: rewards in cents or dollars, features in metres or miles. It works with heavy tails of
-    any kind, rare sales, and one or two first rewards of 1e100; O(K d^2) per round. `Agent.drift`
+    the unit of the rewards, nor on one factor for all features. It works with heavy tails of any
+    kind, rare sales, and one or two first rewards of 1e100; O(K d^2) per round. `Agent.drift`
     reports changes of the rewards (`filters.DriftMonitor`). No theorem covers it; `heavybandits
     reproduce noconstants` measures it.
 
     Parameters
     ----------
     dim : int
-        Dimension of the arms. Features need no scaling; let one of them be constant, an intercept.
+        Dimension of the arms. Scale features to similar sizes, as `Encoder` does; let one of them
+        be constant, an intercept. A level of the rewards far above their differences is learned
+        slowly: subtract it.
     link : Link, default Identity()
         Link of the mean reward, if it is not linear. Then the rewards have the unit of the link.
     half_life : float, optional
         Number of rewards after which a reward counts half, for effects that change. None forgets
-        nothing. A sudden change of unit needs no half-life: it is detected, and learning restarts.
+        nothing. If the unit of the rewards grows suddenly, learning restarts without a half-life;
+        if it shrinks, call `Agent.reset`.
     half_life_seconds : float, optional
         The same in seconds of the agent's clock (`policies.TimeDiscounted`).
     monitor_drift : bool, default True

@@ -169,9 +169,9 @@ def hvt_ucb(
     CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the third
     term of sigma; with l = ln(2 T^2/delta) and K = d ln(1 + T^2/(4 lambda d)),
     tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} and
-    beta_t = 107 l tau0 t^q + sqrt(lambda (2 + 4 S^2)). The 107 and the last root are quoted from
-    memory. Assumes what `crhl` does; alpha = 4 is a device of its proof, and `crhl` had half the
-    regret in a first experiment.
+    beta_t = 107 l tau0 t^q + sqrt(lambda (2 + 4 S^2)). lambda, the 107 and the last root are not
+    verified against the paper. Assumes what `crhl` does; alpha = 4 is a device of its proof, and
+    `crhl` had half the regret in a first experiment.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def heavy_oful(
     """Make Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), linear Huber regression on all rewards.
 
     Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
-    lambda = d/S^2 (quoted from memory) and K = d ln(1 + T^2/(d lambda)):
+    lambda = d/S^2 (not verified against the paper) and K = d ln(1 + T^2/(d lambda)):
     beta_t = 3 sqrt(lambda) S + 24 t^q sqrt(2 K) ln(3T)^q l^{eps/(1+eps)}. Refits on all rewards
     (see `BatchHuber`), so it has room for `horizon` decisions. Regret O~(d nu T^{1/(1+eps)}).
 

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from .._utils.errors import PartError
 from .part import is_part, walk
 
 # The fields in which a part holds another, and the field of its state that belongs to that one.
@@ -71,6 +72,21 @@ def choice_writes_of(policy: Any) -> tuple[str, ...] | None:
         return names
     inner = choice_writes_of(held)
     return None if inner is None else (*names, *(f"inner.{name}" for name in inner))
+
+
+def check_propensity(policy: Any) -> None:
+    """Raise PartError if a policy without `propensity` holds one that draws its arm.
+
+    Its decisions would be logged as certain.
+    """
+    for part in walk(policy):
+        held, kind = getattr(part, "policy", None), type(part).__name__
+        if hasattr(held, "propensity") and not hasattr(part, "propensity"):
+            raise PartError(
+                f"{kind}: {kind}.policy, {type(held).__name__}, draws its arm, so {kind} must have "
+                "a method propensity(self, state) that returns the probability of the last choice: "
+                "`return propensity(self.policy, state.inner)` if it never changes the choice"
+            )
 
 
 def takes_noise_scale(policy: Any) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from .numba_internals import VECTORISED, options
 
@@ -33,3 +33,16 @@ def vectorised(function: F) -> F:
     """
     VECTORISED.add(function.__qualname__)
     return _register(function, noalias=True)
+
+
+def compiled_form(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Let compiled code call the decorated function in the place of `function`."""
+
+    def register(form: F) -> F:
+        @overload(function, jit_options=options(no_cfunc_wrapper=True), strict=False)
+        def resolve(*arguments: Any, **named: Any) -> Any:
+            return form
+
+        return form
+
+    return register

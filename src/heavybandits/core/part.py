@@ -8,7 +8,7 @@ which does not depend on the module that defines the class.
 import functools
 import inspect
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -66,26 +66,61 @@ def has_seed(part: Any) -> bool:
     return any("seed" in inner._fields for inner in walk(part))
 
 
+def separate_streams(policy: T) -> T:
+    """Return the policy with a stream of its own for every part that draws.
+
+    A part draws from the stream of its field `seed`. Two parts of one policy with equal seeds
+    would see the same numbers, and the propensities of the outer part would be wrong. So the
+    outermost part keeps its seed, and the seed of every other part is replaced by a function of
+    the seed and of the place of the part in `walk`.
+
+    >>> from heavybandits.policies import EpsilonGreedy, Uniform
+    >>> separated = separate_streams(EpsilonGreedy(Uniform(dim=3)))
+    >>> separated.seed, separated.policy.seed
+    (0, 32299303299637)
+    """
+    taken: set[int] = set()
+
+    def separate(seed: int) -> int:
+        layer = np.uint64(len(taken))
+        made = int(seed_of(layer, seed)) if taken else seed
+        while made in taken:
+            made = int(seed_of(layer, made))
+        taken.add(made)
+        return made
+
+    return _map_seeds(policy, separate)
+
+
 def reseeded(policy: T, key: Key) -> T:
     """Return the policy for one repetition: every `seed` in it is replaced.
 
-    So the draws of a policy differ between repetitions, as arms and noise do. `key` is the key of
-    the noise.
+    So the draws of a policy differ between repetitions, as arms and noise do, and between the parts
+    of one policy. `key` is the key of the noise.
 
     >>> from heavybandits.policies import Uniform
     >>> len({reseeded(Uniform(3, seed), np.uint64(key)).seed for seed in (0, 1) for key in (1, 2)})
     4
     """
-    if not has_seed(policy):
-        return policy
-    given: Any = policy
-    with np.errstate(over="ignore"):  # the counters of the streams wrap around
-        fields = {
-            name: int(seed_of(key, value)) if name == "seed" else reseeded(value, key)
-            for name, value in zip(given._fields, given, strict=True)
-            if name == "seed" or is_part(value)
-        }
-    return cast(given._replace(**fields))
+    return _map_seeds(separate_streams(policy), lambda seed: int(seed_of(key, seed)))
+
+
+def _map_seeds(part: T, change: Callable[[int], int]) -> T:
+    """Return the part with every `seed` in it changed, in the order of `walk`."""
+    if not has_seed(part):
+        return part
+    return cast(_change_seeds(part, change))
+
+
+def _change_seeds(value: Any, change: Callable[[int], int]) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    if not is_part(value):
+        return tuple(_change_seeds(inner, change) for inner in value)
+    made: Any = value
+    if "seed" in made._fields:
+        made = made._replace(seed=change(made.seed))
+    return made._make(_change_seeds(field, change) for field in made)
 
 
 def regions_of(state: Any) -> list[Region]:

@@ -279,8 +279,8 @@ class Extras(Protocol):
         those of a policy inside it; None, the default, for all arrays."""
 
     def propensity(self, state: Any) -> float:
-        """For a policy that draws its arm: return the probability of the last choice. The default
-        is 1."""
+        """For a policy that draws its arm, or holds one that does: return the probability of the
+        last choice. The default is 1."""
 
     def is_valid(self, state: Any) -> bool:
         """Return True if the indices in a state read from a file are within their arrays."""

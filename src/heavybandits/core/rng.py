@@ -8,7 +8,7 @@ vectorises.
 import numpy as np
 
 from .arrays import Key
-from .jit import jitable
+from .jit import compiled_form, jitable
 
 ARMS, NOISE = 0, 1  # the streams of a repetition
 
@@ -16,6 +16,7 @@ _POLICY = np.uint64(0xD1B54A32D192ED03)  # separates the seeds of policies from 
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
+_BITS = (1 << 64) - 1
 _27, _30, _31, _12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 
@@ -29,9 +30,24 @@ def stream_key(seed: int, repetition: int, stream: int) -> Key:
     return sequence.generate_state(1, np.uint64)[0]
 
 
-@jitable
 def uniform(key: Key, index: int) -> float:
-    """Return number `index` of the stream, in the open interval (0, 1), with 52 bits."""
+    """Return number `index` of the stream, in the open interval (0, 1), with 52 bits.
+
+    In Python with integers of any size: those of numpy warn when they wrap around.
+
+    >>> float(uniform(np.uint64(2**64 - 1), 5))
+    0.7055706489695709
+    """
+    z = (int(key) + int(index) * int(_WEYL)) & _BITS
+    z = ((z ^ (z >> 30)) * int(_MIX1)) & _BITS
+    z = ((z ^ (z >> 27)) * int(_MIX2)) & _BITS
+    z = z ^ (z >> 31)
+    return (np.float64(z >> 12) + 0.5) * 2.0**-52
+
+
+@compiled_form(uniform)
+def uniform_in_registers(key: Key, index: int) -> float:
+    """Return the number of `uniform`."""
     z = key + np.uint64(index) * _WEYL
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2

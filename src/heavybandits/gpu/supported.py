@@ -8,7 +8,7 @@ import numpy as np
 
 from .._utils.errors import DeviceError, InvalidInputError
 from ..core.capabilities import capacity_of
-from ..core.part import classes_of, is_part
+from ..core.part import classes_of, is_part, separate_streams
 from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
 from ..parts.estimators import Discounted, NewtonEnsemble, RidgeEnsemble, ScaleFreeHuber
 from ..parts.policies import UCB, Uniform
@@ -40,7 +40,8 @@ def play_on_device(
     require_device()
     from .run import play_jobs
 
-    return play_jobs(jobs, advance)
+    separated = [job._replace(policy=separate_streams(job.policy)) for job in jobs]
+    return play_jobs(separated, advance)
 
 
 def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> None:

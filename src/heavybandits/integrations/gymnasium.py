@@ -111,8 +111,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
             raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
         means = self._arms @ self.problem.theta
         _, link, law, _ = self.problem
-        with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around
-            noise = float(self._outcome(link, means, law, self._keys[1], self._play))
+        noise = float(self._outcome(link, means, law, self._keys[1], self._play))
         best, chosen = int(means.argmax()), float(means[action])
         regret = float(means[best]) - chosen
         self._total += regret
@@ -122,8 +121,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         return self._offer(), chosen + noise, False, self._play >= self.horizon, info
 
     def _offer(self) -> NDArray[np.float64]:
-        with np.errstate(over="ignore"):
-            self._refresh(self.problem.arms, self._view, self._keys[0], self._play)
+        self._refresh(self.problem.arms, self._view, self._keys[0], self._play)
         self._arms = self._view.features[:, : self._size].T.copy()
         return self._arms.copy()
 

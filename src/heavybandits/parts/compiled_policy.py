@@ -17,6 +17,7 @@ from ..core.arrays import Booleans, Floats, Integers
 from ..core.capabilities import (
     accepts_any_norm,
     capacity_of,
+    check_propensity,
     choice_writes_of,
     set_noise_scale,
     takes_noise_scale,
@@ -33,11 +34,11 @@ from ..core.kernels import (
     warm_start_kernel,
 )
 from ..core.loop import Unobserved, make_episode, make_trace
-from ..core.part import check_part, is_part, own_classes
+from ..core.part import check_part, is_part, own_classes, separate_streams
 from ..core.protocols import ArmSet, Policy
 from .arms import PerRound, Rows
 from .links import Identity
-from .policies.checks import check_finite, check_room
+from .policies.checks import LONGEST, check_finite, check_room
 from .policies.time_discounted import has_clock, set_time
 
 MAX_BYTES = 1 << 26  # of all buffers together: those of sizes no longer used are dropped
@@ -137,7 +138,7 @@ class CompiledPolicy:
     Attributes
     ----------
     policy : Policy
-        The policy.
+        The policy, with a stream of its own for every part that draws.
     takes_noise_scale : bool
         True if `learn` may be given the noise scale of a reward.
     has_clock : bool
@@ -157,7 +158,8 @@ class CompiledPolicy:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+        check_propensity(policy)
+        self.policy = separate_streams(policy)
         self.takes_noise_scale = takes_noise_scale(policy)
         self.choice_is_pure = choice_writes_of(policy) == ()
         self.has_clock = has_clock(policy)
@@ -208,7 +210,7 @@ class CompiledPolicy:
             return
         squares = np.vecdot(arms, arms)
         longest = math.sqrt(squares.item(squares.argmax()))  # max takes twice as long
-        if longest > 1.0 + 1e-6:  # unit vectors in single precision are fine
+        if longest > LONGEST:
             self._warned = True
             warn_caller(
                 f"an arm has norm {longest:.3g}; the theory assumes at most 1. Divide all features "

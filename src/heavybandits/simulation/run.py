@@ -18,7 +18,7 @@ from ..core.loop import Trace, Unobserved, make_episode, make_trace
 from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
 from ..core.protocols import Noise, Observer, Policy
 from ..core.rng import ARMS, NOISE, stream_key
-from ..parts.policies.checks import check_match, check_policies, check_room
+from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from .problem import Problem, check_problem
 from .result import Result
 
@@ -73,6 +73,7 @@ def simulate(
         check_room(f"policies[{name!r}]", policy, horizon // policy.plays)
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
+    warn_norms(named, problem.arms)
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = count_workers(jobs)
     one_of("device", device, DEVICES)
@@ -136,19 +137,18 @@ def run_once(
     setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
     record = (episode, trace, observer)
     first = noise[: first_plays(policy, problem.arms)]
-    with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around loudly
-        draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
-        draw(problem.noise, noise_key, 0, first)
-        if own_classes(problem.noise):
-            check_draws(problem.noise, draw, noise_key, first)
-        play = compiled(play_kernel, *setting, first, *record)
-        started = time.thread_time()
-        for start in range(0, horizon, noise.size):
-            piece = noise[: min(noise.size, horizon - start)]
-            draw(problem.noise, noise_key, start, piece)
-            play(*setting, piece, *record)
-            if bar is not None:
-                bar.advance(piece.size)
+    draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
+    draw(problem.noise, noise_key, 0, first)
+    if own_classes(problem.noise):
+        check_draws(problem.noise, draw, noise_key, first)
+    play = compiled(play_kernel, *setting, first, *record)
+    started = time.thread_time()
+    for start in range(0, horizon, noise.size):
+        piece = noise[: min(noise.size, horizon - start)]
+        draw(problem.noise, noise_key, start, piece)
+        play(*setting, piece, *record)
+        if bar is not None:
+            bar.advance(piece.size)
     seconds = time.thread_time() - started
     if own := own_classes(policy):
         check_theta(state, own)

@@ -1,8 +1,9 @@
 """Filters that set their own threshold from the rewards seen so far, in O(1) a reward.
 
 The threshold is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
-moved up when a reward lies beyond it and down when not, so that no reward, however large, moves it
-by more than a fifth. No moment, scale or horizon has to be known.
+moved up when a reward lies beyond it and down when not. After the first 32 rewards no reward,
+however large, moves the logarithm by more than a fifth. No moment, scale or horizon has to be
+known.
 """
 
 import math

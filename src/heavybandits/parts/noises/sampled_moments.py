@@ -70,8 +70,7 @@ def sample(noise: Any) -> Sample:
         "log_density(x) for quadrature, or location, moment and the others of KnownNoise"
     )
     key, drawn = stream_key(0, 0, NOISE), np.empty(DRAWS)
-    with np.errstate(over="ignore"):  # uncompiled, the counters of the streams wrap around
-        compiled(noise_kernel, noise, key, 0, drawn[:32])(noise, key, 0, drawn)
+    compiled(noise_kernel, noise, key, 0, drawn[:32])(noise, key, 0, drawn)
     drawn.sort()
     upper, lower = hill(drawn[-TAIL:]), hill(-drawn[:TAIL][::-1])
     return Sample(noise, drawn[TAIL if lower else 0 : -TAIL if upper else None], upper, lower)

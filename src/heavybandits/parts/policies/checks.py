@@ -3,10 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..._utils.errors import InvalidInputError
-from ...core.capabilities import capacity_of, is_finite_only
-from ...core.part import check_part
+import numpy as np
+
+from ..._utils.errors import InvalidInputError, warn_caller
+from ...core.arrays import Floats
+from ...core.capabilities import accepts_any_norm, capacity_of, is_finite_only
+from ...core.dry_run import rehearse
+from ...core.part import check_part, own_classes
 from ...core.protocols import ArmSet, Policy
+from ..arms import Box, FromArray
+
+LONGEST = 1.0 + 1e-6  # norm of an arm without a warning: unit vectors in single precision are fine
 
 
 def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
@@ -69,3 +76,45 @@ def check_room(name: str, policy: Policy, decisions: int) -> None:
             f"{name} keeps its history and has room for {capacity} decisions, "
             f"but {decisions} are asked for: build it with a larger horizon"
         )
+
+
+def warn_norms(policies: Mapping[str, Policy], arms: ArmSet) -> None:
+    """Warn once of an arm that is longer than the theory of some of the policies assumes."""
+    names = ", ".join(name for name, policy in policies.items() if not accepts_any_norm(policy))
+    longest = longest_arm(arms) if names else 0.0
+    if longest > LONGEST:
+        warn_caller(
+            f"an arm has norm {longest:.3g}; the theory of {names} assumes at most 1. Divide the "
+            "arms by the largest norm, and multiply theta and `norm` by it: rewards stay the same"
+        )
+
+
+def longest_arm(arms: ArmSet) -> float:
+    """Return the largest norm of an arm; for an arm set of your own, in the first round.
+
+    >>> longest_arm(FromArray(np.array([[3.0, 4.0], [1.0, 0.0]])))
+    5.0
+    """
+    if isinstance(arms, FromArray):
+        rows = arms.features
+    elif isinstance(arms, Box):
+        rows = np.maximum(np.abs(arms.low), np.abs(arms.high))[None]
+    elif own := own_classes(arms):
+        rows = first_arms(arms, own)
+    else:
+        return 1.0
+    return float(np.linalg.norm(rows, axis=1).max(initial=0.0))
+
+
+def first_arms(arms: ArmSet, own: frozenset[type]) -> Floats:
+    """Return the arms of the first round of a set, shape (size, d)."""
+    found: list[Floats] = []
+
+    def draw(arms: ArmSet) -> None:
+        buffer = arms.make_buffer()
+        arms.refresh(buffer, np.uint64(0), 0)
+        offered = buffer.penalty[: arms.size] == 0.0
+        found.append(buffer.features[:, : arms.size].T[offered])
+
+    rehearse(draw, (arms,), own)
+    return found[0] if found else np.zeros((0, arms.dim))

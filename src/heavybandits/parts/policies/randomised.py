@@ -77,7 +77,10 @@ class EpsilonGreedy(NamedTuple):
         p(a) = epsilon / K + (1 - epsilon) 1{a is the choice of the policy},    K arms on offer
 
     The propensity of every decision is exact and at least epsilon / K, whatever the policy, so the
-    log can be evaluated afterwards. Decision n takes number n of the stream of the seed.
+    log can be evaluated afterwards. If the policy draws its choice itself, the propensity is that
+    given its choice: inverse weights stay unbiased. Decision n takes number n of the stream of the
+    seed. In agents, `simulate`, `replay` and `evaluate` the policy inside has another stream, even
+    if the seeds are equal.
 
     >>> from heavybandits import linucb
     >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), epsilon=0.1)

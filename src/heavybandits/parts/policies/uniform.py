@@ -43,6 +43,10 @@ class Uniform(NamedTuple):
         return True
 
     @property
+    def any_norm(self) -> bool:
+        return True
+
+    @property
     def choice_writes(self) -> tuple[str, ...]:
         """The arrays of the state in which a choice leaves something that matters later."""
         return ("counts", "propensity")
