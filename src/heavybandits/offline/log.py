@@ -392,8 +392,8 @@ def read_propensities(values: Floats, propensity: str, available: Bools) -> Floa
     wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= 1.0)))
     if wrong.size:
         raise InvalidInputError(
-            f"propensity must lie in (0, 1], and be at least {SMALLEST:g} so that a weight is a "
-            f"number, got {values[wrong[0]]:g} in row {wrong[0]}"
+            f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]} (the "
+            f"smallest that is allowed is {SMALLEST:g})"
         )
     return values.copy()
 

@@ -14,6 +14,9 @@ from ..log import Decisions
 
 LEAST_CARRIERS = 20.0  # rows that an interval needs at delta = 0.05, found on logs of known truth
 USUAL_DELTA = 0.05
+NEXT_STEP = (
+    "collect more rows, or pass a bound of E|reward|^(1 + epsilon) that you know as raw_moment"
+)
 
 
 def count_carriers(values: Floats, weights: Floats | None = None) -> float:
@@ -79,36 +82,42 @@ def centre_rewards(log: Decisions) -> Floats:
     return centred
 
 
+def expected_carriers(weights: Floats, centred: Floats) -> float:
+    """Return the carriers of weights times rewards if the rewards of all rows were shuffled.
+
+    It is K(w) K(r) / n with the carriers K(w) of the weights and K(r) of the rewards of all rows.
+
+    >>> expected_carriers(np.array([2.0, 2.0, 0.0, 0.0]), np.array([0.0, 0.0, 9.0, 0.0]))
+    0.5
+    """
+    return count_carriers(weights) * count_carriers(centred) / centred.size
+
+
 def find_reasons(weights: Floats, centred: Floats, delta: float) -> list[str]:
     """Return why a mean of weights times rewards has no interval, one sentence each.
 
-    Two numbers must reach `needed_carriers`: the carriers among the weighted rewards, and the
-    carriers in the whole log, times the share of its rows that the weights use. The second number
-    sees rare rewards that the log has only for other actions.
+    Two numbers must reach `needed_carriers`: the carriers among the weighted rewards, and those
+    that the rewards of the whole log lead us to expect. The second number sees rare rewards that
+    the log has only for other actions, or by chance only with small weights.
     """
     if not weights.any():
         return []  # the mean does not depend on a reward
-    needed, rows = needed_carriers(delta), weights.size
-    own, whole = count_carriers(centred, weights), count_carriers(centred)
-    used = effective_size(weights)
-    if whole == 0.0:
+    if not centred.any():
         return [
             "all rewards of an action are the same number, so the log does not show how rewards "
             "vary: collect more rows"
         ]
+    needed, rows = needed_carriers(delta), weights.size
+    own, expected = count_carriers(centred, weights), expected_carriers(weights, centred)
     if own < needed:
         return [
             f"{own:.1f} of {rows} rows carry the estimate, and an interval needs {needed:.0f}: a "
-            "few large rewards or weights decide it, and the next log has others; collect more "
-            "rows, or pass a bound of E|reward|^(1 + epsilon) that you know as raw_moment"
+            f"few large rewards or weights decide it, and the next log has others; {NEXT_STEP}"
         ]
-    share = whole * min(1.0, used / rows)
-    if share < needed:
+    if expected < needed:
         return [
-            f"{whole:.1f} of {rows} rows carry the mean reward of the log, and the estimate uses "
-            f"{used / rows:.0%} of the log: {share:.1f} rows, and an interval needs {needed:.0f}; "
-            "large rewards are so rare that the rows of this policy may lack them by chance; "
-            "collect more rows, or pass a bound of E|reward|^(1 + epsilon) that you know as "
-            "raw_moment"
+            "the whole log has large rewards so rarely that with these weights "
+            f"{expected:.1f} of {rows} rows are expected to carry the estimate, and an interval "
+            f"needs {needed:.0f}: the rows that count may lack large rewards by chance; {NEXT_STEP}"
         ]
     return []

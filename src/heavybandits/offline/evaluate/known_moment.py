@@ -29,7 +29,7 @@ def soften(terms: Floats, order: float) -> Floats:
     """Return sign(x) ln(1 + |x| + C |x|^p), which grows like a logarithm (Catoni 2012).
 
     >>> soften(np.array([0.0, 1e-3, -1e3]), 2.0).round(3).tolist()
-    [0.0, 0.001, -13.125]
+    [0.0, 0.001, -13.124]
     """
     sizes = np.minimum(np.abs(terms), LARGEST_TERM)
     return np.copysign(np.log1p(sizes + soft_constant(order) * sizes**order), terms)

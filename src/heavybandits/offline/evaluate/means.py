@@ -14,6 +14,7 @@ FAR = 1e150  # largest distance from zero, in units of the median size
 STEP = 10.0**0.5  # ratio of successive weights of the clipped mean
 TIGHTEST = 0.1  # largest weight of the clipped mean, as a share of the rows
 LARGEST_GAP = 2.5  # standard errors by which two clipped means, or two tails, may differ
+LEAST_SKEWNESS = 1e-6  # below it the correction is lost in rounding
 LEVEL = 1.0 / 3.0  # share of delta at which the interval is computed, see `mean_interval`
 
 
@@ -65,13 +66,13 @@ def mean_interval(values: Floats, delta: float) -> tuple[float, float]:
     deviation = float(away.std())
     if deviation == 0.0:
         return unit * mean, unit * mean
-    skewness = float(np.mean((away / deviation) ** 3))
+    skewness = float(np.mean(away * away * away)) / deviation**3
     deviation *= math.sqrt(rows / (rows - 1))
     reach = student_quantile(1.0 - LEVEL * delta / 2.0, rows - 1) / math.sqrt(rows)
     ends = [-reach, reach]
-    for side in (reach, -reach):
-        root = math.cbrt(1.0 + skewness * (side - skewness / (6.0 * rows)))
-        if skewness != 0.0:
+    if abs(skewness) > LEAST_SKEWNESS:
+        for side in ends[:]:
+            root = float(np.cbrt(1.0 + skewness * (side - skewness / (6.0 * rows))))
             ends.append(3.0 / skewness * (1.0 - root))
     return unit * (mean + deviation * min(ends)), unit * (mean + deviation * max(ends))
 

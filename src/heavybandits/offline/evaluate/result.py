@@ -11,7 +11,7 @@ from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
 from ..log import Decisions
-from .carriers import count_carriers, effective_size
+from .carriers import count_carriers, effective_size, expected_carriers
 
 TOP = 10  # largest rows whose share of the estimate is reported
 SMALLEST_SAMPLE = 100.0  # effective sample size without a warning
@@ -49,8 +49,8 @@ class Diagnostics(NamedTuple):
     carriers : float
         Effective number of rows that carry the estimate, (sum e^2)^3 / (sum |e|^3)^2 with e the
         weight times the distance of the reward from the median reward of its action.
-    log_carriers : float
-        The same for all rows of the log, without the weights.
+    expected_carriers : float
+        The carriers to expect from the rewards of all rows of the log with these weights.
     top_share : float
         Share of the sum of |terms| in the ten largest.
     least_moment : float
@@ -66,7 +66,7 @@ class Diagnostics(NamedTuple):
     mean_weight: float
     weight_error: float
     carriers: float
-    log_carriers: float
+    expected_carriers: float
     top_share: float
     least_moment: float
 
@@ -86,7 +86,7 @@ def describe_weights(
         mean_weight=float(weights.mean()),
         weight_error=float(weights.std()) / math.sqrt(weights.size),
         carriers=count_carriers(centred, weights),
-        log_carriers=count_carriers(centred),
+        expected_carriers=expected_carriers(weights, centred),
         top_share=float(sizes[-TOP:].sum() / (sizes.sum() or 1.0)),
         least_moment=least_moment,
     )
