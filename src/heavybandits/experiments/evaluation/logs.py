@@ -8,7 +8,7 @@ import numpy as np
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
 from ...offline.evaluate.carriers import centre_rewards
-from ...offline.evaluate.estimators import ESTIMATORS, Question, Terms, check_settings, judge
+from ...offline.evaluate.estimators import Question, Terms, check_settings, judge, make_terms
 from ...offline.log import Decisions, Log
 from ...parts.noises import Gaussian, Pareto, StudentT
 from . import settings
@@ -136,8 +136,8 @@ def estimate(
 ) -> tuple[Terms, Estimate]:
     """The terms and the value of one estimator, as in `evaluate`."""
     chosen = check_settings(estimator, aggregate, 0.05, raw_moment, epsilon)
-    question = Question(Log({}), log, probabilities, None, FOLDS, seed, chosen)
-    terms = ESTIMATORS[chosen["estimator"]](question)
+    question = Question(Log({}), log, probabilities, None, FOLDS, seed)
+    terms = make_terms(question, chosen)[1]
     return terms, judge(terms, centre_rewards(log), chosen).estimate
 
 

@@ -120,8 +120,8 @@ def evaluate(
     settings = check_settings(estimator, aggregate, delta, raw_moment, epsilon)
     folds, seed = whole("folds", folds, least=2), whole("seed", seed, least=0)
     log = as_log(data, features, reward)
-    make = ESTIMATORS[settings["estimator"]]
-    known = read_decisions(log, every_action=True) if make is reject else log.decisions
+    every = settings["estimator"] == "rejection"  # also the actions that the log never took
+    known = read_decisions(log, every_action=True) if every else log.decisions
     if known.taken.size < max(LEAST_ROWS, folds):
         raise InvalidInputError(
             f"data must have at least {max(LEAST_ROWS, folds)} rows, got {known.taken.size}"
@@ -129,7 +129,7 @@ def evaluate(
     unit = find_unit(known.rewards) if raw_moment is None else 1.0
     rewards = np.clip(known.rewards / unit, -LARGEST_REWARD, LARGEST_REWARD)  # if a moment is known
     known = known._replace(rewards=rewards)
-    terms = make(Question(log, known, policy, model, folds, seed, settings))
+    weights, terms = make_terms(Question(log, known, policy, model, folds, seed), settings)
     centred = centre_rewards(known)
     found = {
         "policy": judge(terms, centred, settings),
@@ -137,7 +137,7 @@ def evaluate(
         "difference": judge(terms.difference, centred, settings, mean_weight=2.0),
     }
     least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, settings["delta"])
-    diagnostics = describe_weights(known, terms.weights, terms.total, centred, least)
+    diagnostics = describe_weights(known, weights, terms.total, centred, least)
     found = {name: one.times(unit) for name, one in found.items()}
     with np.errstate(over="ignore"):
         return Evaluation(found, settings, diagnostics, unit * terms.total)
@@ -186,7 +186,6 @@ class Question(NamedTuple):
     model: Policy | None
     folds: int
     seed: int
-    settings: dict[str, Any]
 
     def read_target(self) -> tuple[Floats, Floats]:
         """Return the probabilities of the policy, (n, A), and the weights of the rows."""
@@ -235,12 +234,6 @@ def weigh(question: Question) -> Terms:
     return Terms.plain(question.read_target()[1], question.decisions.rewards)
 
 
-def weigh_normalised(question: Question) -> Terms:
-    """Self-normalised inverse propensity scoring."""
-    weights = question.read_target()[1]
-    return normalise(Terms.plain(weights, question.decisions.rewards), **_how(question))
-
-
 def weigh_residuals(question: Question) -> Terms:
     """The doubly robust estimator."""
     log, (target, weights) = question.decisions, question.read_target()
@@ -250,15 +243,10 @@ def weigh_residuals(question: Question) -> Terms:
 
 
 def reject(question: Question) -> Terms:
-    """Rejection sampling: the mean of the accepted rows, with weights A and 0 normalised."""
+    """Rejection sampling: weights A and 0, which are then normalised."""
     log = question.decisions
     accepted = accept_rows(log, question.policy, question.log.action_vectors)
-    weights = np.where(accepted, float(len(log.actions)), 0.0)
-    return normalise(Terms.plain(weights, log.rewards), **_how(question))
-
-
-def _how(question: Question) -> dict[str, Any]:
-    return {name: question.settings[name] for name in ("aggregate", "delta")}
+    return Terms.plain(np.where(accepted, float(len(log.actions)), 0.0), log.rewards)
 
 
 def normalise(terms: Terms, aggregate: str, delta: float) -> Terms:
@@ -276,13 +264,28 @@ def normalise(terms: Terms, aggregate: str, delta: float) -> Terms:
     return made
 
 
-# a new estimator is a function of a Question and one row
-ESTIMATORS: dict[str, Callable[[Question], Terms]] = {
-    "dr": weigh_residuals,
-    "ips": weigh,
-    "snips": weigh_normalised,
-    "rejection": reject,
+class Estimator(NamedTuple):
+    """How the terms are made, and whether the weights are then divided by their mean."""
+
+    make: Callable[[Question], Terms]
+    is_normalised: bool = False
+
+
+ESTIMATORS: dict[str, Estimator] = {  # a new estimator is one row
+    "dr": Estimator(weigh_residuals),
+    "ips": Estimator(weigh),
+    "snips": Estimator(weigh, is_normalised=True),
+    "rejection": Estimator(reject, is_normalised=True),
 }
+
+
+def make_terms(question: Question, settings: dict[str, Any]) -> tuple[Floats, Terms]:
+    """Return the weights of the rows, and the terms of the estimator."""
+    estimator = ESTIMATORS[settings["estimator"]]
+    terms = estimator.make(question)
+    if not estimator.is_normalised:
+        return terms.weights, terms
+    return terms.weights, normalise(terms, settings["aggregate"], settings["delta"])
 
 
 # ---- from terms to a value with an interval
