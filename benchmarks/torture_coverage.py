@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import heavybandits as hb
 
 Floats = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, int], Floats]
+Draw = Callable[[np.random.Generator, int], NDArray[np.floating[Any]]]
 
 SIZES = (300, 3_000, 30_000)
 PROMISE = 0.93  # of intervals at 95%
@@ -39,7 +39,7 @@ class Law(NamedTuple):
     mean: float
     moment: float  # E|reward|^order
     order: float = 2.0
-    is_rare: Callable[[Floats], NDArray[np.bool_]] | None = None
+    is_rare: Callable[[NDArray[np.floating[Any]]], NDArray[np.bool_]] | None = None
 
 
 def refund(probability: float, size: float) -> Law:
@@ -101,7 +101,7 @@ def student(dof: float) -> Law:
 def mixture() -> Law:
     """Nine in ten pay a lognormal amount, one in fifty loses an exponential one."""
 
-    def draw(rng: np.random.Generator, rows: int) -> Floats:
+    def draw(rng: np.random.Generator, rows: int) -> NDArray[np.floating[Any]]:
         kind = rng.random(rows)
         paid = np.where(kind < 0.9, rng.lognormal(0.0, 1.0, rows), 0.0)
         return np.where(kind > 0.98, -20.0 * rng.exponential(size=rows), paid)
@@ -175,7 +175,7 @@ class Case(NamedTuple):
     policy: Floats
     truth: float
     logged: float
-    known: dict[str, float]
+    known: dict[str, Any]
     is_knowable: bool
 
 

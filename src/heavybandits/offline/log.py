@@ -299,7 +299,7 @@ def _feedback(data: frames.Table) -> Mapping[str, Any]:
     """Return the data if it is such a dictionary, whose context is an array; else nothing."""
     given = data if isinstance(data, Mapping) else {}
     try:
-        return given if np.ndim(given.get("context")) == 2 else {}
+        return given if np.asarray(given.get("context")).ndim == 2 else {}
     except ValueError:  # lists of unequal length
         return {}
 

@@ -147,8 +147,7 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
         bounded = holds(select(rows, method=BOUNDED))
         claim = f"with a known moment the interval holds in {PROMISE:.0%}"
         made.append(judge(claim, reading, share, bounded, PROMISE))
-    limits = {"t1.5": (clipped, 0.25), "pareto1.5": (clipped, 1.0)}
-    limits |= dict.fromkeys(LIGHT, (ours, 1.1))
+    limits = {"t1.5": (clipped, 0.25)} | dict.fromkeys(LIGHT, (ours, 1.1))
     if law in limits:
         mine, most = limits[law]
         claim = f"{mine[0]['method']}: error at most {most:g} times that of plain IPS"

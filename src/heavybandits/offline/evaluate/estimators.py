@@ -158,9 +158,9 @@ def check_settings(
                 "raw_moment must be left out, or estimator must be 'ips' and aggregate 'mean', got "
                 f"{chosen!r} and {aggregate!r}: the interval of a known moment is that of 'ips'"
             )
-    settings = {"estimator": chosen, "aggregate": aggregate}
-    settings |= {"delta": bounded_number("delta", delta, DELTA)}
-    return settings | {"raw_moment": raw_moment, "epsilon": epsilon if raw_moment else None}
+    settings: dict[str, Any] = {"estimator": chosen, "aggregate": aggregate}
+    settings |= {"delta": bounded_number("delta", delta, DELTA), "raw_moment": raw_moment}
+    return settings | {"epsilon": None if raw_moment is None else epsilon}
 
 
 def find_unit(rewards: Floats) -> float:
