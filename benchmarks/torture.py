@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from torture_agents import interleave_agents
 from torture_alarms import interrupt_ledgers
 from torture_cache import damage_cache
+from torture_coverage import cover_truth
 from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
@@ -52,6 +53,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "encoder": (recognise_categories, 10_000),  # categories, from each source to each other
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers
+    "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known
 }
 
 

@@ -207,7 +207,8 @@ def fitting_offer(row):
 def test_a_policy_is_evaluated_with_an_encoder(encoder):
     found = evaluate(LOG, fitting_offer, encoder)
     assert found.low < 2.0 < found.high
-    assert found.low > np.mean(LOG["reward"])
+    assert found.value == pytest.approx(2.0, abs=0.5)
+    assert found.difference.low > 0.0
 
 
 def test_a_policy_part_is_taught_and_judged_with_an_encoder():
@@ -222,6 +223,39 @@ def test_what_is_not_on_offer_is_not_chosen():
     shown["propensity"] = [0.5 if n % 2 else 1.0 for n in range(ROWS)]
     found = evaluate(shown, linucb(PER_OFFER.dim), PER_OFFER, available="on")
     assert found.diagnostics.overlap >= 0.5
+
+
+def test_the_dictionary_of_the_open_bandit_pipeline_knows_all_its_actions():
+    """Its number of actions counts, and for "rejection" the features of its actions."""
+    rng = np.random.default_rng(0)
+    feedback = {
+        "context": rng.normal(size=(60, 2)),
+        "action": rng.integers(0, 3, 60),  # the last of four actions is never taken
+        "reward": rng.normal(size=60),
+        "pscore": np.full(60, 0.25),
+        "n_actions": 4,
+        "action_context": rng.normal(size=(4, 3)),
+    }
+    log = hb.Log(feedback)
+    assert log.decisions.actions == (0, 1, 2, 3)
+    assert read_decisions(log, every_action=True).actions == (0, 1, 2, 3)
+    assert log.dim == 3 * 3  # (1, the context) times the features of an action
+    alone = hb.Log({name: feedback[name] for name in feedback if name != "action_context"})
+    assert read_decisions(alone, every_action=True).actions == (0, 1, 2, 3)
+    assert alone.dim == 3 * 4
+    others = hb.Log(feedback | {"n_actions": 5})
+    assert read_decisions(others, every_action=True).actions == (0, 1, 2, 3)
+    assert others.decisions.actions == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("estimator", ["dr", "rejection"])
+def test_a_policy_of_two_plays_raises_an_error(estimator):
+    rng = np.random.default_rng(0)
+    data = {"action": rng.integers(0, 2, 60), "reward": rng.normal(size=60)}
+    log = hb.Log(data, propensity="uniform")
+    policy = hb.crmm(dim=log.dim, horizon=100, central_moment=1.0, plays=2)
+    with pytest.raises(hb.InvalidInputError, match="plays 1, got 2 and 2"):
+        hb.evaluate(log, policy=policy, estimator=estimator)
 
 
 # ---- the command line

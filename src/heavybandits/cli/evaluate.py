@@ -28,15 +28,15 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 @with_default("--action", "action", "Column of the action taken.")
 @with_default("--propensity", "propensity", 'Column of its probability, or "uniform".')
 @click.option("--available", help="Column of the available actions, such as a|b|c [all].")
-@with_default(
+@click.option(
     "--estimator",
-    "dr",
-    "How the rewards are weighted; rejection needs --policy and uniform propensities.",
-    type=click.Choice(ESTIMATORS),
+    help="How the rewards are weighted; rejection needs --policy and uniform propensities.  "
+    "[default: dr; ips with --raw-moment]",
+    type=click.Choice(list(ESTIMATORS)),
 )
 @with_default(
     "--aggregate",
-    "clipped",
+    "mean",
     "How the weighted rewards are averaged.",
     type=click.Choice(list(AGGREGATES)),
 )

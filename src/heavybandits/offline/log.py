@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._utils.errors import InvalidInputError
-from .._utils.validation import finite_array
+from .._utils.validation import SMALLEST, finite_array
 from ..core.arrays import Floats
 from ..features import Encoder, FeatureMap
 from ..features import tables as frames
@@ -18,6 +18,7 @@ from ..features.values import is_missing, plain, read_text
 
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
 ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
+AVAILABLE = "available"  # key of the available actions in the row that a policy sees
 SEPARATOR = "|"  # between the names of actions in a cell of text
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -215,9 +216,17 @@ class Decisions(NamedTuple):
 
     def row(self, number: int) -> dict[str, Any]:
         """Return a row as the policy of a user sees it: its features, and `available`."""
+        if AVAILABLE in self.columns:
+            raise InvalidInputError(
+                f"features must not have a column called {AVAILABLE!r} if policy is a function: "
+                "the function receives the available actions under this name; rename the column"
+            )
         shown = {name: plain(values[number]) for name, values in self.columns.items()}
-        there = [a for a, on in zip(self.actions, self.available[number], strict=True) if on]
-        return shown | {"available": there}
+        return shown | {AVAILABLE: self.names_available(number)}
+
+    def names_available(self, number: int) -> list[Name]:
+        """Return the names of the actions that were available in a row."""
+        return [a for a, on in zip(self.actions, self.available[number], strict=True) if on]
 
 
 def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
@@ -289,7 +298,10 @@ def _known_actions(log: Log, action: str, chosen: Sequence[Name], every: bool) -
 def _feedback(data: frames.Table) -> Mapping[str, Any]:
     """Return the data if it is such a dictionary, whose context is an array; else nothing."""
     given = data if isinstance(data, Mapping) else {}
-    return given if np.ndim(np.asarray(given.get("context"))) == 2 else {}
+    try:
+        return given if np.asarray(given.get("context")).ndim == 2 else {}
+    except ValueError:  # lists of unequal length
+        return {}
 
 
 def _flatten(data: frames.Table) -> frames.Table:
@@ -377,10 +389,11 @@ def read_propensities(values: Floats, propensity: str, available: Bools) -> Floa
     """
     if propensity == UNIFORM:
         return np.asarray(1.0 / available.sum(axis=1))
-    wrong = np.flatnonzero((values <= 0.0) | (values > 1.0))
+    wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= 1.0)))
     if wrong.size:
         raise InvalidInputError(
-            f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]}"
+            f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]} (the "
+            f"smallest that is allowed is {SMALLEST:g})"
         )
     return values.copy()
 

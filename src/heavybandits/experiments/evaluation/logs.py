@@ -7,11 +7,14 @@ import numpy as np
 
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
-from ...offline.evaluate.estimators import Terms, judge, make_terms
+from ...offline.evaluate.carriers import centre_rewards
+from ...offline.evaluate.estimators import Question, Terms, check_settings, judge, make_terms
 from ...offline.log import Decisions, Log
 from ...parts.noises import Gaussian, Pareto, StudentT
 from . import settings
 from .settings import BOOTSTRAPS
+
+FOLDS = 4  # the default of `evaluate`
 
 
 class World(NamedTuple):
@@ -107,17 +110,35 @@ def evaluation_cell(law: str, rows: int, runs_from: int, runs_to: int, seed: int
     found = []
     for run in range(runs_from, runs_to):
         log, probabilities, rng = log_of(law, rows, seed, run)
-        robust = make_terms(log, probabilities, seed=run)
-        made = plain_estimates(log, probabilities, robust, rng)
-        made[settings.OURS] = judge(robust)
-        made[settings.BOUNDED] = judge(robust, raw_moment=moment, epsilon=epsilon)
-        made[settings.CATONI] = judge(robust, aggregate="catoni")
-        weighted = make_terms(log, probabilities, estimator="ips")
-        made["IPS, clipped"] = judge(weighted, estimator="ips")
-        made["SNIPS, clipped"] = judge(weighted, estimator="snips")
+        robust, own = estimate(log, probabilities, run, estimator="dr")
+        made = plain_estimates(log, probabilities, robust, rng) | {settings.OURS: own}
+        others: dict[str, dict[str, Any]] = {
+            settings.CLIPPED: {"estimator": "dr", "aggregate": "clipped"},
+            "IPS": {"estimator": "ips"},
+            "SNIPS": {"estimator": "snips"},
+            settings.BOUNDED: {"raw_moment": moment, "epsilon": epsilon},
+        }
+        for name, given in others.items():
+            made[name] = estimate(log, probabilities, run, **given)[1]
         found.append([made[name] for name in settings.METHODS])
     table = np.array(found)
     return {name: table[:, :, place] for place, name in enumerate(Estimate._fields)}
+
+
+def estimate(
+    log: Decisions,
+    probabilities: Floats,
+    seed: int,
+    estimator: str | None = None,
+    aggregate: str = "mean",
+    raw_moment: float | None = None,
+    epsilon: float = 1.0,
+) -> tuple[Terms, Estimate]:
+    """The terms and the value of one estimator, as in `evaluate`."""
+    chosen = check_settings(estimator, aggregate, 0.05, raw_moment, epsilon)
+    question = Question(Log({}), log, probabilities, None, FOLDS, seed)
+    terms = make_terms(question, chosen)[1]
+    return terms, judge(terms, centre_rewards(log), chosen).estimate
 
 
 def plain_estimates(

@@ -28,10 +28,10 @@ LIGHT = ["gauss", "t3", "pareto2.5"]
 # Open Bandit Pipeline's formulas, written down here again: plain means and the bootstrap.
 PLAIN = "plain IPS"
 OTHERS = [PLAIN, "plain SNIPS", "plain DR", "sub-Gaussian IPS"]
-OURS = "DR, clipped"
-BOUNDED = "DR, known moment"
-CATONI = "DR, catoni"
-METHODS = [*OTHERS, OURS, "IPS, clipped", "SNIPS, clipped", BOUNDED, CATONI]
+OURS = "DR"
+CLIPPED = "DR, clipped"
+BOUNDED = "IPS, known moment"
+METHODS = [*OTHERS, OURS, CLIPPED, "IPS", "SNIPS", BOUNDED]
 BOOTSTRAPS = 200
 SHRINK = 0.05  # lambda of the sub-Gaussian weights, w / (1 - lambda + lambda w)
 

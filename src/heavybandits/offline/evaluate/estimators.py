@@ -1,26 +1,29 @@
 """Off-policy evaluation: the value that a policy would have had on the decisions of a log."""
 
-import sys
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate
+from ..._utils.validation import Interval, bounded_number, one_of, positive, whole
 from ..._utils.validation import epsilon as check_epsilon
-from ..._utils.validation import fraction, one_of, positive, whole
 from ...core.arrays import Floats
 from ...core.protocols import Policy
-from ..log import Bools, Decisions, FeatureColumns, LogLike, as_log, read_decisions
-from .means import AGGREGATES, LEAST_ROWS, bounded_mean, robust_mean
+from ..log import Decisions, FeatureColumns, Log, LogLike, as_log, read_decisions
+from .carriers import centre_rewards, find_reasons
+from .known_moment import bounded_mean
+from .means import AGGREGATES, LEAST_ROWS, mean_interval
 from .models import predict_rewards
 from .rejection import accept_rows
-from .result import Evaluation, describe_weights
+from .result import NO_INTERVAL, Evaluation, Judgement, describe_weights
 from .targets import Target, read_target
 
-ESTIMATORS = ("dr", "ips", "snips", "rejection")
-LARGEST = sys.float_info.max
+LARGEST_REWARD = 1e100  # in the unit of the calculation
 STEPS = 5  # of the fixed point of self-normalisation; with the plain mean the first is exact
+DELTA = Interval(1e-9, 1.0, "[)")  # quantiles of smaller ones have no digits
 
 
 def evaluate(
@@ -29,8 +32,8 @@ def evaluate(
     policy: Target,
     features: FeatureColumns | None = None,
     reward: str | None = None,
-    estimator: str = "dr",
-    aggregate: str = "clipped",
+    estimator: str | None = None,
+    aggregate: str = "mean",
     delta: float = 0.05,
     raw_moment: float | None = None,
     epsilon: float = 1.0,
@@ -50,6 +53,10 @@ def evaluate(
         rejection  r_i of the rows on which a policy that learns chooses the logged action
                                                           (Li, Chu, Langford and Wang 2011)
 
+    The result has an interval if `raw_moment` is given, or if enough rows carry the estimate
+    (`Diagnostics.carriers`). Otherwise `low` and `high` are infinite, and `Evaluation.reasons` says
+    why.
+
     Parameters
     ----------
     data : table or Log
@@ -66,16 +73,19 @@ def evaluate(
         has its own.
     reward : str, optional
         As in `Log`; default "reward".
-    estimator : {"dr", "ips", "snips", "rejection"}, default "dr"
-        "rejection" needs a log in which all actions had the same propensity.
-    aggregate : {"clipped", "mean", "catoni"}, default "clipped"
-        How the terms are averaged: a mean clipped at a threshold that the sample determines, the
-        plain mean, or Catoni's mean.
+    estimator : {"dr", "ips", "snips", "rejection"}, optional
+        Default "dr", and "ips" with a `raw_moment`, which no other estimator accepts. "rejection"
+        needs a log in which all actions had the same propensity.
+    aggregate : {"mean", "clipped"}, default "mean"
+        How the terms are averaged: the plain mean, or a mean clipped at a threshold that the sample
+        determines. The clipped mean varies less if both tails are heavy and alike, and is too low
+        for skewed rewards. The interval is the same.
     delta : float, default 0.05
-        Probability with which the interval misses the value.
+        Probability with which the interval misses the value, at least 1e-9.
     raw_moment, epsilon : float, optional
-        If E|reward|^(1 + epsilon) <= raw_moment is known for every action in every context: use an
-        interval that needs no assumption on the tail. Then `aggregate` has no effect.
+        If E|reward|^(1 + epsilon) <= raw_moment is known for every action in every context: the
+        estimate is a softly clipped mean, whose interval holds for every such law and every number
+        of rows, if no decision can have a larger weight than the largest one in the log.
     model : policy, optional
         Predicts the rewards for "dr" (dim = features + 1, or that of the encoder). Default: ridge
         regression with `AdaptiveClip`.
@@ -87,7 +97,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        `value`, `low`, `high`, `diagnostics` and `warnings`.
+        `value`, `low` and `high`; `logged`, the same for the policy that wrote the log;
+        `difference` of the two; `reasons`, `diagnostics` and `warnings`.
 
     Raises
     ------
@@ -98,39 +109,95 @@ def evaluate(
     --------
     >>> rng = np.random.default_rng(0)
     >>> taken = rng.choice(["mail", "call"], 2000, p=[0.8, 0.2])
-    >>> paid = (taken == "call") + rng.standard_t(1.5, 2000)
+    >>> paid = (taken == "call") + rng.standard_t(5, 2000)
     >>> log = {"action": taken, "reward": paid, "propensity": np.where(taken == "call", 0.2, 0.8)}
     >>> always_call = evaluate(log, policy={"call": 1.0})
     >>> always_call.low < 1.0 < always_call.high
     True
+    >>> always_call.difference.low > 0.0
+    True
     """
-    one_of("estimator", estimator, ESTIMATORS)
-    one_of("aggregate", aggregate, AGGREGATES)
-    delta, folds = fraction("delta", delta), whole("folds", folds, least=2)
-    seed = whole("seed", seed, least=0)
-    if raw_moment is not None:
-        positive("raw_moment", raw_moment)
-        check_epsilon(epsilon)
+    settings = check_settings(estimator, aggregate, delta, raw_moment, epsilon)
+    folds, seed = whole("folds", folds, least=2), whole("seed", seed, least=0)
     log = as_log(data, features, reward)
-    known = read_decisions(log, every_action=True) if estimator == "rejection" else log.decisions
+    every = settings["estimator"] == "rejection"  # also the actions that the log never took
+    known = read_decisions(log, every_action=True) if every else log.decisions
     if known.taken.size < max(LEAST_ROWS, folds):
         raise InvalidInputError(
             f"data must have at least {max(LEAST_ROWS, folds)} rows, got {known.taken.size}"
         )
-    if estimator == "rejection":
-        weights, terms = make_accepted(known, accept_rows(known, policy, log.action_vectors))
-    else:
-        probabilities = read_target(policy, log, folds, seed)
-        terms = make_terms(
-            known, probabilities, estimator=estimator, model=model, folds=folds, seed=seed
-        )
-        weights = terms.weights
-    settings: dict[str, Any] = {"estimator": estimator, "aggregate": aggregate}
-    settings |= {"delta": delta, "raw_moment": raw_moment}
-    found = judge(terms, epsilon=epsilon, **settings)
-    least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, delta)
-    diagnostics = describe_weights(known, weights, terms.total, least)
-    return Evaluation(found, settings, diagnostics, terms.total)
+    unit = find_unit(known.rewards) if raw_moment is None else 1.0
+    rewards = np.clip(known.rewards / unit, -LARGEST_REWARD, LARGEST_REWARD)  # if a moment is known
+    known = known._replace(rewards=rewards)
+    weights, terms = make_terms(Question(log, known, policy, model, folds, seed), settings)
+    centred = centre_rewards(known)
+    found = {
+        "policy": judge(terms, centred, settings),
+        "logged": judge(terms.logged, centred, settings),
+        "difference": judge(terms.difference, centred, settings, mean_weight=2.0),
+    }
+    least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, settings["delta"])
+    diagnostics = describe_weights(known, weights, terms.total, centred, least)
+    found = {name: one.times(unit) for name, one in found.items()}
+    with np.errstate(over="ignore"):
+        return Evaluation(found, settings, diagnostics, unit * terms.total)
+
+
+def check_settings(
+    estimator: str | None, aggregate: str, delta: float, raw_moment: float | None, epsilon: float
+) -> dict[str, Any]:
+    """Validate the settings of the estimate, and choose the estimator."""
+    chosen = ("dr" if raw_moment is None else "ips") if estimator is None else estimator
+    one_of("estimator", chosen, ESTIMATORS)
+    one_of("aggregate", aggregate, AGGREGATES)
+    if raw_moment is not None:
+        positive("raw_moment", raw_moment)
+        check_epsilon(epsilon)
+        if chosen != "ips" or aggregate != "mean":
+            raise InvalidInputError(
+                "raw_moment must be left out, or estimator must be 'ips' and aggregate 'mean', got "
+                f"{chosen!r} and {aggregate!r}: the interval of a known moment is that of 'ips'"
+            )
+    settings: dict[str, Any] = {"estimator": chosen, "aggregate": aggregate}
+    settings |= {"delta": bounded_number("delta", delta, DELTA), "raw_moment": raw_moment}
+    return settings | {"epsilon": None if raw_moment is None else epsilon}
+
+
+def find_unit(rewards: Floats) -> float:
+    """Return 1, or a power of two in which no reward exceeds 1e100: then no weighted reward
+    overflows.
+
+    >>> find_unit(np.array([1e99])), find_unit(np.array([1e308])) > 1e207
+    (1.0, True)
+    """
+    largest = float(np.abs(rewards).max())
+    return 1.0 if largest <= LARGEST_REWARD else 2.0 ** math.frexp(largest / LARGEST_REWARD)[1]
+
+
+# ---- the terms of each estimator
+
+
+class Question(NamedTuple):
+    """What an estimator receives."""
+
+    log: Log
+    decisions: Decisions
+    policy: Target
+    model: Policy | None
+    folds: int
+    seed: int
+
+    def read_target(self) -> tuple[Floats, Floats]:
+        """Return the probabilities of the policy, (n, A), and the weights of the rows."""
+        target = read_target(self.policy, self.log, self.decisions, self.folds, self.seed)
+        rows = np.arange(len(target))
+        weights = target[rows, self.decisions.taken] / self.decisions.propensities
+        if not weights.any():
+            raise InvalidInputError(
+                "policy must choose the logged action in some row, and does in none: the log "
+                "contains no information about it"
+            )
+        return target, weights
 
 
 class Terms(NamedTuple):
@@ -148,68 +215,38 @@ class Terms(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        with np.errstate(over="ignore"):
-            residual = np.clip(self.rewards - self.expected, -LARGEST, LARGEST)
-            return np.clip(self.direct + self.weights * residual, -LARGEST, LARGEST)
+        return self.direct + self.weights * (self.rewards - self.expected)
+
+    @property
+    def logged(self) -> "Terms":
+        """The terms of the policy that wrote the log: all weights are one, so that the model of
+        the action taken cancels."""
+        return Terms.plain(np.ones(self.weights.size), self.rewards)
+
+    @property
+    def difference(self) -> "Terms":
+        """The terms less those of the log: the weights are smaller by one."""
+        return self._replace(direct=self.direct - self.expected, weights=self.weights - 1.0)
 
 
-def make_accepted(log: Decisions, accepted: Bools) -> tuple[Floats, Terms]:
-    """Return the weights of all rows, A or 0, and the terms of the accepted ones."""
-    weights = np.where(accepted, float(len(log.actions)), 0.0)
-    return weights, Terms.plain(np.ones(int(accepted.sum())), log.rewards[accepted])
+def weigh(question: Question) -> Terms:
+    """Inverse propensity scoring."""
+    return Terms.plain(question.read_target()[1], question.decisions.rewards)
 
 
-def make_terms(
-    log: Decisions,
-    probabilities: Floats,
-    *,
-    estimator: str = "dr",
-    model: Policy | None = None,
-    folds: int = 4,
-    seed: int = 0,
-) -> Terms:
-    """Return the weights and, for "dr", the predictions of the model."""
-    rows = np.arange(log.taken.size)
-    weights = probabilities[rows, log.taken] / log.propensities
-    if estimator != "dr":
-        return Terms.plain(weights, log.rewards)
-    predicted = predict_rewards(log, model, folds, seed)
-    direct = (probabilities * predicted).sum(axis=1)
-    return Terms(direct, weights, log.rewards, predicted[rows, log.taken])
+def weigh_residuals(question: Question) -> Terms:
+    """The doubly robust estimator."""
+    log, (target, weights) = question.decisions, question.read_target()
+    predicted = predict_rewards(log, question.model, question.folds, question.seed)
+    expected = predicted[np.arange(log.taken.size), log.taken]
+    return Terms((target * predicted).sum(axis=1), weights, log.rewards, expected)
 
 
-def judge(
-    terms: Terms,
-    *,
-    estimator: str = "dr",
-    aggregate: str = "clipped",
-    delta: float = 0.05,
-    raw_moment: float | None = None,
-    epsilon: float = 1.0,
-) -> Estimate:
-    """Return the value and its interval."""
-    if estimator == "snips":
-        terms = normalise(terms, aggregate, delta)
-    if raw_moment is None:
-        return robust_mean(terms.total, aggregate, delta)
-    # Minkowski: the residual's root moment is at most the reward's plus the prediction
-    root = raw_moment ** (1.0 / (1.0 + epsilon))
-    sizes = terms.weights * (1.0 + np.abs(terms.expected) / root)
-    residual = terms.weights * (terms.rewards - terms.expected)
-    return bounded_mean(
-        residual, sizes, terms.direct, raw_moment=raw_moment, epsilon=epsilon, delta=delta
-    )
-
-
-def least_moment(rewards: Floats, epsilon: float, delta: float) -> float:
-    """Return a lower bound of E|reward|^(1 + epsilon), from the log.
-
-    >>> least_moment(np.full(100, 3.0), 1.0, 0.05)
-    9.0
-    """
-    with np.errstate(over="ignore"):
-        sizes = np.minimum(np.abs(rewards) ** (1.0 + epsilon), LARGEST)
-    return robust_mean(sizes, "clipped", delta).low
+def reject(question: Question) -> Terms:
+    """Rejection sampling: weights A and 0, which are then normalised."""
+    log = question.decisions
+    accepted = accept_rows(log, question.policy, question.log.action_vectors)
+    return Terms.plain(np.where(accepted, float(len(log.actions)), 0.0), log.rewards)
 
 
 def normalise(terms: Terms, aggregate: str, delta: float) -> Terms:
@@ -219,16 +256,65 @@ def normalise(terms: Terms, aggregate: str, delta: float) -> Terms:
     >>> normalise(Terms.plain(two, 3.0 * one), "mean", 0.05).total.mean().item()
     3.0
     """
-    average = float(terms.weights.mean())
-    if average == 0.0:
-        raise InvalidInputError(
-            "policy must choose the logged action in some row, and does in none: the log contains "
-            "no information about it"
-        )
-    weights, value = terms.weights / average, float(np.median(terms.rewards))
+    weights, value = terms.weights / terms.weights.mean(), float(np.median(terms.rewards))
     for _ in range(STEPS):
-        made = Terms(
-            np.full(weights.size, value), weights, terms.rewards, np.full(weights.size, value)
-        )
-        value = robust_mean(made.total, aggregate, delta).value
+        same = np.full(weights.size, value)
+        made = Terms(same, weights, terms.rewards, same)
+        value = AGGREGATES[aggregate](made.total, delta)
     return made
+
+
+class Estimator(NamedTuple):
+    """How the terms are made, and whether the weights are then divided by their mean."""
+
+    make: Callable[[Question], Terms]
+    is_normalised: bool = False
+
+
+ESTIMATORS: dict[str, Estimator] = {  # a new estimator is one row
+    "dr": Estimator(weigh_residuals),
+    "ips": Estimator(weigh),
+    "snips": Estimator(weigh, is_normalised=True),
+    "rejection": Estimator(reject, is_normalised=True),
+}
+
+
+def make_terms(question: Question, settings: dict[str, Any]) -> tuple[Floats, Terms]:
+    """Return the weights of the rows, and the terms of the estimator."""
+    estimator = ESTIMATORS[settings["estimator"]]
+    terms = estimator.make(question)
+    if not estimator.is_normalised:
+        return terms.weights, terms
+    return terms.weights, normalise(terms, settings["aggregate"], settings["delta"])
+
+
+# ---- from terms to a value with an interval
+
+
+def judge(
+    terms: Terms, centred: Floats, settings: dict[str, Any], mean_weight: float = 1.0
+) -> Judgement:
+    """Return the mean of the terms, and its interval if there is one.
+
+    `mean_weight` bounds E|weight|: it is 1 for the weights w of a policy, and 2 for w - 1.
+    """
+    delta = settings["delta"]
+    if settings["raw_moment"] is not None:
+        known = {name: settings[name] for name in ("raw_moment", "epsilon", "delta")}
+        found = bounded_mean(terms.rewards, terms.weights, mean_weight=mean_weight, **known)
+        return Judgement(found, [])
+    value = AGGREGATES[settings["aggregate"]](terms.total, delta)
+    reasons = find_reasons(terms.weights, centred, delta)
+    if reasons:
+        return Judgement(Estimate(value, *NO_INTERVAL), reasons)
+    low, high = mean_interval(terms.total, delta)
+    return Judgement(Estimate(min(max(value, low), high), low, high), [])
+
+
+def least_moment(rewards: Floats, epsilon: float, delta: float) -> float:
+    """Return a lower bound of E|reward|^(1 + epsilon), from the log.
+
+    >>> least_moment(np.full(100, 3.0), 1.0, 0.05)
+    9.0
+    """
+    return mean_interval(np.abs(rewards) ** (1.0 + epsilon), delta)[0]

@@ -59,7 +59,8 @@ def predict_rewards(log: Decisions, model: Policy | None, folds: int, seed: int)
         rewards = log.rewards[learned]
         centre = float(np.median(rewards))
         spread = float(np.abs(rewards - centre).mean()) or 1.0
-        scaled = (log.rewards - centre) / spread
+        with np.errstate(over="ignore"):  # of rows that are judged
+            scaled = (log.rewards - centre) / spread
         predicted[judged] = centre + spread * _predict(log, regression, scaled, learned, judged)
     return predicted
 

@@ -1,7 +1,7 @@
 """The result of `evaluate`: a value, its interval, and diagnostics of the log."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,15 +10,25 @@ import numpy as np
 from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
-from ..diagnose.tail_index import hill
 from ..log import Decisions
-from .means import AGGREGATES, robust_mean
+from .carriers import count_carriers, effective_size, expected_carriers
 
 TOP = 10  # largest rows whose share of the estimate is reported
 SMALLEST_SAMPLE = 100.0  # effective sample size without a warning
 LARGEST_SHARE = 0.5  # of the sum of |terms| in the TOP rows, without a warning
 LARGEST_ERROR = 4.0  # standard errors between the mean weight and 1, without a warning
-NO_VARIANCE = 2.0  # tail index
+NO_INTERVAL = -math.inf, math.inf
+
+
+class Judgement(NamedTuple):
+    """A mean with its interval, and the reasons if it has none."""
+
+    estimate: Estimate
+    reasons: list[str]
+
+    def times(self, unit: float) -> "Judgement":
+        """Return the judgement in units of one."""
+        return self._replace(estimate=Estimate(*(unit * number for number in self.estimate)))
 
 
 class Diagnostics(NamedTuple):
@@ -36,13 +46,13 @@ class Diagnostics(NamedTuple):
         Extremes of the log.
     mean_weight, weight_error : float
         Mean of the weights, which must be near 1, and its standard error.
+    carriers : float
+        Effective number of rows that carry the estimate, (sum e^2)^3 / (sum |e|^3)^2 with e the
+        weight times the distance of the reward from the median reward of its action.
+    expected_carriers : float
+        The carriers to expect from the rewards of all rows of the log with these weights.
     top_share : float
         Share of the sum of |terms| in the ten largest.
-    tail_index : float
-        Hill's tail index of the terms; below 2 the variance is not finite, and inf if the rewards
-        have two values only.
-    logged_mean : float
-        Plain mean of the rewards of the log.
     least_moment : float
         Lower bound of E|reward|^(1 + epsilon); 0 without a raw_moment to compare it with.
     """
@@ -55,31 +65,29 @@ class Diagnostics(NamedTuple):
     smallest_propensity: float
     mean_weight: float
     weight_error: float
+    carriers: float
+    expected_carriers: float
     top_share: float
-    tail_index: float
-    logged_mean: float
     least_moment: float
 
 
 def describe_weights(
-    log: Decisions, weights: Floats, terms: Floats, least_moment: float = 0.0
+    log: Decisions, weights: Floats, terms: Floats, centred: Floats, least_moment: float = 0.0
 ) -> Diagnostics:
     """Return the diagnostics of a log and a policy."""
-    sizes, count = np.abs(terms - np.median(terms)), round(math.sqrt(terms.size))
-    square = float(np.sum(weights * weights))
-    largest = np.sort(np.abs(terms))[-TOP:]
+    sizes = np.sort(np.abs(terms / (np.abs(terms).max() or 1.0)))
     return Diagnostics(
         rows=weights.size,
         dropped=log.dropped,
-        effective_sample_size=float(weights.sum()) ** 2 / square if square > 0.0 else 0.0,
+        effective_sample_size=effective_size(weights),
         overlap=float(np.mean(weights > 0.0)),
         largest_weight=float(weights.max()),
         smallest_propensity=float(log.propensities.min()),
         mean_weight=float(weights.mean()),
         weight_error=float(weights.std()) / math.sqrt(weights.size),
-        top_share=float(largest.sum() / (np.abs(terms).sum() or 1.0)),
-        tail_index=hill(sizes, count) if np.unique(log.rewards).size > 2 else math.inf,
-        logged_mean=float(log.rewards.mean()),
+        carriers=count_carriers(centred, weights),
+        expected_carriers=expected_carriers(weights, centred),
+        top_share=float(sizes[-TOP:].sum() / (sizes.sum() or 1.0)),
         least_moment=least_moment,
     )
 
@@ -90,9 +98,16 @@ class Evaluation:
     Attributes
     ----------
     value, low, high : float
-        The estimate and the ends of its interval.
+        The estimate and the ends of its interval. Without an interval the ends are -inf and inf.
+    reasons : list of str
+        Why there is no interval, one sentence each; empty if there is one.
+    logged : Estimate
+        `value`, `low` and `high` of the policy that wrote the log, by the same aggregate.
+    difference : Estimate
+        `value`, `low` and `high` of the policy less the policy that wrote the log, from the
+        differences of the terms row by row.
     settings : dict
-        `estimator`, `aggregate`, `delta` and `raw_moment`.
+        `estimator`, `aggregate`, `delta`, `raw_moment` and `epsilon`.
     diagnostics : Diagnostics
         How much information about the policy the log contains.
     terms : array
@@ -102,19 +117,27 @@ class Evaluation:
     --------
     >>> import heavybandits as hb
     >>> log = hb.Log({"action": [0, 1] * 50, "reward": [0.0, 1.0] * 50}, propensity="uniform")
-    >>> hb.evaluate(log, policy={1: 1.0}, estimator="snips").value
-    1.0
+    >>> found = hb.evaluate(log, policy={1: 1.0}, estimator="snips")
+    >>> found.value, found.low, found.logged.value, found.difference.value
+    (1.0, -inf, 0.5, 0.5)
+    >>> found.reasons[0][:46]
+    'all rewards of an action are the same number, '
     """
 
     def __init__(
-        self, found: Estimate, settings: dict[str, Any], diagnostics: Diagnostics, terms: Floats
+        self,
+        found: Mapping[str, Judgement],
+        settings: dict[str, Any],
+        diagnostics: Diagnostics,
+        terms: Floats,
     ) -> None:
-        self.value, self.low, self.high = found
+        (self.value, self.low, self.high), self.reasons = found["policy"]
+        self.logged, self.difference = found["logged"].estimate, found["difference"].estimate
         self.settings, self.diagnostics, self.terms = settings, diagnostics, terms
 
     @property
     def warnings(self) -> list[str]:
-        """Reasons not to rely on the interval, one sentence each; empty if there are none."""
+        """What is wrong with the log or the settings, one sentence each; empty if nothing is."""
         d, moment, found = self.diagnostics, self.settings["raw_moment"], []
         if d.effective_sample_size < SMALLEST_SAMPLE:
             found.append(
@@ -128,12 +151,6 @@ class Evaluation:
             )
         if d.top_share > LARGEST_SHARE and d.rows > 10 * TOP:
             found.append(f"{TOP} of {d.rows} rows carry {d.top_share:.0%} of the estimate")
-        if d.tail_index < NO_VARIANCE and moment is None:
-            found.append(
-                f"the variance does not seem to be finite (tail index {d.tail_index:.2f}): on the "
-                "side of the heavier tail the interval assumes that the tail continues as it "
-                "begins; only a known moment (raw_moment=, epsilon=) can replace this assumption"
-            )
         if moment is not None and d.least_moment > moment:
             found.append(
                 f"the rewards of the log have a moment of at least {d.least_moment:.3g}, more than "
@@ -144,27 +161,35 @@ class Evaluation:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers by name, as plain Python values."""
-        interval = {"value": self.value, "low": self.low, "high": self.high}
-        return interval | self.settings | self.diagnostics._asdict() | {"warnings": self.warnings}
+        """Return all numbers by name, as plain Python values; None for a number that is not finite,
+        so that the dictionary is valid JSON."""
+        made = {"value": self.value, "low": self.low, "high": self.high}
+        for name in ("logged", "difference"):
+            made |= {f"{name}_{key}": x for key, x in getattr(self, name)._asdict().items()}
+        numbers = made | self.settings | self.diagnostics._asdict()
+        plain = {name: _finite(number) for name, number in numbers.items()}
+        return plain | {"reasons": self.reasons, "warnings": self.warnings}
 
     def __repr__(self) -> str:
-        return f"Evaluation({self.value:.4g}, {self.low:.4g} to {self.high:.4g})"
+        return f"Evaluation({_shown(Estimate(self.value, self.low, self.high))})"
 
     def __str__(self) -> str:
         d, settings = self.diagnostics, self.settings
+        how = f"{settings['estimator']}, {settings['aggregate']}"
+        how = how if settings["raw_moment"] is None else f"{settings['estimator']}, known moment"
         lines = [
-            f"value {self.value:.4g}, {1.0 - settings['delta']:.0%} interval {self.low:.4g} to "
-            f"{self.high:.4g} ({settings['estimator']}, {settings['aggregate']}); mean of the log "
-            f"{d.logged_mean:.4g}",
+            f"value {_shown(Estimate(self.value, self.low, self.high))} ({how}; intervals of "
+            f"confidence {1.0 - settings['delta']:.9g})",
+            f"the log itself {_shown(self.logged)}; difference {_shown(self.difference)}",
             f"{d.rows} rows, effective sample size {d.effective_sample_size:.0f}; overlap "
-            f"{d.overlap:.0%}, largest weight {d.largest_weight:.3g}; ten rows carry "
-            f"{d.top_share:.0%}; tail index {d.tail_index:.2f}",
+            f"{d.overlap:.0%}, largest weight {d.largest_weight:.3g}; {d.carriers:.0f} rows carry "
+            f"the estimate, the ten largest {d.top_share:.0%} of it",
         ]
+        lines += [f"no interval: {reason}" for reason in self.reasons]
         return "\n".join(lines + [f"warning: {warning}" for warning in self.warnings])
 
     def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
-        """Draw the value by every aggregate, and the share of the estimate in the largest rows.
+        """Draw the values of the policy and of the log, and the share of the largest rows.
 
         Parameters
         ----------
@@ -178,23 +203,38 @@ class Evaluation:
         matplotlib.figure.Figure
         """
         left, right = new_axes((9.0, 3.4), 2) if axes is None else axes
-        _draw_aggregates(left, self)
+        _draw_values(left, self)
         _draw_shares(right, self)
         return finish(left.figure, path)
 
 
-def _draw_aggregates(axes: Axes, evaluation: Evaluation) -> None:
-    """Draw one interval per aggregate, that of the evaluation in colour."""
-    for place, name in enumerate(AGGREGATES):
-        found = robust_mean(evaluation.terms, name, evaluation.settings["delta"])
-        colour = COLOURS[0] if name == evaluation.settings["aggregate"] else GREY
-        axes.plot([found.low, found.high], [place, place], color=colour, linewidth=2)
-        axes.plot(found.value, place, "o", color=colour)
-    logged = evaluation.diagnostics.logged_mean
-    axes.axvline(logged, color=COLOURS[1], linewidth=0.8, linestyle="--")
-    axes.set_yticks(range(len(AGGREGATES)), list(AGGREGATES))
-    axes.set_xlabel("value (dashed: mean of the log)")
-    axes.invert_yaxis()
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _shown(found: Estimate) -> str:
+    """Return a value with its interval as text.
+
+    >>> _shown(Estimate(1.0, 0.5, 2.0)), _shown(Estimate(1.0, *NO_INTERVAL))
+    ('1, 0.5 to 2', '1, no interval')
+    """
+    ends = f"{found.low:.4g} to {found.high:.4g}"
+    return f"{found.value:.4g}, {ends if math.isfinite(found.high - found.low) else 'no interval'}"
+
+
+def _draw_values(axes: Axes, evaluation: Evaluation) -> None:
+    """Draw the policy, the log and their difference; a circle is a value without an interval."""
+    own = Estimate(evaluation.value, evaluation.low, evaluation.high)
+    shown = {"policy": own, "log": evaluation.logged, "difference": evaluation.difference}
+    for place, found in enumerate(shown.values()):
+        colour, known = COLOURS[place], math.isfinite(found.high - found.low)
+        if known:
+            axes.plot([found.low, found.high], [place, place], color=colour, linewidth=2)
+        axes.plot(found.value, place, "o", color=colour, fillstyle="full" if known else "none")
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_yticks(range(len(shown)), list(shown))
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlabel("mean reward (circle: no interval)")
     axes.grid(alpha=0.25, axis="x")
 
 

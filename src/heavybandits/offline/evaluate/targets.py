@@ -1,6 +1,6 @@
 """The policy to evaluate, in any of its forms, as probabilities of the actions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -22,9 +22,8 @@ Target: TypeAlias = Policy | RowPolicy | str | Probabilities | ArrayLike
 ROUNDING = 1e-6  # largest distance of a sum of probabilities from one
 
 
-def read_target(policy: Target, log: Log, folds: int, seed: int) -> Floats:
+def read_target(policy: Target, log: Log, known: Decisions, folds: int, seed: int) -> Floats:
     """Return the probability of every action in every row, (n, A)."""
-    known = log.decisions
     if is_part(policy):
         return play_policy(known, check_part("policy", policy, Policy), folds, seed)
     if callable(policy):
@@ -38,7 +37,10 @@ def read_target(policy: Target, log: Log, folds: int, seed: int) -> Floats:
 
 def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
     """Validate an array of probabilities, one column per action, each row adding up to one."""
-    given = np.asarray(policy)[..., 0] if np.shape(policy)[2:] == (1,) else policy
+    try:
+        given = np.asarray(policy)[..., 0] if np.shape(policy)[2:] == (1,) else policy
+    except ValueError:  # rows of unequal length
+        given = np.asarray(policy, dtype=object)
     made = finite_array("policy", given, log.available.shape)
     wrong = np.flatnonzero((made < 0.0).any(axis=1) | (abs(made.sum(1) - 1.0) > ROUNDING))
     if wrong.size:
@@ -51,7 +53,7 @@ def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
         row, action = absent[0]
         raise InvalidInputError(
             f"policy must choose an available action, got {log.actions[action]!r} in row {row}, "
-            f"where {log.row(row)['available']} are available"
+            f"where {log.names_available(row)} are available"
         )
     return made
 
@@ -71,7 +73,7 @@ def _from_constant(policy: Probabilities, log: Decisions) -> Floats:
     if empty.size:
         raise InvalidInputError(
             "policy must have a probability for some available action, got none in row "
-            f"{empty[0]}, where {log.row(empty[0])['available']} are available"
+            f"{empty[0]}, where {log.names_available(empty[0])} are available"
         )
     return check_probabilities(made / total, log)
 
@@ -80,8 +82,8 @@ def _from_answers(answers: Sequence[Name | Probabilities], log: Decisions) -> Fl
     """Return the probabilities of answers, one per row: an action, or probabilities by action."""
     made = np.zeros(log.available.shape)
     for number, answer in enumerate(answers):
-        chosen = answer if isinstance(answer, Mapping) else {answer: 1.0}
-        for name, value in chosen.items():
+        chosen = answer.items() if isinstance(answer, Mapping) else [(answer, 1.0)]
+        for name, value in chosen:
             place = _place(name, log, f"policy(row {number})")
             made[number, place] = finite_number(f"policy(row {number})[{name!r}]", value)
     return check_probabilities(made, log)
@@ -90,8 +92,17 @@ def _from_answers(answers: Sequence[Name | Probabilities], log: Decisions) -> Fl
 def _place(name: Name, log: Decisions, argument: str) -> int:
     """Return the place of an action, also by its name as text, as on a command line."""
     for words in (log.actions, tuple(map(str, log.actions))):
-        if name in words:
+        if _is_name(name) and name in words:
             return words.index(name)
     raise InvalidInputError(
-        f"{argument} must name actions of the log, {list(log.actions)[:20]}, got {name!r}"
+        f"{argument} must name actions of the log, {list(log.actions)[:20]}, got {name!r:.80}"
     )
+
+
+def _is_name(name: object) -> bool:
+    """Return True for a value that can be compared with a name; an array is no name.
+
+    >>> _is_name("mail"), _is_name(["mail"]), _is_name(np.array([1.0, 0.0]))
+    (True, False, False)
+    """
+    return isinstance(name, Hashable)
