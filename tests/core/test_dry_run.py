@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +16,15 @@ import pytest
 
 import broken_parts as broken
 import heavybandits as hb
+from heavybandits.core import dry_run
+from heavybandits.core.cache import KernelCache
 from heavybandits.core.compile import rehearse_once
+from heavybandits.core.dry_run import check_repeatable, explain_failure, frozen
 from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
 
 ARMS = np.eye(3)
+TESTS = Path(__file__).parent
 
 
 def problem(noise: Any = hb.noises.StudentT(1.5)) -> hb.Problem:
@@ -303,3 +308,132 @@ class Endless(NamedTuple):
 def test_a_filter_that_makes_infinities_is_found_out() -> None:
     with pytest.raises(hb.PartError, match=r"Endless: theta is no longer finite"):
         hb.simulate(policy(Endless()), problem(), horizon=50, repetitions=1)
+
+
+# ---- F13: what goes wrong after the rehearsal
+
+
+class Places(NamedTuple):
+    counts: Any
+    places: Any
+
+
+@hb.authoring.jitable
+def put(places: Any, place: int, value: float) -> None:
+    places[place] = value
+
+
+class Filling(NamedTuple):
+    """A filter that writes past the end of its memory from decision 101 on."""
+
+    plays: int = 1
+
+    def init(self) -> Places:
+        return Places(np.zeros(2, np.int64), np.zeros(100))
+
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        put(memory.places, memory.counts[0], rewards[0])
+        memory.counts[0] += 1
+        return rewards[0]
+
+
+def test_an_index_out_of_bounds_late_in_a_run_names_the_line() -> None:
+    """Not checked after 32 decisions, it killed the process by a signal."""
+    with pytest.raises(hb.PartError) as caught:
+        hb.simulate(policy(Filling()), problem(), horizon=400, repetitions=1)
+    head, _, rest = str(caught.value).partition(": ")
+    assert re.fullmatch(r"Filling\.apply, line \d+, calling put, line \d+", head)
+    assert rest.startswith("index 100 is out of bounds for axis 0 with size 100\n")
+
+
+class Counting(NamedTuple):
+    """A filter that keeps its count in a field, where it survives the run."""
+
+    seen: hb.authoring.Floats
+    plays: int = 1
+
+    def init(self) -> Any:
+        return hb.filters.NoFilter().init()
+
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        self.seen[0] += 1.0
+        return rewards[0]
+
+
+def test_a_part_that_writes_into_its_fields_is_rejected() -> None:
+    seen = np.zeros(1)
+    with pytest.raises(hb.PartError, match=r"^Counting\.apply, line \d+: .*read-only"):
+        hb.simulate(policy(Counting(seen)), problem(), horizon=40, repetitions=1)
+    assert seen[0] == 0.0
+
+
+def test_only_fields_of_own_parts_are_frozen() -> None:
+    ours, own, state = hb.arms.FromArray(np.eye(2)), Counting(np.zeros(1)), Places(1, np.zeros(1))
+    ours, own, state = frozen((ours, own, state))
+    assert [ours.features.flags.writeable, own.seen.flags.writeable] == [True, False]
+    assert state.places.flags.writeable
+
+
+def test_a_kernel_that_differs_from_call_to_call_is_rejected() -> None:
+    """For sources of chance that cannot be seen, such as a C function."""
+    numbers = iter(range(100))
+
+    def kernel(out: Any) -> None:
+        out[0] = next(numbers)
+
+    with pytest.raises(hb.PartError, match=r"^Filling: two runs from the same state differ"):
+        check_repeatable(kernel, (np.zeros(1),), frozenset({Filling}))
+    check_repeatable(lambda out: 1.0, (np.zeros(1),), frozenset({Filling}))
+
+
+def test_a_failure_whose_line_is_not_found_in_time_says_how_to_find_it(monkeypatch) -> None:
+    def endless(_: Any) -> None:
+        while True:
+            abs(-1)
+
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.01)
+    for kernel in (endless, lambda _: None):
+        said = explain_failure(IndexError("index is out of bounds"), kernel, (1,), {Filling})
+        assert said.startswith("Filling: index is out of bounds, in compiled code\n")
+        assert "NUMBA_DISABLE_JIT=1" in said
+
+
+def test_kernels_with_and_without_checked_indices_are_different_files(monkeypatch) -> None:
+    """NUMBA_BOUNDSCHECK=1 loaded the unchecked kernels of an earlier process."""
+    cache = KernelCache(put, "stamp")
+    places = set()
+    for value in (None, 1):
+        monkeypatch.setattr("numba.config.BOUNDSCHECK", value)
+        places.add(cache._place((), ())[0])
+    assert len(places) == 2
+
+
+# A part that passes a vector that is too short to a function of the library, late.
+DEBUGGED = """
+import numpy as np
+import heavybandits as hb
+from test_dry_run import Filling, policy, problem
+
+class Short(Filling):
+    __slots__ = ()
+    def apply(self, memory, rewards, norm, predicted):
+        memory.counts[0] += 1
+        if memory.counts[0] > 60:
+            return hb.authoring.dot(memory.places, rewards)
+        return rewards[0]
+
+try:
+    hb.simulate(policy(Short()), problem(), horizon=400, repetitions=1)
+except hb.PartError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_the_debug_mode_checks_the_functions_of_the_library_too() -> None:
+    paths = [str(Path(hb.__file__).parents[1]), *map(str, (Path(broken.__file__).parent, TESTS))]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_BOUNDSCHECK": "1"}
+    command = [sys.executable, "-c", DEBUGGED]
+    said = subprocess.run(command, env=every, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("Short.apply, line ")
+    assert "calling dot: index 1 is out of bounds" in said
