@@ -393,7 +393,9 @@ def test_a_failure_whose_line_is_not_found_in_time_says_how_to_find_it(monkeypat
 
     monkeypatch.setattr(dry_run, "PATIENCE", 0.01)
     for kernel in (endless, lambda _: None):
-        said = explain_failure(IndexError("index is out of bounds"), kernel, (1,), {Filling})
+        said = explain_failure(
+            IndexError("index is out of bounds"), kernel, (1,), frozenset({Filling})
+        )
         assert said.startswith("Filling: index is out of bounds, in compiled code\n")
         assert "NUMBA_DISABLE_JIT=1" in said
 

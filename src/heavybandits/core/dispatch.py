@@ -59,9 +59,8 @@ def dispatched(
         if default is not None and missing(type(self)):
             return default(self, *arguments)
         value = getattr(self, name)(*arguments)
-        if not is_own(type(self)):
-            return value
-        return check_returned(type(self), name, value, returns)
+        kind: type = type(self)
+        return check_returned(kind, name, value, returns) if is_own(kind) else value
 
     def resolve(part: Any, own: bool) -> Callable[..., Any] | None:
         known = class_of(part)

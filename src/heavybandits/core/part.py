@@ -19,7 +19,8 @@ from .arrays import Key
 from .confidence_region import Region, fallback_count
 from .conformance import attributes, fault, kind_name, members, written
 from .dispatch import is_own
-from .part_errors import PACKAGE, attempt
+from .part_errors import PACKAGE as PACKAGE
+from .part_errors import attempt
 from .protocols import Estimator, PerArmEstimator, Radius
 from .purity import check_purity
 from .rng import seed_of
@@ -145,9 +146,28 @@ def cast(part: T) -> T:
     made: T = kind(*(_cast_field(f"{kind.__name__}.{n}", hints.get(n), v) for n, v in values))
     if is_own(kind):
         check_purity(kind)
+        _check_extras(made)
     if hasattr(made, "check"):
         attempt(frozenset({kind}), made.check)
     return made
+
+
+def _check_extras(part: Any) -> None:
+    """Raise if an optional attribute of your own part fails or has the wrong type."""
+    kind = type(part)
+    for name, (types, words) in _EXTRAS.items():
+        if hasattr(kind, name):
+            value = attempt(frozenset({kind}), getattr, part, name)
+            if not isinstance(value, types):
+                raise InvalidInputError(f"{kind.__name__}.{name} must be {words}, got {value!r}")
+
+
+_EXTRAS: dict[str, tuple[Any, str]] = {
+    "capacity": (int | None, "a whole number or None"),
+    "finite_only": (bool, "True or False"),
+    "any_norm": (bool, "True or False"),
+    "choice_writes": (tuple | None, "a tuple of names or None"),
+}
 
 
 def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:

@@ -73,8 +73,8 @@ def check_link(link: Link, norm: float) -> None:
     ...         return 9.0
     >>> check_link(Steep(), norm=2.0)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: link must have kappa <= every slope on [-2.0, 2.0];
-    Steep.kappa(2.0) is 9, but Steep.slope(-2) is 0.105
+    heavybandits.InvalidInputError: link must have kappa <= every slope on [-2, 2];
+    Steep.kappa(2) is 9, but Steep.slope(-2) is 0.105
     """
     check_part("link", link, Link)
     name, own = type(link).__name__, frozenset({type(link)})
@@ -84,7 +84,7 @@ def check_link(link: Link, norm: float) -> None:
     if not (slopes > 0.0).all():
         k = int(np.argmin(slopes))
         raise InvalidInputError(
-            f"link must have a positive slope on [-{norm}, {norm}]; "
+            f"link must have a positive slope on [-{norm:.4g}, {norm:.4g}]; "
             f"{name}.slope({z[k]:.4g}) is {slopes[k]}"
         )
     _check_slopes(name, norm, z, mu, slopes)
@@ -98,8 +98,8 @@ def check_link(link: Link, norm: float) -> None:
         given = _number(link, method, attempt(own, getattr(link, method), norm))
         if sign * (given - abs(value)) > LOOSE * abs(value) or (method != "bound" and given <= 0.0):
             raise InvalidInputError(
-                f"link must have {method} {rule} on [-{norm}, {norm}]; "
-                f"{name}.{method}({norm}) is {given:.3g}, but {name}.{at} is {value:.3g}"
+                f"link must have {method} {rule} on [-{norm:.4g}, {norm:.4g}]; "
+                f"{name}.{method}({norm:.4g}) is {given:.3g}, but {name}.{at} is {value:.3g}"
             )
     _check_means(link, own, z, mu)
 
@@ -119,8 +119,8 @@ def _check_slopes(name: str, norm: float, z: Floats, mu: Floats, slopes: Floats)
     k = int(np.argmax(off))
     if not off[k] <= 0.0:
         raise InvalidInputError(
-            f"link must have a slope that is the derivative of its mean on [-{norm}, {norm}]; "
-            f"{name}.slope({z[k]:.4g}) is {slopes[k]:.3g}, but {name}.mean rises by "
+            "link must have a slope that is the derivative of its mean on "
+            f"[-{norm:.4g}, {norm:.4g}]; {name}.slope({z[k]:.4g}) is {slopes[k]:.3g}, but {name}.mean rises by "
             f"{quotients[k]:.3g} per unit there"
         )
 
