@@ -120,8 +120,8 @@ def _check_slopes(name: str, norm: float, z: Floats, mu: Floats, slopes: Floats)
     if not off[k] <= 0.0:
         raise InvalidInputError(
             "link must have a slope that is the derivative of its mean on "
-            f"[-{norm:.4g}, {norm:.4g}]; {name}.slope({z[k]:.4g}) is {slopes[k]:.3g}, but {name}.mean rises by "
-            f"{quotients[k]:.3g} per unit there"
+            f"[-{norm:.4g}, {norm:.4g}]; {name}.slope({z[k]:.4g}) is {slopes[k]:.3g}, but "
+            f"{name}.mean rises by {quotients[k]:.3g} per unit there"
         )
 
 
