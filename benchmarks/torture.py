@@ -29,6 +29,7 @@ from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_ledger import fill_disks, fork_agents, kill_agents
+from torture_parts import break_parts
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
 
@@ -38,6 +39,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
     "files": (fail_calls, 1000),  # I/O errors while something is saved
     "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
+    "parts": (break_parts, 1000),  # parts of one's own with a mistake in one method
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
     "states": (mangle_states, 100_000),  # mangled state files
     "signals": (interleave_signals, 100_000),  # calls in any order, interrupted

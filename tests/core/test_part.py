@@ -298,6 +298,24 @@ def test_parts_that_do_not_fit_together_are_refused(policy, words):
         cast(policy)
 
 
+class Anything(NamedTuple):
+    """A radius that says nothing of the state that it reads."""
+
+    def radius(self, estimate, t):
+        return 1.0
+
+
+class Anywhere(NamedTuple):
+    def radius(self, estimate: Any, t: int) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize("radius", [Anything(), Anywhere()])
+def test_a_radius_without_an_annotation_fits_every_estimator(radius):
+    """`Any` is a class since Python 3.11, of which no state is an instance."""
+    assert cast(hb.linucb(dim=2, radius=1.0)._replace(radius=radius)).radius == radius
+
+
 @pytest.mark.parametrize("stages", [0, -1, 1.5])
 def test_stages_are_counted_from_one(stages):
     """D2: bmm(levels=0) was a SIGSEGV now and then, btc(levels=0) a SIGBUS."""

@@ -10,6 +10,7 @@ they return uncompiled is compared with the contract.
 
 import functools
 import inspect
+import math
 import numbers
 import types
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from .part_errors import PACKAGE, Place
 F = TypeVar("F", bound=Callable[..., Any])
 
 DISPATCHED: set[str] = set()  # names of the methods that compiled code calls
+FINITE = frozenset({"mean", "slope", "draw", "top", "apply", "predict"})  # return finite numbers
 
 
 def dispatched(
@@ -99,12 +101,15 @@ def check_returned(part: type, name: str, value: Any, returns: Any) -> Any:
     Traceback (most recent call last):
     heavybandits.PartError: Mine.mean: it returned '1', and must return float
     """
+    wanted = inspect.formatannotation(returns).removeprefix(f"{protocols.__name__}.")
     if _is_of(value, returns):
-        return value
+        unknown = returns is float and (value != value or (name in FINITE and math.isinf(value)))
+        if not unknown:
+            return value
+        wanted = "a finite number" if name in FINITE else "a number"
     code = getattr(getattr(part, name, None), "__code__", None)
     label = f"{part.__name__}.{name}"
     place = Place(label, code.co_filename, code.co_firstlineno) if code else label
-    wanted = inspect.formatannotation(returns).removeprefix(f"{protocols.__name__}.")
     said = "ends without a return" if value is None else f"returned {value!r:.80}"
     quoted = [place.quoted()] if isinstance(place, Place) else []
     raise PartError("\n".join([f"{place}: it {said}, and must return {wanted}", *quoted]))

@@ -195,7 +195,7 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
 
 
 def _provides(kept: Any, read: Any) -> bool:
-    if not isinstance(kept, type) or not isinstance(read, type) or read is object:
+    if not isinstance(kept, type) or not isinstance(read, type) or {kept, read} & {Any, object}:
         return True  # no annotation
     if getattr(read, "_is_protocol", False):
         return all(hasattr(kept, name) for name in members(read))
