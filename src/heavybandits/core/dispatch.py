@@ -64,11 +64,12 @@ def dispatched(
         kind: type = type(self)
         return check_returned(kind, name, value, returns) if is_own(kind) else value
 
-    def resolve(part: Any, own: bool) -> Callable[..., Any] | None:
+    def resolve(part: Any) -> Callable[..., Any]:
         known = class_of(part)
-        if is_own(known) is not own:
-            return None
         return default if default and missing(known) else _method(known, name)
+
+    def resolve_own(part: Any) -> Callable[..., Any] | None:
+        return resolve(part) if is_own(class_of(part)) else None
 
     DISPATCHED.add(name)
     signature = _without_annotations(signature)
@@ -76,10 +77,10 @@ def dispatched(
     call.__doc__ = method.__doc__
     call.__signature__ = signature  # type: ignore[attr-defined]
     wanted = options(forceinline=inline, no_cfunc_wrapper=True)
-    for own in (False, True):
-        given = wanted | {"boundscheck": True} if own else wanted
-        resolve_kind = functools.partial(resolve, own=own)
-        overload(call, jit_options=given)(_with_parameters(signature, resolve_kind))
+    overload(call, jit_options=wanted)(_with_parameters(signature, resolve))
+    # A CPU prefers this one. A GPU cannot check indices.
+    checked = overload(call, jit_options=wanted | {"boundscheck": True}, target="cpu")
+    checked(_with_parameters(signature, resolve_own))
     return cast(F, call)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from .numba_internals import VECTORISED, options
 from .part_errors import PACKAGE
@@ -15,7 +15,10 @@ def _register(function: F, **wanted: bool) -> F:
     # Numba would also make a C entry of every function, which nothing calls.
     known = options(no_cfunc_wrapper=True, **wanted)
     if function.__module__.partition(".")[0] != PACKAGE:  # a function of your own
-        known["boundscheck"] = True
+        checked = known | {"boundscheck": True}  # a CPU prefers this one, a GPU cannot check
+        overload(function, jit_options=checked, strict=False, target="cpu")(
+            lambda *args, **named: function
+        )
     return register_jitable(**known)(function) if known else register_jitable(function)
 
 

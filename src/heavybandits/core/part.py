@@ -122,7 +122,7 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
         raise InvalidInputError(f"{name} must be {kind_name(wanted)}: {wrong}")
     part: T = cast(value)
     for attribute, hint in attributes(wanted).items():
-        held = attempt(frozenset({kind}), getattr, part, attribute)
+        held = attempt(own_classes(part), getattr, part, attribute)
         _cast_field(f"{kind.__name__}.{attribute}", hint, held)
     return part
 
@@ -148,7 +148,7 @@ def cast(part: T) -> T:
         check_purity(kind)
         _check_extras(made)
     if hasattr(made, "check"):
-        attempt(frozenset({kind}), made.check)
+        attempt(own_classes(made), made.check)
     return made
 
 

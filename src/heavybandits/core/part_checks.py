@@ -28,7 +28,7 @@ STEEP = 1e-2  # of a difference quotient, relative to the largest slope
 PLAYS = (*range(64), 1_000, 1_000_003)  # at which a noise draws
 DRAWS = 4096  # compared with the moments of a noise
 SIGMAS = 8.0  # standard errors between draws and moments
-ROUNDS = 4  # that an arm set is refreshed
+ROUNDS, FEW, MANY = 4, 2, 5000  # plays of an arm set; fewer if its arms have many numbers
 LOOK = 200_000  # operations at most in one call of `maximise`, uncompiled
 
 
@@ -304,7 +304,7 @@ def check_arm_set(arms: ArmSet, norm: float = 1.0) -> None:
     Parameters
     ----------
     arms : ArmSet
-        The arm set. Four plays are refreshed on two buffers.
+        The arm set. Four plays are refreshed on two buffers; two plays if there are many arms.
     norm : float, default 1
         Largest norm of an arm.
 
@@ -330,7 +330,7 @@ def check_arm_set(arms: ArmSet, norm: float = 1.0) -> None:
     region.centre[:] = np.random.default_rng(0).normal(size=part.dim)
     first: Floats | None = None
     with np.errstate(all="ignore"):
-        for play in range(ROUNDS):
+        for play in range(ROUNDS if part.dim * part.size <= MANY else FEW):
             for each in (buffer, twin):
                 new = attempt(own, refresh, part, each, np.uint64(17), play)
             if play == 0 and not new:

@@ -17,13 +17,16 @@ PACKAGE = __name__.partition(".")[0]
 def attempt(own: frozenset[type], function: Callable[..., T], *arguments: Any) -> T:
     """Call a function that runs parts of these classes; what it raises becomes a PartError.
 
-    InvalidInputError, MemoryError and PartError stay as they are.
+    InvalidInputError, MemoryError and PartError stay as they are, and so does every error if there
+    is no such class.
     """
     try:
         return function(*arguments)
     except (InvalidInputError, MemoryError, PartError):
         raise
     except Exception as error:
+        if not own:
+            raise
         raise PartError(explain(error, own), traceback.format_exc()) from None
 
 
