@@ -309,7 +309,7 @@ def load(case: Case, place: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[place.stem] = module
     spec.loader.exec_module(module)
-    return module.Broken()  # type: ignore[attr-defined]
+    return module.Broken()
 
 
 def judge(case: Case, place: Path) -> str:

@@ -1,6 +1,7 @@
 """F12: a part that uses a random generator, a clock or global state is rejected, wherever it is."""
 
 import datetime
+import functools
 import os
 import random
 import secrets
@@ -59,7 +60,33 @@ def aliased() -> float:
     return source.normal()
 
 
+class Machine:
+    def __call__(self) -> float:
+        return np.random.normal()
+
+    def turn(self) -> float:
+        return np.random.normal()
+
+
+MACHINE, PARTIAL = Machine(), functools.partial(np.random.normal, 1.0)
+
+
+def make_counter() -> Any:
+    count = 0
+
+    def step(self: Any) -> int:
+        nonlocal count
+        count += 1
+        return count
+
+    return step
+
+
 IMPURE = {
+    "the outer variable count": make_counter(),
+    "calling __call__, ": lambda self: MACHINE(),
+    "calling turn, ": lambda self: MACHINE.turn(),
+    "normal, so two": lambda self: PARTIAL(),
     "numpy.random.normal": lambda self: np.random.normal(),
     "numpy.random.standard_normal": lambda self: noise_of_numpy(),
     "random.gauss": lambda self: gauss(0.0, 1.0),

@@ -119,6 +119,10 @@ class _Reader:
             except ValueError:  # not assigned yet
                 continue
         yield from self._read_code(function.__code__, names)
+        for step, line in _steps(function.__code__):
+            if step.opname == "STORE_DEREF" and step.argval in function.__code__.co_freevars:
+                found = f"assigns to the outer variable {step.argval}"
+                yield Finding(found, function.__code__, line, STATE)
 
     def _read_code(self, code: CodeType, names: dict[str, Any]) -> Iterator[Finding]:
         if code in self._seen:
@@ -128,6 +132,7 @@ class _Reader:
             if isinstance(inner, CodeType):
                 yield from self._read_code(inner, names)
         for path, value, line in self._values(code, names):
+            value = value.func if isinstance(value, functools.partial) else value
             instead = _impurity(value, path, self._compiled)
             if instead:
                 yield Finding(f"uses {_spell(value, path)}", code, line, instead)
@@ -146,8 +151,8 @@ class _Reader:
         module: Any = None
         path: tuple[str, ...] = ()
         for step, line in _steps(code):
-            if step.opname in _ATTRIBUTE and path and isinstance(value, ModuleType | type):
-                value, path = getattr(value, step.argval, None), (*path, step.argval)
+            if step.opname in _ATTRIBUTE and path and value is not None:
+                value, path = _attribute(value, step.argval), (*path, step.argval)
                 place = line
                 continue
             if path:
@@ -222,12 +227,24 @@ def _spell(value: Any, path: tuple[str, ...]) -> str:
     return f"{module}.{name}" if module and hasattr(value, "__name__") else ".".join(path)
 
 
+def _attribute(value: Any, name: str) -> Any:
+    """Return an attribute; of an object that has one, without running a property."""
+    if isinstance(value, ModuleType | type):
+        return getattr(value, name, None)
+    if any(map(_impure_module, _homes(value))):
+        return value  # a method of a generator is as impure as the generator
+    return inspect.getattr_static(value, name, None)
+
+
 def _functions(value: Any) -> Iterator[FunctionType]:
-    """Yield the Python functions behind a value: itself, or what numba compiles."""
-    for name in (None, "py_func", "__wrapped__", "__func__"):
+    """Yield the Python functions behind a value: itself, or what it calls or compiles."""
+    for name in (None, "py_func", "__wrapped__", "__func__", "fget"):
         found = value if name is None else getattr(value, name, None)
         if isinstance(found, FunctionType):
             yield found
+    call = inspect.getattr_static(type(value), "__call__", None)
+    if isinstance(call, FunctionType):
+        yield call
 
 
 def _is_of(function: FunctionType, packages: Any) -> bool:
