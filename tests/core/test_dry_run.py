@@ -20,6 +20,7 @@ from heavybandits.core import dry_run
 from heavybandits.core.cache import KernelCache
 from heavybandits.core.compile import rehearse_once
 from heavybandits.core.dry_run import check_repeatable, explain_failure, frozen
+from heavybandits.core.numba_errors import explain_rejection
 from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
 
@@ -135,6 +136,25 @@ def test_what_numba_refuses_is_said_with_what_to_write_instead(part):
     assert len(said.splitlines()) <= 15
     assert "nopython" in caught.value.details
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Use of unsupported opcode (IMPORT_NAME) found. Raised from {file} ({line})",
+        "The 'with (context manager) as (variable):' construct is not supported.. Raised from None",
+    ],
+)
+def test_a_step_that_numba_rejects_in_other_words_is_found(said: str) -> None:
+    class Opening(NamedTuple):
+        def draw(self, key: Any, play: int) -> float:
+            with open("noise") as file:
+                return float(file.read())
+
+    line = Opening.draw.__code__.co_firstlineno + 1
+    text = said.format(file=__file__, line=line)
+    explained = explain_rejection(text, frozenset({Opening}))
+    assert explained.startswith(f"Opening.draw, line {line}: it runs in Python, but numba cannot")
 
 
 # Simulate with a noise of every name, and say what was said.

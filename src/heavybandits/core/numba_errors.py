@@ -80,20 +80,30 @@ OTHER = Remedy(
     "plain loops, branches and `math` on numbers",
 )
 ALLOCATES = "NRT_MemInfo_alloc"  # what compiled code calls to make an array or another object
+UNSUPPORTED = ("BEFORE_WITH", "IMPORT_NAME", "YIELD_VALUE")
 MATRIX_PRODUCTS = ("dot", "vdot", "linalg", "matmul")
-PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|at (/[^\n]+?) \((\d+)\))')
+PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|(?:at|Raised from) ([/<][^\n]+?) \((\d+)\))')
 
 
 def explain_rejection(text: str, own: frozenset[type]) -> str:
     """Say what an error message of numba means for the parts of these classes."""
     methods = [*codes(own)]
-    place, said = next(_places(text, methods), (None, text))
+    place, said = next(_places(text, methods), (_find_step(methods), text))
     remedy, found = _remedy(said)
     cause = re.sub(r"\{(\d)\}", lambda slot: _group(found, int(slot.group(1))), remedy.cause)
     head = f"{place or names_of(own)}: it runs in Python, but numba cannot compile it"
     quoted = [place.quoted()] if place else []
     words = [f"cause: {cause}", f"write instead: {remedy.instead}"]
     return "\n".join([head, *quoted, *words, "what numba says is in the `details` of this error"])
+
+
+def _find_step(methods: list[tuple[str, CodeType]]) -> Place | None:
+    """Return the first line of a kind that numba rejects without saying where."""
+    for name, code in methods:
+        for step in dis.get_instructions(code):
+            if step.opname in UNSUPPORTED and step.positions and step.positions.lineno:
+                return Place(name, code.co_filename, step.positions.lineno)
+    return None
 
 
 def locate_matrix_product(own: frozenset[type]) -> str:
