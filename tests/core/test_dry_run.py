@@ -370,6 +370,27 @@ def test_an_index_out_of_bounds_late_in_a_run_names_the_line() -> None:
     assert rest.startswith("index 100 is out of bounds for axis 0 with size 100\n")
 
 
+CHOICES = {
+    "returned 9, which is none of the available": lambda self, state, arms, buffer: 9,
+    "returned 0, but buffer.chosen is another": lambda self, state, arms, buffer: (
+        hb.authoring.take(buffer, 1) or 0
+    ),
+    "returned 0.5, and must return int": lambda self, state, arms, buffer: 0.5,
+}
+
+
+@pytest.mark.parametrize("words", CHOICES)
+def test_a_policy_returns_the_arm_that_it_copies(words: str) -> None:
+    """A vector that is no arm gave a negative regret."""
+    part: Any = type("Mine", (hb.policies.Uniform,), {"__slots__": (), "choose": CHOICES[words]})
+    for use in (
+        lambda: hb.simulate(part(dim=3), problem(), horizon=40),
+        lambda: hb.Agent(part(dim=3)).select(ARMS),
+    ):
+        with pytest.raises(hb.PartError, match=rf"^Mine\.choose, line \d+: it {words}"):
+            use()
+
+
 class Counting(NamedTuple):
     """A filter that keeps its count in a field, where it survives the run."""
 

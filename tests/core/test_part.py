@@ -34,7 +34,7 @@ class Mine(NamedTuple):
         return State(np.zeros(2, np.int64))
 
     def choose(self, state, arms, buffer):
-        buffer.chosen[0] = 1.0
+        hb.authoring.take(buffer, 0)
         return 0
 
     def learn(self, state, x, rewards):

@@ -62,7 +62,12 @@ def dispatched(
             return default(self, *arguments)
         value = getattr(self, name)(*arguments)
         kind: type = type(self)
-        return check_returned(kind, name, value, returns) if is_own(kind) else value
+        if not is_own(kind):
+            return value
+        check_returned(kind, name, value, returns)
+        if name == "choose":
+            _check_choice(kind, value, *arguments[1:])
+        return value
 
     def resolve(part: Any) -> Callable[..., Any]:
         known = class_of(part)
@@ -108,12 +113,28 @@ def check_returned(part: type, name: str, value: Any, returns: Any) -> Any:
         if not unknown:
             return value
         wanted = "a finite number" if name in FINITE else "a number"
+    said = "ends without a return" if value is None else f"returned {value!r:.80}"
+    raise _error(part, name, f"it {said}, and must return {wanted}")
+
+
+def _check_choice(part: type, arm: int, arms: Any, buffer: Any) -> None:
+    """Raise PartError if a policy returns another arm than it copies into buffer.chosen."""
+    if arms.size == 0:
+        return
+    if not 0 <= arm < arms.size or buffer.penalty[arm] == math.inf:
+        raise _error(part, "choose", f"it returned {arm}, which is none of the available arms")
+    if not np.array_equal(buffer.chosen, buffer.features[:, arm]):
+        wrong = f"it returned {arm}, but buffer.chosen is another arm: call take(buffer, arm)"
+        raise _error(part, "choose", wrong)
+
+
+def _error(part: type, name: str, wrong: str) -> PartError:
     code = getattr(getattr(part, name, None), "__code__", None)
     label = f"{part.__name__}.{name}"
-    place = Place(label, code.co_filename, code.co_firstlineno) if code else label
-    said = "ends without a return" if value is None else f"returned {value!r:.80}"
-    quoted = [place.quoted()] if isinstance(place, Place) else []
-    raise PartError("\n".join([f"{place}: it {said}, and must return {wanted}", *quoted]))
+    if code is None:
+        return PartError(f"{label}: {wrong}")
+    place = Place(label, code.co_filename, code.co_firstlineno)
+    return PartError(f"{place}: {wrong}\n{place.quoted()}")
 
 
 def _is_of(value: Any, returns: Any) -> bool:
