@@ -32,6 +32,7 @@ from torture_files import fail_calls
 from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_nestings import nest_policies
 from torture_numba import compare_public
+from torture_parts import break_parts
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
 
@@ -41,6 +42,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
     "files": (fail_calls, 1000),  # I/O errors while something is saved
     "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
+    "parts": (break_parts, 1000),  # parts of one's own with a mistake in one method
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked
     "nestings": (nest_policies, 100),  # randomised policies in each other, against propensities
     "numba": (compare_public, 35),  # kernels by the public API of numba, against the usual ones

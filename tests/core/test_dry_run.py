@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +16,16 @@ import pytest
 
 import broken_parts as broken
 import heavybandits as hb
+from heavybandits.core import dry_run
+from heavybandits.core.cache import KernelCache
 from heavybandits.core.compile import rehearse_once
+from heavybandits.core.dry_run import check_repeatable, explain_failure, frozen
+from heavybandits.core.numba_errors import explain_rejection
 from heavybandits.sweeps.backends import RAISED, compute
 from heavybandits.sweeps.cell import Cell
 
 ARMS = np.eye(3)
+TESTS = Path(__file__).parent
 
 
 def problem(noise: Any = hb.noises.StudentT(1.5)) -> hb.Problem:
@@ -74,7 +80,9 @@ def test_what_is_wrong_is_said_with_class_method_and_line(part, use):
 
 
 def test_a_memory_that_is_not_what_the_library_needs_names_the_part():
-    with pytest.raises(hb.PartError, match=r"^Stateless: 'tuple' has no attribute 'counts'"):
+    with pytest.raises(
+        hb.PartError, match=r"^Stateless\.init, line \d+: it must return a NamedTuple"
+    ):
         simulated(broken.Stateless(1.0))
 
 
@@ -128,6 +136,25 @@ def test_what_numba_refuses_is_said_with_what_to_write_instead(part):
     assert len(said.splitlines()) <= 15
     assert "nopython" in caught.value.details
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Use of unsupported opcode (IMPORT_NAME) found. Raised from {file} ({line})",
+        "The 'with (context manager) as (variable):' construct is not supported.. Raised from None",
+    ],
+)
+def test_a_step_that_numba_rejects_in_other_words_is_found(said: str) -> None:
+    class Opening(NamedTuple):
+        def draw(self, key: Any, play: int) -> float:
+            with open("noise") as file:
+                return float(file.read())
+
+    line = Opening.draw.__code__.co_firstlineno + 1
+    text = said.format(file=__file__, line=line)
+    explained = explain_rejection(text, frozenset({Opening}))
+    assert explained.startswith(f"Opening.draw, line {line}: it runs in Python, but numba cannot")
 
 
 # Simulate with a noise of every name, and say what was said.
@@ -276,8 +303,11 @@ class Anywhere(NamedTuple):
 @pytest.mark.parametrize(
     ("noise", "words"),
     [
-        (Nowhere(), "Nowhere.draw: it must return a finite number, and returned nan"),
-        (Anywhere(), "Anywhere.draw: it must return the same number for the same key and play"),
+        (Nowhere(), r"Nowhere\.draw, line \d+: it returned nan, and must return a finite"),
+        (
+            Anywhere(),
+            r"Anywhere\.draw, line \d+: it uses numpy\.random\.normal, so two runs differ",
+        ),
     ],
 )
 def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: str) -> None:
@@ -286,15 +316,171 @@ def test_a_noise_that_is_no_function_of_its_key_is_refused(noise: Any, words: st
 
 
 class Endless(NamedTuple):
+    first: int = 0
     plays: int = 1
 
     def init(self) -> Any:
         return hb.filters.NoFilter().init()
 
     def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
-        return float(rewards[0] / 0.0)
+        memory.counts[0] += 1
+        return rewards[0] / 0.0 if memory.counts[0] > self.first else rewards[0]
 
 
 def test_a_filter_that_makes_infinities_is_found_out() -> None:
+    with pytest.raises(hb.PartError, match=r"^Endless\.apply, line \d+: it returned .*inf"):
+        simulated(Endless())
     with pytest.raises(hb.PartError, match=r"Endless: theta is no longer finite"):
-        hb.simulate(policy(Endless()), problem(), horizon=50, repetitions=1)
+        simulated(Endless(35))
+
+
+# ---- F13: what goes wrong after the rehearsal
+
+
+class Places(NamedTuple):
+    counts: Any
+    places: Any
+
+
+@hb.authoring.jitable
+def put(places: Any, place: int, value: float) -> None:
+    places[place] = value
+
+
+class Filling(NamedTuple):
+    """A filter that writes past the end of its memory from decision 101 on."""
+
+    plays: int = 1
+
+    def init(self) -> Places:
+        return Places(np.zeros(2, np.int64), np.zeros(100))
+
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        put(memory.places, memory.counts[0], rewards[0])
+        memory.counts[0] += 1
+        return rewards[0]
+
+
+def test_an_index_out_of_bounds_late_in_a_run_names_the_line() -> None:
+    """Not checked after 32 decisions, it killed the process by a signal."""
+    with pytest.raises(hb.PartError) as caught:
+        hb.simulate(policy(Filling()), problem(), horizon=400, repetitions=1)
+    head, _, rest = str(caught.value).partition(": ")
+    assert re.fullmatch(r"Filling\.apply, line \d+, calling put, line \d+", head)
+    assert rest.startswith("index 100 is out of bounds for axis 0 with size 100\n")
+
+
+CHOICES = {
+    "returned 9, which is none of the available": lambda self, state, arms, buffer: 9,
+    "returned 0, but buffer.chosen is another": lambda self, state, arms, buffer: (
+        hb.authoring.take(buffer, 1) or 0
+    ),
+    "returned 0.5, and must return int": lambda self, state, arms, buffer: 0.5,
+}
+
+
+@pytest.mark.parametrize("words", CHOICES)
+def test_a_policy_returns_the_arm_that_it_copies(words: str) -> None:
+    """A vector that is no arm gave a negative regret."""
+    part: Any = type("Mine", (hb.policies.Uniform,), {"__slots__": (), "choose": CHOICES[words]})
+    for use in (
+        lambda: hb.simulate(part(dim=3), problem(), horizon=40),
+        lambda: hb.Agent(part(dim=3)).select(ARMS),
+    ):
+        with pytest.raises(hb.PartError, match=rf"^Mine\.choose, line \d+: it {words}"):
+            use()
+
+
+class Counting(NamedTuple):
+    """A filter that keeps its count in a field, where it survives the run."""
+
+    seen: hb.authoring.Floats
+    plays: int = 1
+
+    def init(self) -> Any:
+        return hb.filters.NoFilter().init()
+
+    def apply(self, memory: Any, rewards: Any, norm: float, predicted: float) -> float:
+        self.seen[0] += 1.0
+        return rewards[0]
+
+
+def test_a_part_that_writes_into_its_fields_is_rejected() -> None:
+    seen = np.zeros(1)
+    with pytest.raises(hb.PartError, match=r"^Counting\.apply, line \d+: .*read-only"):
+        hb.simulate(policy(Counting(seen)), problem(), horizon=40, repetitions=1)
+    assert seen[0] == 0.0
+
+
+def test_only_fields_of_own_parts_are_frozen() -> None:
+    ours, own, state = hb.arms.FromArray(np.eye(2)), Counting(np.zeros(1)), Places(1, np.zeros(1))
+    ours, own, state = frozen((ours, own, state))
+    assert [ours.features.flags.writeable, own.seen.flags.writeable] == [True, False]
+    assert state.places.flags.writeable
+
+
+def test_a_kernel_that_differs_from_call_to_call_is_rejected() -> None:
+    """For sources of chance that cannot be seen, such as a C function."""
+    numbers = iter(range(100))
+
+    def kernel(out: Any) -> None:
+        out[0] = next(numbers)
+
+    with pytest.raises(hb.PartError, match=r"^Filling: two runs from the same state differ"):
+        check_repeatable(kernel, (np.zeros(1),), frozenset({Filling}))
+    check_repeatable(lambda out: 1.0, (np.zeros(1),), frozenset({Filling}))
+
+
+def test_a_failure_whose_line_is_not_found_in_time_says_how_to_find_it(monkeypatch) -> None:
+    def endless(_: Any) -> None:
+        while True:
+            abs(-1)
+
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.01)
+    for kernel in (endless, lambda _: None):
+        said = explain_failure(
+            IndexError("index is out of bounds"), kernel, (1,), frozenset({Filling})
+        )
+        assert said.startswith("Filling: index is out of bounds, in compiled code\n")
+        assert "NUMBA_DISABLE_JIT=1" in said
+
+
+def test_kernels_with_and_without_checked_indices_are_different_files(monkeypatch) -> None:
+    """NUMBA_BOUNDSCHECK=1 loaded the unchecked kernels of an earlier process."""
+    cache = KernelCache(put, "stamp")
+    places = set()
+    for value in (None, 1):
+        monkeypatch.setattr("numba.config.BOUNDSCHECK", value)
+        places.add(cache._place((), ())[0])
+    assert len(places) == 2
+
+
+# A part that passes a vector that is too short to a function of the library, late.
+DEBUGGED = """
+import numpy as np
+import heavybandits as hb
+from test_dry_run import Filling, policy, problem
+
+class Short(Filling):
+    __slots__ = ()
+    def apply(self, memory, rewards, norm, predicted):
+        memory.counts[0] += 1
+        if memory.counts[0] > 60:
+            return hb.authoring.dot(memory.places, rewards)
+        return rewards[0]
+
+try:
+    hb.simulate(policy(Short()), problem(), horizon=400, repetitions=1)
+except hb.PartError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_the_debug_mode_checks_the_functions_of_the_library_too() -> None:
+    paths = [str(Path(hb.__file__).parents[1]), *map(str, (Path(broken.__file__).parent, TESTS))]
+    every = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_BOUNDSCHECK": "1"}
+    command = [sys.executable, "-c", DEBUGGED]
+    said = subprocess.run(command, env=every, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("Short.apply, line ")
+    assert "calling dot: index 1 is out of bounds" in said

@@ -34,7 +34,7 @@ class Mine(NamedTuple):
         return State(np.zeros(2, np.int64))
 
     def choose(self, state, arms, buffer):
-        buffer.chosen[0] = 1.0
+        hb.authoring.take(buffer, 0)
         return 0
 
     def learn(self, state, x, rewards):
@@ -296,6 +296,24 @@ def test_parts_that_do_not_fit_together_are_refused(policy, words):
     """D2: RidgeEnsemble with a filter of one play read out of bounds."""
     with pytest.raises(hb.InvalidInputError, match=words):
         cast(policy)
+
+
+class Anything(NamedTuple):
+    """A radius that says nothing of the state that it reads."""
+
+    def radius(self, estimate, t):
+        return 1.0
+
+
+class Anywhere(NamedTuple):
+    def radius(self, estimate: Any, t: int) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize("radius", [Anything(), Anywhere()])
+def test_a_radius_without_an_annotation_fits_every_estimator(radius):
+    """`Any` is a class since Python 3.11, of which no state is an instance."""
+    assert cast(hb.linucb(dim=2, radius=1.0)._replace(radius=radius)).radius == radius
 
 
 @pytest.mark.parametrize("stages", [0, -1, 1.5])

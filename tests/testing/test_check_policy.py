@@ -61,3 +61,23 @@ def test_what_is_no_policy_fails_in_words() -> None:
         PolicyError, match="methods: it lacks init, choose, learn, estimate_arm, tally"
     ):
         check_policy(hb.filters.Clip(1.0)._asdict())  # type: ignore[arg-type]
+
+
+def test_one_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error in `init` was repeated 27 times."""
+
+    def fail(policy: Any) -> None:
+        raise OSError("not today")
+
+    list_checks()
+    monkeypatch.setattr("heavybandits.testing.check_policy.CHECKS", dict.fromkeys("abcdefg", fail))
+    with pytest.raises(PolicyError, match=r"^7 of 7 checks failed for UCB\(") as caught:
+        check_policy(hb.linucb(dim=2, radius=1.0))
+    assert str(caught.value).count("not today") == 1
+    assert "\n  a, b, c, d, e and 2 others: OSError: not today" in str(caught.value)
+
+
+def test_a_field_that_is_invalid_is_said_at_once() -> None:
+    policy = hb.linucb(dim=2, radius=1.0)._replace(filter=Magnify(plays=0))
+    with pytest.raises(hb.InvalidInputError, match="plays must be a whole number >= 1, got 0"):
+        check_policy(policy)

@@ -20,6 +20,7 @@ from .._utils.validation import finite_array, finite_number, flag, whole
 from ..core.arrays import Floats
 from ..core.part import check_part
 from ..core.protocols import ArmSet, Policy
+from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.reader import Feedback, read_feedback, read_history
 from ..ledger.sqlite import SqliteLedger
@@ -122,7 +123,8 @@ class Agent:
         if encoder is not None:
             check_encoder(encoder, policy)
         self._log_inputs = flag("log_inputs", log_inputs)
-        start = policy, policy.init(), TicketTable(), generator, limits, new_owner((), 0), encoder
+        learned = make_state(policy)
+        start = policy, learned, TicketTable(), generator, limits, new_owner((), 0), encoder
         self._start(AgentState(*start), clock)
         if ledger is not None:
             if not isinstance(ledger, str | Path):

@@ -16,6 +16,7 @@ from .._utils.errors import StateError
 from .._utils.validation import bounded_array, finite_number, fraction, whole
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
+from ..core.state import make_state
 from ..features import Encoder, FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
@@ -157,7 +158,7 @@ def read_start(data: bytes) -> Start:
 def _restore(policy: Policy, body: dict[str, Any], blobs: files.Blobs) -> AgentState:
     limits, generator = make_limits(**body["limits"]), make_generator(body["generator"])
     tickets = _restore_tickets(policy, body["tickets"])
-    learned = policy.init()
+    learned = make_state(policy)
     fill(learned, body["arrays"], blobs)
     check_state(policy, learned)
     owners = _restore_owners(body["owners"])

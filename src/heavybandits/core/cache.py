@@ -232,7 +232,7 @@ class KernelCache:
 
     def _place(self, signature: Any, target: Any) -> tuple[str, bytes]:
         """Return the name of the file and the key that it is written for."""
-        versions = (sys.version, numba.__version__, llvmlite.__version__)
+        versions = (sys.version, numba.__version__, llvmlite.__version__, config.BOUNDSCHECK)
         kinds = [spell(kind) for kind in signature]
         key = repr((self._name, self._stamp, versions, target, kinds)).encode()
         return f"{self._name}-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key

@@ -15,6 +15,7 @@ few loops that vectorise by themselves and not inside their callers are marked `
 import functools
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -27,8 +28,8 @@ from numba import config, typeof
 from .._utils.errors import PartError, warn_caller
 from .._utils.progress import announce_compilation
 from .cache import KernelCache, digest, edited, source_file
-from .dry_run import rehearse, shapes
-from .numba_errors import ALLOCATES, explain_rejection
+from .dry_run import check_repeatable, explain_failure, frozen, rehearse, shapes
+from .numba_errors import ALLOCATES, explain_rejection, locate_matrix_product
 from .numba_internals import Function as Function
 from .numba_internals import (
     Kernel,
@@ -41,6 +42,7 @@ from .numba_internals import (
     require_reliable,
 )
 from .part import classes_of, own_classes, walk
+from .purity import check_purity
 
 
 def is_cacheable(part: type) -> bool:
@@ -97,15 +99,25 @@ class Request(NamedTuple):
 def _compile(request: Request) -> Kernel:
     """Compile with numba's internals if they work, otherwise with its public API.
 
-    The error of numba about a part that is not the library's becomes a PartError.
+    Any error about a part that is not the library's becomes a PartError.
     """
     remember_classes(walk(request.arguments))
     try:
         return _compile_fast(request) or _compile_publicly(request)
-    except NumbaError as error:
+    except (MemoryError, PartError):
+        raise
+    except Exception as error:
         if not request.own:
             raise
-        raise PartError(explain_rejection(str(error), request.own), str(error)) from None
+        said = _text(error)
+        if _lacks_library(error):  # numba does not say where
+            said += f"\n{locate_matrix_product(request.own)}"
+        raise PartError(explain_rejection(said, request.own), str(error)) from None
+
+
+def _text(error: Exception) -> str:
+    """Return what an error says; the messages of numba name their type already."""
+    return str(error) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
 
 
 def _compile_fast(request: Request) -> Kernel | None:
@@ -117,10 +129,15 @@ def _compile_fast(request: Request) -> Kernel | None:
     try:
         return (_compile_cached(request) if has("cache") else None) or _compile_in_memory(request)
     except Exception as error:
-        if isinstance(error, NumbaError) and request.own:
+        if request.own and (isinstance(error, NumbaError) or _lacks_library(error)):
             raise
         _warn_lasting(f"{error!r:.200}")
         return None
+
+
+def _lacks_library(error: Exception) -> bool:
+    """Return True if numba needs a library that is not installed, such as SciPy for `@`."""
+    return isinstance(error, ImportError) and "scipy" in str(error).lower()
 
 
 def _compile_cached(request: Request) -> Kernel | None:
@@ -132,7 +149,7 @@ def _compile_cached(request: Request) -> Kernel | None:
     function.__qualname__ = f"{function.__qualname__}.{request.stamp[:16]}"
     cache = KernelCache(function, request.stamp)
     try:
-        kernel = compile_fast(function, request.signature, cache)
+        kernel = compile_fast(function, request.signature, cache, boundscheck=bool(request.own))
     except NumbaError:  # it would be rejected again
         raise
     except Exception:  # unreadable, unwritable, full or corrupt: the user can do nothing about it
@@ -146,16 +163,17 @@ def _compile_cached(request: Request) -> Kernel | None:
 
 def _compile_in_memory(request: Request) -> Kernel:
     require_reliable()
-    kernel = compile_fast(request.factory(request.stamp), request.signature)
+    function, checked = request.factory(request.stamp), bool(request.own)
+    kernel = compile_fast(function, request.signature, boundscheck=checked)
     _counts["compiled"] += 1
     return kernel
 
 
 def _compile_publicly(request: Request) -> Kernel:
     announce_compilation()
-    kernel = compile_publicly(request.factory(request.stamp), request.signature)
+    function, own = request.factory(request.stamp), request.own
+    kernel = compile_publicly(function, request.signature, boundscheck=bool(own))
     _counts["compiled"] += 1
-    own = request.own
     if own and ALLOCATES in kernel.dispatcher.inspect_llvm(request.signature):
         raise PartError(explain_rejection(ALLOCATES, own), ALLOCATES)
     return kernel
@@ -223,7 +241,8 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     dispatcher, and with numba switched off (NUMBA_DISABLE_JIT=1) the function itself.
 
     The arguments are those of a real first call, or of its beginning: if a part among them is not
-    the library's, that call is rehearsed uncompiled, once for each type and shape.
+    the library's, that call is rehearsed uncompiled, once for each type and shape. The code of such
+    a part is compiled with a check of every index.
     """
     outline = _outline(arguments)
     kind = _kind(factory, arguments, outline)
@@ -235,9 +254,37 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     key = (factory, stamp, outline)
     with _lock:
         if key not in _kernels:
-            signature = tuple(map(typeof, arguments))
-            _kernels[key] = _compile(Request(factory, stamp, signature, arguments))
+            _kernels[key] = _make(factory, stamp, arguments, kind.own)
         return _kernels[key].call
+
+
+def _make(factory: Factory, stamp: str, arguments: tuple[Any, ...], own: frozenset[type]) -> Kernel:
+    """Compile a kernel; that of your own parts also reports what fails, and must be repeatable."""
+    try:
+        signature = tuple(map(typeof, frozen(arguments) if own else arguments))
+    except ValueError as error:  # what is in a field or in the state has no type in compiled code
+        if not own:
+            raise
+        raise PartError(explain_rejection(_text(error), own), str(error)) from None
+    kernel = _compile(Request(factory, stamp, signature, arguments))
+    if not own:
+        return kernel
+    guarded = _guard(kernel.call, factory(stamp), own)
+    check_repeatable(guarded, arguments, own)
+    return kernel._replace(call=guarded)
+
+
+def _guard(call: Function, uncompiled: Function, own: frozenset[type]) -> Function:
+    """Return a kernel whose errors name class, method and line."""
+
+    def guarded(*arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except Exception as error:
+            said = explain_failure(error, uncompiled, arguments, own)
+            raise PartError(said, traceback.format_exc()) from None
+
+    return guarded
 
 
 def rehearse_once(factory: Factory, *arguments: Any) -> None:
@@ -246,6 +293,8 @@ def rehearse_once(factory: Factory, *arguments: Any) -> None:
     own = own_classes(arguments)
     if not own or config.DISABLE_JIT:
         return
+    for part in own:
+        check_purity(part)
     stamp = stamp_of(factory, *arguments)
     done = (factory, stamp, own, shapes(arguments))
     with _lock:

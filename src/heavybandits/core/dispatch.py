@@ -3,21 +3,31 @@
 `mean(link, z)` calls the method `mean` of the part: in Python by attribute, in compiled code by the
 type of the part. So the same text runs both ways. Names, parameters and meaning are those of the
 contract. A new kind of part needs a contract, its functions here and one call in the loop.
+
+Methods of classes that are not the library's are compiled with a check of every index, and what
+they return uncompiled is compared with the contract.
 """
 
 import functools
 import inspect
+import math
+import numbers
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args, get_origin
 
+import numpy as np
 from numba.extending import overload
 
 from .._utils.errors import PartError
 from . import protocols
 from .numba_internals import class_of, options
+from .part_errors import PACKAGE, Place
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+DISPATCHED: set[str] = set()  # names of the methods that compiled code calls
+FINITE = frozenset({"mean", "slope", "draw", "top", "apply", "predict"})  # return finite numbers
 
 
 def dispatched(
@@ -51,27 +61,94 @@ def dispatched(
         if default is not None and missing(type(self)):
             return default(self, *arguments)
         value = getattr(self, name)(*arguments)
-        if value is None and returns is not None:
-            raise _no_return(type(self), name, returns)
+        kind: type = type(self)
+        if not is_own(kind):
+            return value
+        check_returned(kind, name, value, returns)
+        if name == "choose":
+            _check_choice(kind, value, *arguments[1:])
         return value
 
     def resolve(part: Any) -> Callable[..., Any]:
         known = class_of(part)
         return default if default and missing(known) else _method(known, name)
 
+    def resolve_own(part: Any) -> Callable[..., Any] | None:
+        return resolve(part) if is_own(class_of(part)) else None
+
+    DISPATCHED.add(name)
     signature = _without_annotations(signature)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = method.__doc__
     call.__signature__ = signature  # type: ignore[attr-defined]
     wanted = options(forceinline=inline, no_cfunc_wrapper=True)
     overload(call, jit_options=wanted)(_with_parameters(signature, resolve))
+    # A CPU prefers this one. A GPU cannot check indices.
+    checked = overload(call, jit_options=wanted | {"boundscheck": True}, target="cpu")
+    checked(_with_parameters(signature, resolve_own))
     return cast(F, call)
 
 
-def _no_return(part: type, name: str, returns: Any) -> PartError:
-    code, wanted = getattr(part, name).__code__, inspect.formatannotation(returns)
-    place = f"{part.__name__}.{name}, line {code.co_firstlineno}"
-    return PartError(f"{place}: it ends without a return, and must return {wanted}")
+@functools.cache
+def is_own(part: type) -> bool:
+    """Return True for a class that is not the library's.
+
+    >>> from heavybandits.links import Logistic
+    >>> is_own(Logistic)
+    False
+    """
+    return part.__module__.partition(".")[0] not in (PACKAGE, "builtins")
+
+
+def check_returned(part: type, name: str, value: Any, returns: Any) -> Any:
+    """Return what a method returned; raise PartError if it is not of the type of the contract.
+
+    >>> check_returned(type("Mine", (), {}), "mean", "1", float)
+    Traceback (most recent call last):
+    heavybandits.PartError: Mine.mean: it returned '1', and must return float
+    """
+    wanted = inspect.formatannotation(returns).removeprefix(f"{protocols.__name__}.")
+    if _is_of(value, returns):
+        unknown = returns is float and (value != value or (name in FINITE and math.isinf(value)))
+        if not unknown:
+            return value
+        wanted = "a finite number" if name in FINITE else "a number"
+    said = "ends without a return" if value is None else f"returned {value!r:.80}"
+    raise _error(part, name, f"it {said}, and must return {wanted}")
+
+
+def _check_choice(part: type, arm: int, arms: Any, buffer: Any) -> None:
+    """Raise PartError if a policy returns another arm than it copies into buffer.chosen."""
+    if arms.size == 0:
+        return
+    if not 0 <= arm < arms.size or buffer.penalty[arm] == math.inf:
+        raise _error(part, "choose", f"it returned {arm}, which is none of the available arms")
+    if not np.array_equal(buffer.chosen, buffer.features[:, arm]):
+        wrong = f"it returned {arm}, but buffer.chosen is another arm: call take(buffer, arm)"
+        raise _error(part, "choose", wrong)
+
+
+def _error(part: type, name: str, wrong: str) -> PartError:
+    code = getattr(getattr(part, name, None), "__code__", None)
+    label = f"{part.__name__}.{name}"
+    if code is None:
+        return PartError(f"{label}: {wrong}")
+    place = Place(label, code.co_filename, code.co_firstlineno)
+    return PartError(f"{place}: {wrong}\n{place.quoted()}")
+
+
+def _is_of(value: Any, returns: Any) -> bool:
+    if returns is bool:
+        return isinstance(value, bool | np.bool_)
+    if returns is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if returns is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    wanted = [int] * 3 if returns is protocols.Tally else get_args(returns)
+    if returns is not protocols.Tally and get_origin(returns) is not tuple:
+        return True  # nothing is read of it
+    fits = isinstance(value, tuple) and len(value) == len(wanted)
+    return fits and all(map(_is_of, value, wanted))
 
 
 def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
@@ -90,7 +167,8 @@ def _with_parameters(signature: inspect.Signature, resolve: Callable[..., Any]) 
 def _method(part: type, name: str) -> Callable[..., Any]:
     """Return the method without annotations, which numba would compare with the function's."""
     method = getattr(part, name)
-    return types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__)
+    code, names = method.__code__, method.__globals__
+    return types.FunctionType(code, names, name, method.__defaults__, method.__closure__)
 
 
 def _each_mean(self, z, out):  # type: ignore[no-untyped-def]

@@ -1,25 +1,31 @@
-"""Parts of your own are tried before they are compiled, and what is wrong is said in a few lines.
+"""Run parts of your own before they are compiled, and again if compiled code fails.
 
-Compiled code does not look whether an index is in bounds, and numba explains a misspelt name in
-hundreds of lines. So the first call of a kernel with a part that is not the library's runs
-uncompiled, on a copy of its arguments: the real run finds everything as it was.
+Numba explains a misspelt name in hundreds of lines. So the first call of a kernel with a part that
+is not the library's runs uncompiled, on a copy of its arguments: the real run finds everything as
+it was. The compiled kernel then makes the same call twice, on two copies, and must give the same
+bits. Compiled code does not know the line at which it fails, so a call that failed is repeated
+uncompiled.
 """
 
 import copy
-import difflib
-import linecache
+import inspect
+import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from .._utils.errors import PartError
 from .capabilities import capacity_of
-from .part import PACKAGE, walk
+from .dispatch import DISPATCHED, is_own
+from .part import is_part, walk
+from .part_errors import cause, explain, names_of
 
 DECISIONS, LOOK = 32, 200_000  # rehearsed at most; fewer where each takes many numbers
+PATIENCE = 10.0  # seconds for finding the line at which compiled code failed
 
 
 def first_plays(policy: Any, arms: Any) -> int:
@@ -50,8 +56,8 @@ def rehearse(kernel: Callable[..., Any], arguments: tuple[Any, ...], own: frozen
     """
     try:
         with np.errstate(all="ignore"):
-            kernel(*copy.deepcopy(arguments))
-    except (PartError, MemoryError):
+            kernel(*frozen(copy.deepcopy(arguments)))
+    except (PartError, MemoryError, TimeoutError):
         raise
     except ArithmeticError:
         pass
@@ -60,66 +66,79 @@ def rehearse(kernel: Callable[..., Any], arguments: tuple[Any, ...], own: frozen
             raise PartError(explain(error, own), traceback.format_exc()) from None
 
 
-class Place(NamedTuple):
-    """A line of code: in which function, and of which class if it is a method."""
+def frozen(value: Any, inside: bool = False) -> Any:
+    """Return arguments in which the arrays of your own parts are read-only: fields are constants.
 
-    name: str
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.name}, line {self.line}"
-
-    def quoted(self) -> str:
-        """The line itself, below the file it is in."""
-        source = linecache.getline(self.file, self.line).strip()
-        return f"  {self.file}, line {self.line}" + (f"\n    {source}" if source else "")
-
-
-def codes(own: frozenset[type]) -> Iterator[tuple[str, CodeType]]:
-    """The methods of these classes, as "Class.method", and then the functions of their modules."""
-    members = [(f"{c.__name__}.{n}", m) for c in own for b in c.__mro__ for n, m in vars(b).items()]
-    found = [(name, getattr(member, "fget", member)) for name, member in members]
-    modules = [function.__globals__ for _, function in found if isinstance(function, FunctionType)]
-    for name, function in [*found, *(item for names in modules for item in names.items())]:
-        if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != PACKAGE:
-            yield name, function.__code__
-
-
-def explain(error: Exception, own: frozenset[type]) -> str:
-    """Where in which part an uncompiled run went wrong, and why."""
-    known = {code: name for name, code in reversed([*codes(own)])}
-    frames = [*traceback.walk_tb(error.__traceback__)]
-    places = [
-        Place(known[frame.f_code], frame.f_code.co_filename, line)
-        for frame, line in frames
-        if frame.f_code in known
-    ]
-    if not places:  # the library stumbles over what a part has returned or keeps
-        frame, line = frames[-1]
-        names = ", ".join(sorted(part.__name__ for part in own))
-        at = Place(frame.f_code.co_qualname, frame.f_code.co_filename, line)
-        return f"{names}: {cause(error)}\n  found by {at} of heavybandits\n{at.quoted()}"
-    inner = frames[-1][0].f_code
-    called = "" if inner in known else f", calling {inner.co_name}"
-    methods = [place for place in places if "." in place.name] or places
-    path = [methods[-1]] + ([places[-1]] if places[-1] != methods[-1] else [])
-    head = ", calling ".join(map(str, path))
-    return "\n".join([f"{head}{called}: {cause(error)}", *(place.quoted() for place in path)])
-
-
-def cause(error: Exception) -> str:
-    """What Python says, and what was probably meant.
-
-    >>> cause(IndexError("index 99 is out of bounds for axis 0 with size 4"))
-    'index 99 is out of bounds for axis 0 with size 4'
+    Observers are exempt: they keep what they see.
     """
-    said = str(error) or type(error).__name__
-    if not isinstance(error, AttributeError):
-        return said if isinstance(error, IndexError) else f"{type(error).__name__}: {said}"
-    names = [name for name in dir(error.obj) if not name.startswith("_")]
-    close = difflib.get_close_matches(str(error.name), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    if "can't set" in said or "read-only" in said:
-        hint = ": fields are constants; what changes is kept in an array of the state"
-    return said.replace(" object has no ", " has no ") + hint
+    if isinstance(value, np.ndarray) and inside:
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if not isinstance(value, tuple):
+        return value
+    inside = inside or _is_own_part(type(value))
+    fields = (frozen(field, inside) for field in value)
+    return type(value)(*fields) if is_part(value) else tuple(fields)
+
+
+def _is_own_part(kind: type) -> bool:
+    methods = (name for name in DISPATCHED if inspect.isfunction(getattr(kind, name, None)))
+    return is_own(kind) and any(methods) and not hasattr(kind, "observe")
+
+
+def check_repeatable(
+    kernel: Callable[..., Any], arguments: tuple[Any, ...], own: frozenset[type]
+) -> None:
+    """Make the same call on two copies of the arguments; raise PartError if the results differ."""
+    first, second = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    returned = kernel(*first), kernel(*second)
+    if _bits((first, returned[0])) != _bits((second, returned[1])):
+        raise PartError(
+            f"{names_of(own)}: two runs from the same state differ. A part must be a function of "
+            "its arguments: random numbers come from uniform(key, ...) of heavybandits.authoring, "
+            "and what changes is kept in an array of the state"
+        )
+
+
+def _bits(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_bits(field) for field in value]
+    return np.asarray(value).tobytes() if isinstance(value, np.ndarray | float) else value
+
+
+def explain_failure(
+    error: Exception,
+    kernel: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    own: frozenset[type],
+) -> str:
+    """Say where compiled code failed: the call is repeated uncompiled from the state it left."""
+    try:
+        with _deadline(PATIENCE):
+            rehearse(kernel, arguments, own)
+    except PartError as found:
+        return str(found)
+    except TimeoutError:
+        pass
+    return (
+        f"{names_of(own)}: {cause(error)}, in compiled code\nto see the line, run it uncompiled, "
+        "with NUMBA_DISABLE_JIT=1 in the environment"
+    )
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError at the first call of a function after so many seconds."""
+    end, before = time.monotonic() + seconds, sys.getprofile()
+
+    def look(*_: Any) -> None:
+        if time.monotonic() > end:
+            sys.setprofile(before)
+            raise TimeoutError
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)

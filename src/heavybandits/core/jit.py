@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from numba.extending import overload, register_jitable
 
 from .numba_internals import VECTORISED, options
+from .part_errors import PACKAGE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -13,11 +14,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _register(function: F, **wanted: bool) -> F:
     # Numba would also make a C entry of every function, which nothing calls.
     known = options(no_cfunc_wrapper=True, **wanted)
+    if function.__module__.partition(".")[0] != PACKAGE:  # a function of your own
+        checked = known | {"boundscheck": True}  # a CPU prefers this one, a GPU cannot check
+        overload(function, jit_options=checked, strict=False, target="cpu")(
+            lambda *args, **named: function
+        )
     return register_jitable(**known)(function) if known else register_jitable(function)
 
 
 def jitable(function: F) -> F:
-    """Let compiled code call this function; in Python it stays the same."""
+    """Let compiled code call this function; in Python it stays the same.
+
+    In a function that is not the library's, every index is checked.
+    """
     return _register(function)
 
 

@@ -1,12 +1,13 @@
 """Explain what numba rejects: which line of which method, why, and what to write instead."""
 
+import dis
 import os
 import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
 
-from .dry_run import Place, codes
+from .part_errors import Place, codes, names_of
 
 
 class Remedy(NamedTuple):
@@ -19,6 +20,21 @@ class Remedy(NamedTuple):
 
 # The commonest causes; the first that fits is named.
 REMEDIES = (
+    Remedy(
+        r"(?i)scipy[^\n]*(?:required|needed|install)",
+        "numba needs SciPy for `@`, np.dot and np.linalg, and SciPy is not installed",
+        "dot, combine, invert and others of heavybandits.authoring; or run `pip install scipy`",
+    ),
+    Remedy(
+        r"(?i)(?:modify|mutate|store to|set[a-z ]*) (?:a )?read-?only array",
+        "it writes into an array that is a field of the part or a global, and both are constants",
+        "an array of the state, made by `init`",
+    ),
+    Remedy(
+        r"^ValueError: [Cc]annot determine Numba type of <class '([\w.]+)'>",
+        "a field or a state has a value of type {1}, which compiled code cannot read",
+        "a number, an array or another part; in a state only arrays",
+    ),
     Remedy(
         r"Unknown attribute '(\w+)' of type (\w+)\(",
         "compiled code sees the fields of {2} and neither its methods nor its properties: {1}",
@@ -64,20 +80,40 @@ OTHER = Remedy(
     "plain loops, branches and `math` on numbers",
 )
 ALLOCATES = "NRT_MemInfo_alloc"  # what compiled code calls to make an array or another object
-PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|at (/[^\n]+?) \((\d+)\))')
+UNSUPPORTED = ("BEFORE_WITH", "IMPORT_NAME", "YIELD_VALUE")
+MATRIX_PRODUCTS = ("dot", "vdot", "linalg", "matmul")
+PLACE = re.compile(r'(?:File "([^"\n]+)", line (\d+):|(?:at|Raised from) ([/<][^\n]+?) \((\d+)\))')
 
 
 def explain_rejection(text: str, own: frozenset[type]) -> str:
     """Say what an error message of numba means for the parts of these classes."""
     methods = [*codes(own)]
-    names = ", ".join(sorted(part.__name__ for part in own))
-    place, said = next(_places(text, methods), (None, text))
+    place, said = next(_places(text, methods), (_find_step(methods), text))
     remedy, found = _remedy(said)
     cause = re.sub(r"\{(\d)\}", lambda slot: _group(found, int(slot.group(1))), remedy.cause)
-    head = f"{place or names}: it runs in Python, but numba cannot compile it"
+    head = f"{place or names_of(own)}: it runs in Python, but numba cannot compile it"
     quoted = [place.quoted()] if place else []
     words = [f"cause: {cause}", f"write instead: {remedy.instead}"]
     return "\n".join([head, *quoted, *words, "what numba says is in the `details` of this error"])
+
+
+def _find_step(methods: list[tuple[str, CodeType]]) -> Place | None:
+    """Return the first line of a kind that numba rejects without saying where."""
+    for name, code in methods:
+        for step in dis.get_instructions(code):
+            if step.opname in UNSUPPORTED and step.positions and step.positions.lineno:
+                return Place(name, code.co_filename, step.positions.lineno)
+    return None
+
+
+def locate_matrix_product(own: frozenset[type]) -> str:
+    """Return the place of `@`, np.dot or np.linalg in these classes, as numba writes places."""
+    for _, code in codes(own):
+        for step in dis.get_instructions(code):
+            line = step.positions.lineno if step.positions else None
+            if line and (step.argrepr.startswith("@") or step.argval in MATRIX_PRODUCTS):
+                return f'File "{code.co_filename}", line {line}:'
+    return ""
 
 
 def _places(text: str, methods: list[tuple[str, CodeType]]) -> Iterator[tuple[Place, str]]:

@@ -248,21 +248,33 @@ class Kernel(NamedTuple):
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-def compile_publicly(function: Function, signature: tuple[Any, ...]) -> Kernel:
+def _checked(boundscheck: bool) -> dict[str, bool]:
+    return {"boundscheck": True} if boundscheck else {}
+
+
+def compile_publicly(
+    function: Function, signature: tuple[Any, ...], *, boundscheck: bool = False
+) -> Kernel:
     """Compile a function for these types with numba's public API."""
-    dispatcher = njit(signature, **_OPTIONS)(function)
+    dispatcher = njit(signature, **_OPTIONS, **_checked(boundscheck))(function)
     return Kernel(dispatcher, dispatcher)
 
 
 def compile_fast(
-    function: Function, signature: tuple[Any, ...], store: Store | None = None
+    function: Function,
+    signature: tuple[Any, ...],
+    store: Store | None = None,
+    *,
+    boundscheck: bool = False,
 ) -> Kernel:
     """Compile a function for these types, or load it from a store, with numba's internals.
 
     No reference is counted: kernels allocate nothing, and counting every array that is taken out of
-    a NamedTuple costs as much as the arithmetic.
+    a NamedTuple costs as much as the arithmetic. With `boundscheck`, every index in the function
+    itself is checked.
     """
-    dispatcher = njit(**_OPTIONS, **options(_nrt=False))(function)
+    checked = _checked(boundscheck)
+    dispatcher = njit(**_OPTIONS, **checked, **options(_nrt=False))(function)
     if store is not None:
         dispatcher._cache = CacheHook(store)
     with entry(function.__qualname__):

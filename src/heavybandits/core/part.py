@@ -18,12 +18,14 @@ from .._utils.validation import Array, bounded_array, bounded_number, bounded_wh
 from .arrays import Key
 from .confidence_region import Region, fallback_count
 from .conformance import attributes, fault, kind_name, members, written
+from .dispatch import is_own
+from .part_errors import PACKAGE as PACKAGE
+from .part_errors import attempt
 from .protocols import Estimator, PerArmEstimator, Radius
+from .purity import check_purity
 from .rng import seed_of
 
 T = TypeVar("T")
-
-PACKAGE = __name__.partition(".")[0]
 
 
 def is_part(value: Any) -> bool:
@@ -57,8 +59,7 @@ def own_classes(value: Any) -> frozenset[type]:
     >>> own_classes((Logistic(), 1.0))
     frozenset()
     """
-    ours = (PACKAGE, "builtins")
-    return frozenset(c for c in classes_of(value) if c.__module__.partition(".")[0] not in ours)
+    return frozenset(filter(is_own, classes_of(value)))
 
 
 def has_seed(part: Any) -> bool:
@@ -156,7 +157,8 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
         raise InvalidInputError(f"{name} must be {kind_name(wanted)}: {wrong}")
     part: T = cast(value)
     for attribute, hint in attributes(wanted).items():
-        _cast_field(f"{kind.__name__}.{attribute}", hint, getattr(part, attribute))
+        held = attempt(own_classes(part), getattr, part, attribute)
+        _cast_field(f"{kind.__name__}.{attribute}", hint, held)
     return part
 
 
@@ -164,7 +166,8 @@ def cast(part: T) -> T:
     """Return the part with every field cast to its annotation: 1 to 1.0, arrays to float64.
 
     Raise InvalidInputError if a number is outside the bounds of its annotation, if a part in a
-    field does not satisfy the contract in its annotation, or if the part's own `check` raises.
+    field does not satisfy the contract in its annotation, if a field is something that compiled
+    code cannot read, such as a dict, or if the part's own `check` raises.
 
     >>> from heavybandits.filters import Truncate
     >>> cast(Truncate(threshold=2))
@@ -176,9 +179,30 @@ def cast(part: T) -> T:
     hints = _hints(kind)
     values = zip(part._fields, part, strict=True)  # type: ignore[attr-defined, call-overload]
     made: T = kind(*(_cast_field(f"{kind.__name__}.{n}", hints.get(n), v) for n, v in values))
+    if is_own(kind):
+        check_purity(kind)
+        _check_extras(made)
     if hasattr(made, "check"):
-        made.check()
+        attempt(own_classes(made), made.check)
     return made
+
+
+def _check_extras(part: Any) -> None:
+    """Raise if an optional attribute of your own part fails or has the wrong type."""
+    kind = type(part)
+    for name, (types, words) in _EXTRAS.items():
+        if hasattr(kind, name):
+            value = attempt(frozenset({kind}), getattr, part, name)
+            if not isinstance(value, types):
+                raise InvalidInputError(f"{kind.__name__}.{name} must be {words}, got {value!r}")
+
+
+_EXTRAS: dict[str, tuple[Any, str]] = {
+    "capacity": (int | None, "a whole number or None"),
+    "finite_only": (bool, "True or False"),
+    "any_norm": (bool, "True or False"),
+    "choice_writes": (tuple | None, "a tuple of names or None"),
+}
 
 
 def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
@@ -206,7 +230,7 @@ def check_reads(radius: Radius, estimator: Estimator | PerArmEstimator) -> None:
 
 
 def _provides(kept: Any, read: Any) -> bool:
-    if not isinstance(kept, type) or not isinstance(read, type) or read is object:
+    if not isinstance(kept, type) or not isinstance(read, type) or {kept, read} & {Any, object}:
         return True  # no annotation
     if getattr(read, "_is_protocol", False):
         return all(hasattr(kept, name) for name in members(read))
@@ -231,7 +255,26 @@ def _cast_field(label: str, hint: Any, value: Any) -> Any:
     if isinstance(value, np.ndarray | list) or get_origin(hint) is np.ndarray:
         bound = bounds[0] if bounds else Array(np.ndim(value))
         return bounded_array(label, value, (None,) * bound.axes, bound.largest)
-    return cast(value)
+    return _check_field(label, value)
+
+
+def _check_field(label: str, value: Any) -> Any:
+    """Return a field without a bound, cast; raise if compiled code cannot read it."""
+    if isinstance(value, np.generic):
+        return _check_field(label, value.item())
+    if isinstance(value, tuple):
+        return cast(value) if is_part(value) else tuple(_check_field(label, v) for v in value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InvalidInputError(f"{label} must fit into 64 bits, got {value:.3g}")
+    if not isinstance(value, _READABLE):
+        raise InvalidInputError(
+            f"{label} must be a number, an array, another part or a tuple of these, "
+            f"got {reprlib.repr(value)}: compiled code reads nothing else"
+        )
+    return value
+
+
+_READABLE = (int, float, complex, str, np.ndarray, type(None))
 
 
 def _check_choice(label: str, value: Any, allowed: tuple[Any, ...]) -> Any:

@@ -21,6 +21,7 @@ from ..agents.state_file import Start, describe_encoder, read_start, restore_enc
 from ..agents.tickets import Owners, TicketLike, new_owner, ticket_number
 from ..core.part import build, describe, known_parts
 from ..core.protocols import Policy
+from ..core.state import make_state
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
@@ -98,7 +99,7 @@ def _start(
     encodes = restore_encoder(past.encoder, None) if encoder is None else encoder
     if encodes is not None:
         check_encoder(encodes, chosen)
-    start = chosen, chosen.init(), TicketTable(), past.generator, past.limits, past.owners
+    start = chosen, make_state(chosen), TicketTable(), past.generator, past.limits, past.owners
     return AgentState(*start, encodes)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInputError, warn_caller
+from .._utils.errors import InvalidInputError, PartError, warn_caller
 from .._utils.validation import bounded_array
 from ..core.arm_buffer import ArmBuffer, make_arm_buffer
 from ..core.arrays import Booleans, Floats, Integers
@@ -35,6 +35,7 @@ from ..core.kernels import (
 )
 from ..core.loop import Unobserved, make_episode, make_trace
 from ..core.part import check_part, is_part, own_classes, separate_streams
+from ..core.part_checks import check_arm_set
 from ..core.protocols import ArmSet, Policy
 from .arms import PerRound, Rows
 from .links import Identity
@@ -124,6 +125,18 @@ def check_mask(mask: Any, size: int) -> Booleans:
     return np.ascontiguousarray(allowed)
 
 
+def check_chosen(policy: Policy, chosen: Integers, mask: Booleans) -> None:
+    """Raise PartError if a policy of your own has chosen an arm that it could not choose."""
+    size = mask.shape[1]
+    for arm, allowed in zip(chosen.tolist(), mask, strict=True):
+        if not (0 <= arm < size and allowed[arm]):
+            what = "is masked" if 0 <= arm < size else f"is none of the {size} arms"
+            raise PartError(
+                f"{type(policy).__name__}.choose: it returned arm {arm}, which {what}; arms with "
+                "an infinite buffer.penalty cannot be chosen"
+            )
+
+
 class CompiledPolicy:
     """The functions of one policy, compiled at their first call and then called directly.
 
@@ -165,7 +178,8 @@ class CompiledPolicy:
         self.has_clock = has_clock(policy)
         self.has_capacity = capacity_of(policy) is not None
         self._warned = accepts_any_norm(policy)
-        self._own = bool(own_classes(policy))
+        self._is_own = self._own = bool(own_classes(policy))
+        self._known_sets: set[type] = set()  # arm sets of your own that are validated
         self._buffers = RowBuffers(policy.dim)
         self._functions: dict[Any, Function] = {}
         self._lessons = np.zeros(1, np.int64)
@@ -248,9 +262,14 @@ class CompiledPolicy:
         given, allowed = np.ascontiguousarray(arms)[None], known if mask is None else mask[None]
         shown = same if order is None else order[None]
         self._call(choose_rows_kernel, state, rows, buffer, given, allowed, shown, chosen, numbers)
+        if self._is_own:
+            check_chosen(self.policy, chosen, allowed)
         return Choice(chosen.item(), buffer.chosen.copy(), *numbers.tolist()[0])
 
     def _choose_from_set(self, state: State, arms: ArmSet) -> Choice:
+        if type(arms) not in self._known_sets and own_classes(arms):
+            check_arm_set(arms, norm=math.inf)
+            self._known_sets.add(type(arms))
         buffer = arms.make_buffer()
         arms.refresh(buffer, np.uint64(0), 0)
         self._dry_run(state, arms)
@@ -280,6 +299,8 @@ class CompiledPolicy:
         if order is None:
             order = np.repeat(same, size, axis=0)
         self._call(choose_rows_kernel, state, arms, buffer, rows, mask, order, chosen, numbers)
+        if self._is_own:
+            check_chosen(self.policy, chosen, mask)
         return Choices(chosen, *numbers.T)
 
     # ---- learning

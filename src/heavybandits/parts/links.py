@@ -14,7 +14,8 @@ from .._utils.registry import Entry
 from .._utils.validation import positive
 from ..core.arrays import Floats
 from ..core.jit import jitable
-from ..core.part import check_part
+from ..core.part import check_part, own_classes
+from ..core.part_checks import check_link as check_own_link
 from ..core.protocols import Link
 
 __all__ = ["REGISTRY", "Exponential", "Identity", "Logistic", "Probit", "check_link"]
@@ -139,6 +140,8 @@ def check_link(link: Link, norm: float) -> float:
     0.196612
     """
     check_part("link", link, Link)
+    if own_classes(link):
+        check_own_link(link, norm)
     for z in np.linspace(-norm, norm, 65):
         slope = link.slope(float(z))
         if not slope > 0.0:

@@ -1,12 +1,14 @@
 """Problems: arms, link, noise and the true parameter."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
-from ..core.part import cast, check_part
+from ..core.part import cast, check_part, own_classes
+from ..core.part_checks import check_arm_set, check_draws
 from ..core.protocols import ArmSet, Link, Noise
 from ..parts.arms import Rows
 from ..parts.links import check_link
@@ -40,5 +42,9 @@ def check_problem(problem: Any) -> Problem:
     given = np.ones(dim) / np.sqrt(dim) if problem.theta is None else problem.theta
     theta = finite_array("theta", given, (dim,))
     noise = check_part("noise", problem.noise, Noise)
+    if own_classes(arms):
+        check_arm_set(arms, norm=math.inf)
+    if own_classes(noise):
+        check_draws(noise)
     check_link(problem.link, float(np.linalg.norm(theta)))
     return Problem(arms, cast(problem.link), noise, theta)

@@ -19,6 +19,7 @@ from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
 from ..core.protocols import Noise, Observer, Policy
 from ..core.rng import ARMS, NOISE, stream_key
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
+from ..core.state import make_state
 from .problem import Problem, check_problem
 from .result import Result
 
@@ -133,7 +134,11 @@ def run_once(
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
     noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
-    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(policy.plays)
+    state, buffer, episode = (
+        make_state(policy),
+        problem.arms.make_buffer(),
+        make_episode(policy.plays),
+    )
     setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
     record = (episode, trace, observer)
     first = noise[: first_plays(policy, problem.arms)]

@@ -54,9 +54,11 @@ def check_policy(
     Raises
     ------
     PolicyError
-        One line for every check that failed, after all of them have run.
+        Some checks failed: one line for every reason, after all of them have run.
+    InvalidInputError
+        A field is invalid. Raised at once.
     PartError
-        A part of your own does not run or cannot be compiled. Raised at once.
+        A part of your own does not run, cannot be compiled or contradicts itself. Raised at once.
 
     Examples
     --------
@@ -68,25 +70,39 @@ def check_policy(
     unknown = sorted(set(expected) - set(list_checks()))
     if unknown:
         raise InvalidInputError(f"expected_failures must name checks, got {', '.join(unknown)}")
-    failures = {name: _run(name, policy) for name in CHECKS}
-    lines = [f"{n}: {why}" for n, why in failures.items() if why is not None and n not in expected]
-    lines += [f"{n}: passes, but was expected to fail" for n in expected if failures[n] is None]
-    if lines:
-        counted = f"{len(lines)} of {len(CHECKS)} checks failed for {_name(policy)}"
-        raise PolicyError("\n  ".join([counted, *lines]))
+    given = cast(policy) if is_part(policy) else policy
+    failures = {name: _run(name, given) for name in CHECKS}
+    failed = {n: why for n, why in failures.items() if why is not None and n not in expected}
+    wrong = {n: "passes, but was expected to fail" for n in expected if failures[n] is None}
+    if failed or wrong:
+        counted = f"{len(failed) + len(wrong)} of {len(CHECKS)} checks failed for {_name(policy)}"
+        raise PolicyError("\n  ".join([counted, *_lines(failed | wrong)]))
     return [name for name, why in failures.items() if why is None]
 
 
 def _run(name: str, policy: Any) -> str | None:
     """Return why the check fails, or None."""
     try:
-        CHECKS[name](cast(policy) if is_part(policy) else policy)
+        CHECKS[name](policy)
     except PartError:  # it does not run at all: one message is enough
         raise
     except Exception as error:
         kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
         return f"{kind}{error}" or type(error).__name__
     return None
+
+
+def _lines(failures: Mapping[str, str]) -> list[str]:
+    """Return one line for each reason, with the names of all checks that failed for it."""
+    names: dict[str, list[str]] = {}
+    for name, why in failures.items():
+        names.setdefault(why, []).append(name)
+    return [f"{_listed(checks)}: {why}" for why, checks in names.items()]
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} others" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _name(policy: Any) -> str:

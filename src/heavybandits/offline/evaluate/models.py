@@ -10,6 +10,7 @@ from ...algorithms.linear import linucb
 from ...core.arrays import Floats
 from ...core.part import check_part
 from ...core.protocols import Policy
+from ...core.state import make_state
 from ...parts.arms import Rows as ArmRows
 from ...parts.compiled_policy import CompiledPolicy, State
 from ...parts.filters import AdaptiveClip
@@ -83,7 +84,7 @@ def _predict(
 
 def _learned(policy: CompiledPolicy, rows: Floats, rewards: Floats) -> State:
     """Return a new state of the policy after these rows."""
-    state = policy.policy.init()
+    state = make_state(policy.policy)
     policy.warm_start(state, rows, rewards[:, None])
     return state
 

@@ -7,6 +7,7 @@ from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
+from ...core.state import make_state
 from ...parts.arms import Rows
 from ..log import Bools, Decisions
 from ..replay.kernels import for_pass, run_timed
@@ -35,7 +36,7 @@ def accept_rows(log: Decisions, policy: Target, vectors: Floats | None) -> Bools
     own = np.eye(len(log.actions)) if vectors is None else vectors
     dim = log.width if log.rows is not None else log.width * own.shape[1]
     check_learner(log, "policy", player, dim=dim, words="the `dim` of the log")
-    state, chosen = player.init(), np.zeros(log.taken.size, np.int64)
+    state, chosen = make_state(player), np.zeros(log.taken.size, np.int64)
     arms, buffer = Rows(len(log.actions), dim), make_arm_buffer(dim, len(log.actions))
     given = log.taken, log.rewards / choose_scale(log.rewards, None), np.zeros(1), chosen
     if log.rows is not None:

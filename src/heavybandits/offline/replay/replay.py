@@ -13,6 +13,7 @@ from ...algorithms.linear import linucb
 from ...core.arm_buffer import make_arm_buffer
 from ...core.arrays import Floats
 from ...core.protocols import Policy, Tally
+from ...core.state import make_state
 from ...features import tables as frames
 from ...parts.arms import Rows
 from ...parts.filters import AdaptiveClip, Clip
@@ -233,7 +234,7 @@ def pass_once(
 ) -> tuple[Floats, Tally, float]:
     """Return the rewards of one pass in the units of the data, the counts, and CPU seconds."""
     dim = rounds.features.shape[1]
-    state, chosen = policy.init(), np.zeros(len(schedule.arms), np.int64)
+    state, chosen = make_state(policy), np.zeros(len(schedule.arms), np.int64)
     arms = Rows(rounds.size, dim), make_arm_buffer(dim, rounds.size), rounds.features, schedule.arms
     rewards = rounds.rewards / scale, schedule.payers, np.zeros(policy.plays), chosen
     seconds = run_timed(rounds_kernel, policy, state, *arms, *rewards)

@@ -12,7 +12,9 @@ from ..._utils.validation import epsilon as check_epsilon
 from ..._utils.validation import finite_number
 from ...core.arrays import Floats
 from ...core.conformance import fault
-from ...core.part import check_part
+from ...core.part import check_part, own_classes
+from ...core.part_checks import check_draws, check_moments, check_noise
+from ...core.part_errors import attempt
 from ...core.protocols import KnownNoise, Noise
 
 LIGHT = 1e3  # no power of x falls so fast
@@ -141,11 +143,16 @@ def known(noise: Noise) -> KnownNoise:
     ('quadrature of its density', True)
     """
     if fault(type(noise), KnownNoise) is None:
-        return check_part("noise", noise, KnownNoise)
+        declared: KnownNoise = check_part("noise", noise, KnownNoise)
+        if own_classes(declared):
+            check_noise(declared)
+        return declared
     part: Any = check_part("noise", noise, Noise)
+    check_draws(part)
     if hasattr(part, "log_density"):
         law = Quadrature(part)
-        law.check()
+        attempt(own_classes(part), law.check)
+        check_moments(law, part)
         return law
     from .sampled_moments import sample
 
