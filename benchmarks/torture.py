@@ -28,6 +28,7 @@ from torture_cache import damage_cache
 from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
+from torture_helpers import edit_helpers
 from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
@@ -36,6 +37,7 @@ Section = Callable[[int, int], Counter[str]]
 
 SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
+    "helpers": (edit_helpers, 500),  # edited helpers of the user's, in sweeps and kernels
     "files": (fail_calls, 1000),  # I/O errors while something is saved
     "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
     "policies": (play_generated, 10_000),  # well-formed policies, uncompiled, bounds checked

@@ -16,7 +16,7 @@ from heavybandits import InvalidInputError
 from heavybandits._utils import files as support_files
 from heavybandits._utils.files import Format
 from heavybandits._utils.progress import Progress
-from heavybandits.core import cache
+from heavybandits.core import sources
 from heavybandits.core.part import describe
 from heavybandits.sweeps import Cell, SweepError, digest, read_cell, store
 from heavybandits.sweeps.cell import check_json, kind, schedule
@@ -199,8 +199,8 @@ def test_what_somebody_has_put_into_the_library_is_not_among_its_sources(
 ) -> None:
     """Another process has it not, and would give the same cell another key."""
     monkeypatch.setattr(hb.links, "planted", squares, raising=False)
-    cache._neighbours.cache_clear()
-    found = cache.closure(frozenset({"heavybandits.parts.links", HERE}))
+    sources._neighbours.cache_clear()
+    found = sources.closure(frozenset({"heavybandits.parts.links", HERE}))
     assert {"heavybandits.parts.links", HERE} <= {*found}
     assert __name__ not in found
 

@@ -26,8 +26,9 @@ from .._utils.files import write_failure
 from .._utils.progress import announce_compilation
 from .._utils.threads import available_cores
 from .._utils.validation import one_of, whole
+from ..core.sources import closure, current_digest, imports, is_users, loaded_users, origin
 from .cell import Cell, resolve, stamp
-from .store import cell_path, write_cell
+from .store import IMPORTED, OPAQUE, cell_path, write_cell
 
 # HALTED: nothing more can be computed here, so the whole sweep must stop.
 DONE, RAISED, CRASHED, HALTED = "done", "raised", "crashed", "halted"
@@ -51,7 +52,7 @@ def compute(cell: Cell, folder: str) -> Report:
     stale = other_sources(cell)
     if stale:
         return Report(HALTED, stale)
-    started = time.thread_time()
+    before, started = frozenset(sys.modules), time.thread_time()
     try:
         result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
     except PartError as error:
@@ -59,7 +60,11 @@ def compute(cell: Cell, folder: str) -> Report:
     except (Exception, SystemExit) as error:
         only = in_one_line("".join(traceback.format_exception_only(error)))
         return Report(RAISED, f"{traceback.format_exc()}{only}")
-    return store(cell, folder, result, time.thread_time() - started)
+    seconds = time.thread_time() - started
+    stale = edited_meanwhile(cell, before)
+    if stale:
+        return Report(HALTED, stale)
+    return store(cell, folder, result, seconds, imported_meanwhile(cell, before))
 
 
 def in_one_line(text: str) -> str:
@@ -71,10 +76,17 @@ def in_one_line(text: str) -> str:
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Report:
-    """Store the result of a cell."""
+def store(
+    cell: Cell,
+    folder: str,
+    result: dict[str, Any],
+    seconds: float,
+    imported: dict[str, str] | None = None,
+) -> Report:
+    """Store the result of a cell, with the files that it imported and their hashes."""
+    told = {"cpu_seconds": seconds, "machine": machine(), IMPORTED: imported or {}}
     try:
-        write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
+        write_cell(folder, cell, result, **told)
     except OSError as error:
         return Report(HALTED, write_failure(cell_path(folder, cell), error))
     except Exception:
@@ -85,7 +97,7 @@ def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Re
 def other_sources(cell: Cell) -> str:
     """Return why this process has other sources than the key of the cell; empty if it has not."""
     try:
-        here = stamp(cell.function, cell.settings)
+        here = stamp(cell.function, cell.settings, again=False)
     except InvalidInputError:
         return ""  # not to be found here: that the call itself will say
     if here.sources != cell.sources:
@@ -99,6 +111,34 @@ def other_sources(cell: Cell) -> str:
             "run an older version of it: start again, or compute in new processes (loky)"
         )
     return ""
+
+
+def edited_meanwhile(cell: Cell, before: frozenset[str]) -> str:
+    """Return why a module that the cell was the first to import is not the one in its key."""
+    for name, known in stamp(cell.function, cell.settings, again=False).later:
+        if name in sys.modules and name not in before and current_digest(name) != known:
+            return f"{cell.name}: {origin(name)} was edited while the sweep ran: start again"
+    return ""
+
+
+_imported: dict[str, set[str]] = {}  # by function: modules of the user's that its cells imported
+
+
+def imported_meanwhile(cell: Cell, before: frozenset[str]) -> dict[str, str]:
+    """Return the files that cells of this function imported and that no key knows of.
+
+    Their names were computed, or they were in a folder that the function itself put on the path.
+    """
+    here = stamp(cell.function, cell.settings, again=False)
+    found = _imported.setdefault(cell.function, set())
+    found |= {name for name in frozenset(sys.modules) - before if is_users(name)}
+    names = found | set(loaded_users()) if here.dynamic else found
+    unknown = {*closure(names - here.modules)} - here.modules if names else set()
+    return {
+        str(origin(name)): OPAQUE if imports(name).opaque else current_digest(name)
+        for name in sorted(unknown)
+        if is_users(name)
+    }
 
 
 def machine() -> dict[str, str]:

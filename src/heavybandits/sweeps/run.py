@@ -4,6 +4,7 @@ What is stored is not computed again, and what fails is tried again.
 """
 
 import contextlib
+import functools
 import sys
 import tempfile
 from collections import Counter, deque
@@ -15,13 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import CellError, InvalidInputError, SweepError
+from .._utils.errors import (
+    CellError,
+    InvalidInputError,
+    ReuseWarning,
+    SweepError,
+    warn_caller,
+)
 from .._utils.progress import Progress
 from .._utils.validation import one_of, whole
 from ..simulation.run import DEVICES
 from . import backends
 from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
-from .cell import Cell, schedule
+from .cell import MAIN, Cell, schedule, stamp
 from .gpu_cells import Twins, play_portion, portions
 from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
 
@@ -29,7 +36,6 @@ CellResult = dict[str, Any]  # what the function of a cell returned
 OnProgress = Callable[[int, int], None]  # called with the cells done and the cells in all
 
 HERE = ("sequential", "threads")  # backends that compute in this very process
-MAIN = "__main__"
 SHOWN = 3  # failed cells that a message names
 
 
@@ -110,8 +116,12 @@ def run_cells(
 
 def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
     """Take the stored result, if there is one that can be trusted."""
+    opaque = stamp(cell.function, cell.settings, again=False).opaque
+    if opaque is not None:
+        _warn_opaque(cell.function, opaque)
+        return False
     try:
-        result = load_cell(folder, cell, same_versions=True)
+        result = load_cell(folder, cell, same_versions=True, same_imports=True)
     except CellError as error:
         outcome.damaged.append((cell, str(error)))
         return False
@@ -120,6 +130,15 @@ def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
     outcome.results[cell.key] = result
     outcome.reused += 1
     return True
+
+
+@functools.cache
+def _warn_opaque(function: str, why: str) -> None:
+    warn_caller(
+        f"results of {function} are computed again every time, because {why}, and an edit of what "
+        "runs there could not be noticed: import that code instead",
+        ReuseWarning,
+    )
 
 
 def _play(

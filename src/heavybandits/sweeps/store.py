@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .._utils import files
 from .._utils.errors import CellError, InvalidInputError, SweepError
+from ..core.sources import digest_of
 from .cell import Cell
 
 try:
@@ -30,6 +31,8 @@ except ImportError:  # Windows: leftovers stay
 
 FORMAT = files.Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
+IMPORTED = "imported"  # among the timings: files of the user's that no key knows of
+OPAQUE = "opaque"  # in place of the hash of such a file: it runs a text or another file
 HEADER = 10  # bytes of an npy file up to its header: magic, version, and the length of the header
 
 
@@ -167,21 +170,30 @@ def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
         return None
 
 
-def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
-    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged."""
+def load_cell(
+    folder: str | Path, cell: Cell, same_versions: bool = False, same_imports: bool = False
+) -> dict[str, Any] | None:
+    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged.
+
+    With `same_versions`, also raise if it was made with other versions of numpy or numba; with
+    `same_imports`, if a module has changed that the cell imported and its key does not know.
+    """
     try:
         data = cell_path(folder, cell).read_bytes()
     except FileNotFoundError:
         return None
     body, blobs = unpack(data, cell)
+    timings = _load_timings(timing_path(folder, cell), body["timings"])
     if same_versions:
         _check_versions(body["versions"])
+    if same_imports:
+        _check_imported(timings[IMPORTED])
     result = {}
     for name, blob in blobs.items():
         array = _from_npy(blob)
         name = name.removesuffix(".npy")
         result[name] = array[()].item() if name in body["scalars"] else array
-    return result | _load_timings(timing_path(folder, cell), body["timings"])
+    return result | {name: value for name, value in timings.items() if name != IMPORTED}
 
 
 def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -223,11 +235,21 @@ def _check_versions(made: dict[str, str]) -> None:
             raise CellError(f"was made with {name} {made[name]}, this is {here}")
 
 
+def _check_imported(files_then: dict[str, str]) -> None:
+    """Raise if a file that the cell imported while it ran is not the same any more."""
+    for file, then in files_then.items():
+        if then == OPAQUE:
+            raise CellError(f"imported {file}, which runs a text or a file that may have changed")
+        if digest_of(file) != then:
+            raise CellError(f"imported {file} when it was computed, which has changed")
+
+
 def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
     try:
         found = json.loads(path.read_bytes())
         clocks = {name: found[name] for name in dict.fromkeys(("cpu_seconds", *names))}
-        return {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
+        clocks = {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
+        return clocks | {IMPORTED: dict(found.get(IMPORTED, {}))}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CellError(f"has lost its timings ({path.name}): {error!r}") from error
 
