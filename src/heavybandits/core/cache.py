@@ -20,6 +20,7 @@ import llvmlite
 import numba
 from numba import config, types
 
+from .._utils.errors import InvalidInputError
 from .._utils.files import replace_atomically
 from .._utils.progress import announce_compilation
 from .numba_internals import class_of, require_reliable
@@ -133,7 +134,7 @@ class KernelCache:
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
-            except OSError:
+            except (OSError, InvalidInputError):  # the latter if it is a link or a folder
                 continue
             except UnsafePlaceError as error:
                 self.unsafe = error.args[0]

@@ -7,6 +7,7 @@ from typing import Any
 import numba
 from numba import cuda
 
+from .._utils.errors import InvalidInputError
 from ..core.cache import (
     UnsafePlaceError,
     folders,
@@ -72,7 +73,7 @@ class DeviceCache:
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
-            except (OSError, UnsafePlaceError):
+            except (OSError, InvalidInputError, UnsafePlaceError):
                 continue
 
     def flush(self) -> None:
