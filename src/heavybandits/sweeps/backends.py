@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInputError, PartError, optional
+from .._utils.errors import InvalidInputError, PartError, SweepError, optional
 from .._utils.files import write_failure
 from .._utils.progress import announce_compilation
 from .._utils.threads import available_cores
@@ -89,6 +89,8 @@ def store(
         write_cell(folder, cell, result, **told)
     except OSError as error:
         return Report(HALTED, write_failure(cell_path(folder, cell), error))
+    except SweepError as error:
+        return Report(HALTED, str(error))
     except Exception:
         return Report(RAISED, traceback.format_exc())
     return Report(DONE)

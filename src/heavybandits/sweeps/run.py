@@ -30,7 +30,17 @@ from . import backends
 from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
 from .cell import MAIN, Cell, schedule, stamp
 from .gpu_cells import Twins, play_portion, portions
-from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
+from .store import (
+    cell_path,
+    check_files,
+    check_folder,
+    check_room,
+    forget_failure,
+    hold,
+    load_cell,
+    note_failure,
+    read_cell,
+)
 
 CellResult = dict[str, Any]  # what the function of a cell returned
 OnProgress = Callable[[int, int], None]  # called with the cells done and the cells in all
@@ -95,6 +105,8 @@ def run_cells(
     check_backend(backend, jobs, address)
     outcome = Outcome()
     with hold(folder):
+        for cell in unique.values():
+            check_files(folder, cell)
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
         with Progress(sum(cell.weight for cell in missing), progress) as display:
@@ -302,6 +314,8 @@ class Runner:
     def __post_init__(self) -> None:
         check_backend(self.backend, self.jobs, self.address)
         one_of("device", self.device, DEVICES)
+        if self.folder is not None:
+            check_folder(self.folder)
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
         """Return the cells that are computed in place of these, which differ on a device."""
