@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from heavybandits._utils.files import Format
 from heavybandits._utils.progress import Progress
 from heavybandits.core import sources
 from heavybandits.core.part import describe
-from heavybandits.sweeps import Cell, SweepError, digest, read_cell, store
+from heavybandits.sweeps import Cell, SweepError, backends, digest, read_cell, store
 from heavybandits.sweeps.cell import check_json, kind, schedule
 from heavybandits.sweeps.simulation_cell import build_parts, simulate_cell
 from heavybandits.sweeps.store import cell_path, load_cell, timing_path
@@ -581,11 +582,28 @@ def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
         os.umask(before)
 
 
+def test_workers_that_died_unnoticed_are_given_up_and_their_cells_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A future that nothing will ever finish: without a watch, the sweep waits forever."""
+    healthy = backends.start_sequential(None, None)
+    gone = list[int]()
+
+    def submit(*call: Any) -> Any:
+        return healthy.submit(*call) if gone else Future()
+
+    broken = healthy._replace(
+        submit=submit, is_lost=lambda: not gone, discard=lambda: gone.append(1)
+    )
+    monkeypatch.setitem(backends.BACKENDS, "threads", lambda jobs, address: broken)
+    monkeypatch.setattr("heavybandits.sweeps.run.WATCHED", 1)
+    assert run(squares(3), tmp_path, backend="threads").computed == 3
+    assert gone == [1]
+
+
 def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.sweeps import backends
-
     done = backends.Report(backends.DONE)
     monkeypatch.setattr(backends, "compute", lambda cell, folder: done)
     outcome = run(squares(1), tmp_path)

@@ -9,6 +9,7 @@ done.
 
 import copy
 import ctypes
+import functools
 import os
 import platform
 import signal
@@ -33,6 +34,7 @@ from .store import IMPORTED, OPAQUE, cell_path, write_cell
 # HALTED: nothing more can be computed here, so the whole sweep must stop.
 DONE, RAISED, CRASHED, HALTED = "done", "raised", "crashed", "halted"
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+PATIENCE = 30.0  # seconds to wait for loky to end its workers
 _PR_SET_PDEATHSIG = 1
 
 
@@ -186,13 +188,16 @@ class Backend(NamedTuple):
     """Workers that run calls: `submit` takes a function and its arguments and returns a future.
 
     `close(kill)` releases the workers or, if `kill` is True, kills them and what they compute.
-    `address` is that of a cluster that was started here.
+    `address` is that of a cluster that was started here. `is_lost` returns True if workers have
+    died and nothing says so to those who wait for them; `discard` then gives all of them up.
     """
 
     workers: int
     submit: Callable[..., "Future[Any]"]
     close: Callable[[bool], None]
     address: str | None = None
+    is_lost: Callable[[], bool] = lambda: False
+    discard: Callable[[], None] = lambda: None
 
 
 def start_sequential(jobs: int | None, address: str | None) -> Backend:
@@ -218,13 +223,16 @@ def start_threads(jobs: int | None, address: str | None) -> Backend:
 def start_loky(jobs: int | None, address: str | None) -> Backend:
     """Start processes of this machine, through joblib's loky; they are kept for the next sweep."""
     optional("joblib", "lab")
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import get_reusable_executor, reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     workers = jobs or available_cores()
 
     def pool() -> Any:
         """Return the pool; a new one if a worker of the last one died."""
+        found = reusable_executor._executor
+        if found is not None and found._flags.broken:
+            discard()
         settings = {"env": ONE_THREAD, "initializer": attach, "initargs": (os.getpid(),)}
         return get_reusable_executor(workers, **settings)
 
@@ -237,9 +245,30 @@ def start_loky(jobs: int | None, address: str | None) -> Backend:
     def close(kill: bool) -> None:
         if kill:
             time.sleep(0.1)  # loky fails on a call that it has taken but not handed out yet
-            pool().shutdown(wait=True, kill_workers=True)
+            discard()
 
-    return Backend(workers, submit, close)
+    def is_lost() -> bool:
+        processes = _processes(reusable_executor._executor)
+        return not processes or not all(process.is_alive() for process in processes)
+
+    def discard() -> None:
+        """End the pool, and do not wait forever: loky can, if a worker was killed."""
+        found, reusable_executor._executor = reusable_executor._executor, None
+        if found is not None:
+            processes = _processes(found)
+            end = functools.partial(found.shutdown, wait=True, kill_workers=True)
+            ending = threading.Thread(target=end, daemon=True)
+            ending.start()
+            ending.join(PATIENCE)
+            for process in processes if ending.is_alive() else ():
+                process.terminate()
+
+    return Backend(workers, submit, close, None, is_lost, discard)
+
+
+def _processes(pool: Any) -> list[Any]:
+    """Return the workers of a pool of loky."""
+    return [] if pool is None else list((pool._processes or {}).values())
 
 
 DASK = {

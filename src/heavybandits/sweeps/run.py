@@ -46,6 +46,8 @@ CellResult = dict[str, Any]  # what the function of a cell returned
 OnProgress = Callable[[int, int], None]  # called with the cells done and the cells in all
 
 HERE = ("sequential", "threads")  # backends that compute in this very process
+WATCHED = 10  # seconds without a sign of workers that are gone
+UNNOTICED = "the worker died, and its pool did not notice"
 SHOWN = 3  # failed cells that a message names
 
 
@@ -227,6 +229,7 @@ class Queue:
     def tried(self, cells: list[Cell], window: int) -> Iterator[tuple[Cell, Report]]:
         """Every cell and how it went, as they finish, at most `window` of them in flight."""
         waiting, running = deque(cells), dict[Future[Any], Cell]()
+        lost = 0  # seconds in a row in which workers were missing and nothing finished
         while waiting or running:
             while waiting and len(running) < window:
                 cell = waiting.popleft()
@@ -235,6 +238,11 @@ class Queue:
             self.display.tick()
             for future in finished:
                 yield running.pop(future), _report(future)
+            lost = lost + 1 if not finished and self.workers.is_lost() else 0
+            if lost >= WATCHED:
+                self.workers.discard()
+                yield from [(cell, Report(CRASHED, UNNOTICED)) for cell in running.values()]
+                running, lost = {}, 0
 
     def collect(self, cell: Cell) -> Report:
         """Read back what the worker wrote."""
