@@ -116,7 +116,13 @@ class Tuning:
         ]
         return to_latex(rows, usual if caption is None else caption)
 
-    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        axes: Axes | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Figure:
         """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
 
         The bands are the smallest and the largest run. A choice that does not lie inside its grid
@@ -126,10 +132,11 @@ class Tuning:
         ----------
         path : the PDF, SVG or PNG file to write.
         axes : matplotlib axes to draw in, if there is one problem.
+        size : width and height of the figure in inches.
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
-        return plot_view(View("", panels), path, axes)
+        return plot_view(View("", panels), path, axes, size)
 
     def _panel(self, problem: str, title: str) -> Panel:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
