@@ -318,9 +318,12 @@ def test_the_time_left_goes_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     with Progress(10.0, show=False) as display:
+        now[0] += 60.0  # compilation
+        display.advance(1.0, "1/3 cells")
+        assert display.status() == "1/3 cells"
         now[0] += 7.0
-        display.advance(1.0, "1/2 cells")
-        assert display.status() == "1/2 cells, 1 min 3 s left"
+        display.advance(1.0, "2/3 cells")
+        assert display.status() == "2/3 cells, 56 s left"
 
 
 def test_a_log_file_gets_a_line_every_half_minute(
