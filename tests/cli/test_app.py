@@ -321,9 +321,7 @@ OPTIONS = [
 
 
 def test_an_action_named_twice_is_refused():
-    with pytest.raises(
-        heavybandits.InvalidInputError, match="must name each action once, got 'a' twice"
-    ):
+    with pytest.raises(heavybandits.InvalidInputError, match="got 'a' twice"):
         read_probabilities("a=1,b=0, a=1")
     assert read_probabilities("a=0.7,b=0.3") == {"a": 0.7, "b": 0.3}
 

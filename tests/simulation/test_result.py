@@ -275,7 +275,7 @@ def test_a_figure_of_another_size_covers_and_cuts_nothing(later: bool) -> None:
     figure.canvas.draw()
     assert figure.get_size_inches().tolist() == [5.5, 2.6]
     whole, legend = figure.bbox, figure.legends[0].get_window_extent()
-    boxes = [axes.get_tightbbox() for axes in figure.axes if axes.get_visible()]
+    boxes: list[Any] = [axes.get_tightbbox() for axes in figure.axes if axes.get_visible()]
     assert not any(legend.overlaps(box) for box in boxes)
     for box in [*boxes, legend]:
         assert min(box.x0 - whole.x0, whole.x1 - box.x1) >= -1.0

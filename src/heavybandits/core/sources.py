@@ -157,7 +157,8 @@ class _Reader(ast.NodeVisitor):
         self.package, self.depth = package, 0
         self.first: set[str] = set()
         self.later: set[str] = set()
-        self.dynamic, self.opaque = False, None
+        self.dynamic = False
+        self.opaque: int | None = None
 
     def read(self, tree: ast.AST) -> Imports:
         self.visit(tree)
