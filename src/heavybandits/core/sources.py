@@ -254,7 +254,7 @@ _CLOSURES: dict[frozenset[str], tuple[Any, Closure]] = {}
 def _close(modules: frozenset[str]) -> Closure:
     """Return the closure, found again once a file in it or the search path has changed."""
     found = _CLOSURES.get(modules)
-    if found is None or found[0] != _state(found[1]):
+    if found is None or (found[0] is not None and found[0] != _state(found[1])):
         made = _follow(modules)
         found = _CLOSURES[modules] = _state(made), made
     return found[1]
@@ -302,15 +302,24 @@ def _follow(modules: frozenset[str]) -> Closure:
 def digest(modules: Iterable[str]) -> str:
     """Return a hash of the sources of these modules and of all they build on."""
     found = _close(frozenset(modules))
-    files = tuple(origin(name) for name in found.modules)
-    changed = tuple(_changed(file or "") for file in files)
-    return _digest(found, files, changed)
+    files = _library_files(found) or tuple(origin(name) or "" for name in found.modules)
+    return _digest(found, files, tuple(map(_changed, files)))
+
+
+@functools.cache
+def _library_files(found: Closure) -> tuple[str, ...] | None:
+    """Return the files of modules that are all this library's, which stay where they are."""
+    if not all(name.startswith(f"{_PACKAGE}.") for name in found.modules):
+        return None
+    return tuple(origin(name) or "" for name in found.modules)
 
 
 def _changed(file: str) -> int | None:
     """Return when a file was last written; None if it is not there."""
     try:
-        return os.stat(_container(file)).st_mtime_ns
+        return os.stat(file).st_mtime_ns
+    except NotADirectoryError:  # in an archive
+        return os.stat(_container(file)).st_mtime_ns if _container(file) != file else None
     except OSError:
         return None
 
@@ -323,10 +332,10 @@ def _container(file: str) -> str:
 
 
 @functools.cache
-def _digest(found: Closure, files: tuple[str | None, ...], changed: tuple[int | None, ...]) -> str:
+def _digest(found: Closure, files: tuple[str, ...], changed: tuple[int | None, ...]) -> str:
     total = hashlib.sha256()
     for name, file, when in zip(found.modules, files, changed, strict=True):
-        total.update(name.encode() + file_digest(file or "", when))
+        total.update(name.encode() + file_digest(file, when))
     for library in found.libraries:
         total.update(f"{library}:{release(library)};".encode())
     return total.hexdigest()
