@@ -232,6 +232,7 @@ def test_a_function_typed_into_a_notebook_is_computed_again_once_it_changes(tmp_
 def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Write and load a module that is older than this process."""
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for the next version
 
     def write(name: str, text: str) -> Any:
         (tmp_path / f"{name}.py").write_text(text)

@@ -41,6 +41,8 @@ OPAQUE = {"exec", "eval"}
 OPAQUE_METHODS = {"run_path", "run_module", "spec_from_file_location", "SourceFileLoader"}
 IMPORTERS = {"import_module", "__import__"}
 
+Version = tuple[int, int, int]  # when a file was written, when it was put there, and its size
+
 
 # ---- where a module is
 
@@ -142,7 +144,7 @@ def imports(module: str) -> Imports:
 
 
 @functools.cache
-def _parse(file: str, changed: int | None, package: str) -> Imports:
+def _parse(file: str, changed: Version | None, package: str) -> Imports:
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -314,14 +316,18 @@ def _library_files(found: Closure) -> tuple[str, ...] | None:
     return tuple(origin(name) or "" for name in found.modules)
 
 
-def _changed(file: str) -> int | None:
-    """Return when a file was last written; None if it is not there."""
+def _changed(file: str) -> Version | None:
+    """Return which version of a file is there; None if there is none.
+
+    The time of writing alone can be that of an older file.
+    """
     try:
-        return os.stat(file).st_mtime_ns
+        found = os.stat(file)
     except NotADirectoryError:  # in an archive
-        return os.stat(_container(file)).st_mtime_ns if _container(file) != file else None
+        return _changed(_container(file)) if _container(file) != file else None
     except OSError:
         return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 
 @functools.cache
@@ -332,7 +338,7 @@ def _container(file: str) -> str:
 
 
 @functools.cache
-def _digest(found: Closure, files: tuple[str, ...], changed: tuple[int | None, ...]) -> str:
+def _digest(found: Closure, files: tuple[str, ...], changed: tuple[Version | None, ...]) -> str:
     total = hashlib.sha256()
     for name, file, when in zip(found.modules, files, changed, strict=True):
         total.update(name.encode() + file_digest(file, when))
@@ -342,7 +348,7 @@ def _digest(found: Closure, files: tuple[str, ...], changed: tuple[int | None, .
 
 
 @functools.cache
-def file_digest(file: str, changed: int | None) -> bytes:
+def file_digest(file: str, changed: Version | None) -> bytes:
     """Return the SHA-256 of a file; empty if it is not there."""
     with contextlib.suppress(OSError):
         if changed is not None:
@@ -394,7 +400,7 @@ def _release(found: importlib.metadata.Distribution) -> str:
 def is_edited(module: str) -> bool:
     """Return True if the source is newer than this process, which may run the older one."""
     changed = _changed(origin(module) or "")
-    return changed is None or changed > _STARTED
+    return changed is None or changed[0] > _STARTED
 
 
 def edited(modules: Iterable[str]) -> bool:
