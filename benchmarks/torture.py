@@ -29,6 +29,7 @@ from torture_coverage import cover_truth
 from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
+from torture_helpers import edit_helpers
 from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_nestings import nest_policies
 from torture_numba import compare_public
@@ -40,6 +41,7 @@ Section = Callable[[int, int], Counter[str]]
 
 SECTIONS: dict[str, tuple[Section, int]] = {
     "cache": (damage_cache, 500),  # damaged files of compiled kernels
+    "helpers": (edit_helpers, 500),  # edited helpers of the user's, in sweeps and kernels
     "files": (fail_calls, 1000),  # I/O errors while something is saved
     "disks": (fill_disks, 1000),  # I/O errors while an agent writes its ledger
     "parts": (break_parts, 1000),  # parts of one's own with a mistake in one method

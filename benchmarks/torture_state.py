@@ -34,11 +34,15 @@ class Rung(BaseException):
 
 
 def _ring(number: int, frame: FrameType | None) -> None:
-    raise Rung
+    """Raise inside the call that is tried, and nowhere else: a late signal must not end us."""
+    if Pair.armed and frame is not None and frame.f_code is not Pair.step.__code__:
+        raise Rung
 
 
 class Pair:
     """An agent whose calls are interrupted, and one that gets those that happened."""
+
+    armed = False  # whether a signal may raise
 
     def __init__(self, plays: int, dice: random.Random) -> None:
         self.dice, policy = dice, victim.make_policy(plays)
@@ -53,13 +57,14 @@ class Pair:
         before = self._mark()
         outcome = "whole"
         delay = self.dice.choice([0.0, self.dice.uniform(2e-6, 1.5e-4)])
+        Pair.armed = True
         try:
             signal.setitimer(signal.ITIMER_REAL, delay)
             getattr(self.agent, call)(argument)
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
         except Rung:
             outcome = "interrupted"
         finally:
+            Pair.armed = False
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         if self._mark() != before:
             getattr(self.twin, call)(argument)

@@ -26,6 +26,7 @@ from ._utils.errors import (
     LedgerError,
     PartError,
     PolicyError,
+    ReuseWarning,
     StateError,
     SweepError,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "Problem",
     "ReplayResult",
     "Result",
+    "ReuseWarning",
     "StateError",
     "SweepError",
     "Ticket",

@@ -10,7 +10,7 @@ import pytest
 
 import heavybandits as hb
 from failing import Failing, calls_of
-from heavybandits._utils.files import check_target, replace_atomically
+from heavybandits._utils.files import check_target, open_in_place, place_new, replace_atomically
 
 
 def save(path: Path, text: str = "new") -> None:
@@ -60,45 +60,85 @@ def test_a_replaced_file_keeps_its_mode(tmp_path, before):
     assert seen == [0o600]  # nobody can look on while it is written
 
 
-def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path):
-    """D8: the link itself was replaced, and the file it led to stayed old."""
-    (tmp_path / "there").mkdir()
-    target, link, further = tmp_path / "there" / "file", tmp_path / "link", tmp_path / "further"
+def test_nothing_is_written_through_a_link(tmp_path):
+    """F17: a link in place of a file led to another file, which was overwritten."""
+    target, link, nowhere = tmp_path / "file", tmp_path / "link", tmp_path / "nowhere"
     target.write_text("old")
     link.symlink_to(target)
-    further.symlink_to("link")
-    save(further)
-    assert (target.read_text(), os.readlink(link), os.readlink(further)) == (
-        "new",
-        str(target),
-        "link",
-    )
-    target.unlink()
-    save(link, "again")
-    assert target.read_text() == "again"
-    assert sorted(tmp_path.rglob("*")) == sorted([target.parent, target, link, further])
+    nowhere.symlink_to(tmp_path / "none")
+    for path, leads in ((link, target), (nowhere, tmp_path / "none")):
+        with pytest.raises(hb.InvalidInputError, match=f"{path} is a link to {leads}, and nothing"):
+            save(path)
+        with pytest.raises(hb.InvalidInputError, match="name that file instead"):
+            open_in_place(path)
+    assert target.read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == sorted([target, link, nowhere])
+
+
+def test_a_folder_may_be_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "folder").symlink_to("there")
+    save(tmp_path / "folder" / "file")
+    assert (tmp_path / "there" / "file").read_text() == "new"
+
+
+def test_another_name_of_a_file_keeps_its_contents(tmp_path):
+    other, path = tmp_path / "other", tmp_path / "path"
+    other.write_text("old")
+    path.hardlink_to(other)
+    with pytest.raises(hb.InvalidInputError, match="has 2 names"):
+        open_in_place(path)
+    save(path)
+    assert (other.read_text(), path.read_text()) == ("old", "new")
+
+
+def test_a_file_that_is_written_in_place_is_not_emptied(tmp_path):
+    for text in ("", "old"):
+        (tmp_path / "lock").write_text(text)
+        os.close(open_in_place(tmp_path / "lock"))
+        assert (tmp_path / "lock").read_text() == text
+
+
+@pytest.mark.parametrize("ending", ["", "-head", "-wal"])
+def test_no_file_of_a_ledger_is_replaced(tmp_path, ending):
+    for end in ("", "-head", "-wal"):
+        (tmp_path / f"agent.db{end}").write_text("events")
+    with pytest.raises(hb.InvalidInputError, match="must not be a file of a ledger"):
+        save(tmp_path / f"agent.db{ending}")
+    save(tmp_path / "agent.db-notes")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_takes_no_name_that_is_taken(tmp_path, monkeypatch, links):
+    if not links:
+        monkeypatch.setattr(os, "link", Failing(0, errno.EPERM)._wrapped(os.link, "link"))
+    made, taken, free = tmp_path / "made", tmp_path / "taken", tmp_path / "free"
+    made.write_text("new")
+    taken.symlink_to("elsewhere")
+    with pytest.raises(FileExistsError):
+        place_new(made, taken)
+    if not links:
+        monkeypatch.setattr(os, "link", Failing(0, errno.EPERM)._wrapped(os.link, "link"))
+    place_new(made, free)
+    assert (free.read_text(), os.readlink(taken)) == ("new", "elsewhere")
+    assert sorted(tmp_path.iterdir()) == [free, taken]
 
 
 def pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-def loop(path: Path) -> None:
-    path.symlink_to(path)
-
-
-@pytest.mark.parametrize(
-    ("make", "kind"), [(Path.mkdir, "a folder"), (pipe, "a pipe"), (loop, "a link to itself")]
-)
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a folder"), (pipe, "a pipe")])
 def test_what_is_no_file_is_not_replaced(tmp_path, make, kind):
     """D8: as root, `--out /dev/full` replaced the device."""
     path = tmp_path / "odd"
     make(path)
     before = path.lstat()
-    with pytest.raises(
-        hb.InvalidInputError, match=f"odd is {kind}, and only a file can be replaced"
-    ):
-        save(path)
+    for write in (save, open_in_place):
+        with pytest.raises(
+            hb.InvalidInputError, match=f"odd is {kind}, and only a file can be written"
+        ):
+            write(path)
     assert path.lstat() == before
     assert list(tmp_path.iterdir()) == [path]
 

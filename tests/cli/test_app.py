@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import heavybandits
 from heavybandits.cli.app import cli
+from heavybandits.cli.evaluate import read_probabilities
 from heavybandits.cli.options import Folder, NewFile
 from heavybandits.cli.reproduce import verdict_text
 from heavybandits.experiments import tails
@@ -317,6 +318,12 @@ OPTIONS = [
     for option in command.params
     if isinstance(option, click.Option) and not option.is_flag
 ]
+
+
+def test_an_action_named_twice_is_refused():
+    with pytest.raises(heavybandits.InvalidInputError, match="got 'a' twice"):
+        read_probabilities("a=1,b=0, a=1")
+    assert read_probabilities("a=0.7,b=0.3") == {"a": 0.7, "b": 0.3}
 
 
 @pytest.fixture(scope="module")

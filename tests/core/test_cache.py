@@ -157,6 +157,18 @@ def test_an_edit_in_what_the_users_module_imports_is_seen(machine):
     assert machine.run(THEIRS)["hits"] == 1
 
 
+def test_a_constant_that_changed_after_the_class_was_compiled_is_refused(machine):
+    """Numba keeps the old one, and the disk must not get it under the key of the new one."""
+    (machine.mine / "mine.py").write_text("MORE = 0.5\n" + RAMP.format(offset="MORE"))
+    draw = "\nout = np.zeros(3)\ncompiling.compiled(noise_kernel, noise, np.uint64(1), 0, out)"
+    script = f"{THEIRS}{draw}\nimport mine; mine.MORE = 1.5\n"
+    caught = f"try:{draw.replace(chr(10), chr(10) + '    ')}\nexcept hb.PartError: "
+    script += f"{caught}\n    mine.MORE = 0.5\nelse:\n    assert False"
+    assert machine.run(script)["values"] == [0.5, 2.5, 4.5]
+    again = machine.run(f"{THEIRS}\nimport mine; mine.MORE = 1.5")
+    assert (again["hits"], again["values"]) == (0, [1.5, 3.5, 5.5])
+
+
 def test_a_class_typed_at_a_prompt_is_never_kept_on_disk(machine):
     """Its source cannot be watched, so that a kept entry would come back after an edit."""
     for offset, values in (("0.0", [0.0, 2.0, 4.0]), ("1.0", [1.0, 3.0, 5.0])):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.core.cache import closure
 from heavybandits.core.part import describe
+from heavybandits.core.sources import closure
 from heavybandits.experiments import noconstants
 from heavybandits.experiments.noconstants import stretches
 from heavybandits.experiments.noconstants.analysis import gather

@@ -67,6 +67,9 @@ def test_a_copy_goes_on_by_itself():
         copied.learn(None, action, 1.0, probability, **more)
         assert (copied.agent.updates, learner.agent.updates, probability) == (1, 0, 1.0)
         assert np.linalg.norm(more["ticket"].features) == 0.5
+        assert copied.agent.id != learner.agent.id
+        with pytest.raises(hb.ForeignTicketError):  # which another decision of it would have taken
+            learner.agent.update(more["ticket"], 1.0)
 
 
 def test_actions_are_crossed_with_the_context():

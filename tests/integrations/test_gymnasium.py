@@ -98,3 +98,7 @@ def test_what_is_refused() -> None:
         hb.InvalidInputError, match=r"action must be a whole number in 0\.\.3, got 4"
     ):
         env.step(4)
+    for action in (True, np.True_, 1.0, "1", None, [1], np.array([1]), np.array(1.0)):
+        with pytest.raises(hb.InvalidInputError, match="action must be a whole number"):
+            env.step(action)
+    assert env.step(np.array(1))[4]["regret"] == env.step(np.int64(1))[4]["regret"]

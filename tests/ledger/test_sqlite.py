@@ -646,10 +646,10 @@ def test_a_ledger_whose_main_file_is_gone_is_not_begun_anew(path: Path, how: str
 
 def test_nothing_is_written_over_a_ledger(path: Path, tmp_path: Path) -> None:
     with play(make(path), 2) as agent:
-        with pytest.raises(hb.InvalidInputError, match="must not be a ledger"):
+        with pytest.raises(hb.InvalidInputError, match="must not be a file of a ledger"):
             agent.save(path)
         play(agent, 1)
-    with pytest.raises(hb.InvalidInputError, match="must not be a ledger"):
+    with pytest.raises(hb.InvalidInputError, match="must not be a file of a ledger"):
         export(path, path)
     with make(path) as again:
         assert again.updates == 3

@@ -1,5 +1,7 @@
 """What a Result offers beyond its rows: comparisons, tables for papers, figures by panel."""
 
+import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,15 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits._utils.drawing import Panel, Series, View, colour_places, draw_view, style_of
+from heavybandits._utils.drawing import (
+    Panel,
+    Series,
+    View,
+    colour_places,
+    draw_view,
+    label_of,
+    style_of,
+)
 from heavybandits._utils.records import to_frame, to_records
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
@@ -234,6 +244,55 @@ def test_dollars_in_the_name_of_a_problem_are_no_formula(tmp_path):
     result = hb.sweep(policy, where, horizon=20, repetitions=2)
     figure = result.plot(tmp_path / "regret.png")
     assert [axes.get_title() for axes in figure.axes[:2]] == [r"cost \$\foo\$", r"\$1 of \$2"]
+
+
+def fonts(path: Path) -> set[bytes]:
+    return set(re.findall(rb"/Subtype /(Type3|CIDFontType2)", path.read_bytes()))
+
+
+def test_pdfs_have_truetype_fonts_also_if_the_figure_is_saved_by_hand(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    figure = result(("light",)).plot(tmp_path / "ours.pdf")
+    figure.savefig(tmp_path / "theirs.pdf")
+    assert fonts(tmp_path / "ours.pdf") == fonts(tmp_path / "theirs.pdf") == {b"CIDFontType2"}
+
+
+def test_a_notebook_shows_the_figure_without_any_magic() -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    figure, same = (result(("light",)).plot() for _ in range(2))
+    shown = figure._repr_png_()  # type: ignore[attr-defined]
+    assert shown.startswith(b"\x89PNG")
+    assert shown == same._repr_png_()  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(figure))._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["size", "resized"])
+def test_a_figure_of_another_size_covers_and_cuts_nothing(later: bool) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    figure = result().plot() if later else result().plot(size=(5.5, 2.6))
+    if later:
+        figure.set_size_inches(5.5, 2.6)
+    figure.canvas.draw()
+    assert figure.get_size_inches().tolist() == [5.5, 2.6]
+    whole, legend = figure.bbox, figure.legends[0].get_window_extent()
+    boxes: list[Any] = [axes.get_tightbbox() for axes in figure.axes if axes.get_visible()]
+    assert not any(legend.overlaps(box) for box in boxes)
+    for box in [*boxes, legend]:
+        assert min(box.x0 - whole.x0, whole.x1 - box.x1) >= -1.0
+        assert min(box.y0 - whole.y0, whole.y1 - box.y1) >= -1.0
+
+
+@pytest.mark.parametrize("size", [3, (5.5,), (0.0, 2.0), ("a", "b"), (5.5, float("nan")), (1e9, 1)])
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    with pytest.raises(hb.InvalidInputError, match=r"size must be a pair \(width, height\)"):
+        result(("light",)).plot(size=size)
+
+
+def test_formulas_in_names_are_drawn() -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    assert label_of("OL$^2$M on $t_{3}$") == "OL$^2$M on $t_{3}$"
+    assert label_of("from $5 to $6") == r"from \$5 to \$6"
 
 
 def test_without_pandas_the_tables_are_lists_of_dictionaries(monkeypatch: pytest.MonkeyPatch):

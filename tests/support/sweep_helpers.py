@@ -31,6 +31,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "cells").iterdir())}
 
 
+def finished_files(folder: Path) -> dict[str, bytes]:
+    """The files of finished cells, without those that a killed worker was writing."""
+    return {path.name: path.read_bytes() for path in sorted((folder / "cells").glob("*.npz"))}
+
+
 def needs(backend: str, module: str) -> Any:
     missing = importlib.util.find_spec(module) is None
     reason = f"{module} is not installed: pip install 'heavybandits[{backend}]'"

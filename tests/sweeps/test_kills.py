@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heavybandits.sweeps import SweepError
+from heavybandits.sweeps import SweepError, backends
 from heavybandits.sweeps.store import load_cell
 from processes import gone, marked
 from sweep_functions import sweep
@@ -46,6 +46,17 @@ def test_one_worker_alone_can_be_killed_too(tmp_path: Path) -> None:
     outcome = run([cell("dies", 1.0), *squares(2)], tmp_path, backend="loky", jobs=1, retries=1)
     assert [one for one, _ in outcome.failed] == [cell("dies", 1.0)]
     assert len(outcome.results) == 2
+
+
+def test_loky_workers_that_are_gone_are_noticed_and_replaced(tmp_path: Path) -> None:
+    run(squares(2), tmp_path, backend="loky", jobs=1)
+    workers = backends.start_loky(1, None)
+    assert workers.submit(os.getpid).result(60) != os.getpid()
+    assert not workers.is_lost()
+    workers.discard()
+    assert workers.is_lost()
+    assert workers.submit(os.getpid).result(60) != os.getpid()
+    assert not workers.is_lost()
 
 
 # ---- the whole run

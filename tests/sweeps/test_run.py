@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,20 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+import sweep_functions
 from heavybandits import InvalidInputError
 from heavybandits._utils import files as support_files
 from heavybandits._utils.files import Format
 from heavybandits._utils.progress import Progress
-from heavybandits.core import cache
+from heavybandits.core import sources
 from heavybandits.core.part import describe
-from heavybandits.sweeps import Cell, SweepError, digest, read_cell, store
+from heavybandits.sweeps import Cell, SweepError, backends, digest, read_cell, store
 from heavybandits.sweeps.cell import check_json, kind, schedule
 from heavybandits.sweeps.simulation_cell import build_parts, simulate_cell
 from heavybandits.sweeps.store import cell_path, load_cell, timing_path
 from paths import SUPPORT
 from sweep_functions import OwnNoise
-from sweep_helpers import HERE, cell, files, run, simulations, squares
+from sweep_helpers import HERE, cell, files, run, simulations, squares, start
 
 OLD = store.versions() | {"numpy": "1.0"}
 
@@ -199,8 +201,8 @@ def test_what_somebody_has_put_into_the_library_is_not_among_its_sources(
 ) -> None:
     """Another process has it not, and would give the same cell another key."""
     monkeypatch.setattr(hb.links, "planted", squares, raising=False)
-    cache._neighbours.cache_clear()
-    found = cache.closure(frozenset({"heavybandits.parts.links", HERE}))
+    sources._neighbours.cache_clear()
+    found = sources.closure(frozenset({"heavybandits.parts.links", HERE}))
     assert {"heavybandits.parts.links", HERE} <= {*found}
     assert __name__ not in found
 
@@ -316,9 +318,12 @@ def test_the_time_left_goes_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     with Progress(10.0, show=False) as display:
+        now[0] += 60.0  # compilation
+        display.advance(1.0, "1/3 cells")
+        assert display.status() == "1/3 cells"
         now[0] += 7.0
-        display.advance(1.0, "1/2 cells")
-        assert display.status() == "1/2 cells, 1 min 3 s left"
+        display.advance(1.0, "2/3 cells")
+        assert display.status() == "2/3 cells, 56 s left"
 
 
 def test_a_log_file_gets_a_line_every_half_minute(
@@ -394,8 +399,10 @@ def test_leftovers_of_a_kill_are_cleared_unless_another_sweep_is_at_work(tmp_pat
     from heavybandits.sweeps.store import hold
 
     run(squares(1), tmp_path)
-    leftover = tmp_path / "cells" / ".abc.npz.x1y2"
+    leftover = tmp_path / "cells" / f".{64 * '0'}.npz.{16 * '1'}"
     leftover.write_bytes(b"half")
+    notes = tmp_path / "cells" / ".notes.npz.bak"
+    notes.write_bytes(b"of the user's")
     with hold(tmp_path):
         assert not leftover.exists()
         leftover.write_bytes(b"half")
@@ -403,12 +410,85 @@ def test_leftovers_of_a_kill_are_cleared_unless_another_sweep_is_at_work(tmp_pat
         assert leftover.exists()
     run(squares(2), tmp_path)
     assert not leftover.exists()
+    assert notes.exists()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(SweepError, match=r"cannot write .*file.*bytes free"):
         run(squares(1), tmp_path / "file")
+
+
+PLACES = {
+    "cell": lambda folder, one: cell_path(folder, one),
+    "timing": lambda folder, one: timing_path(folder, one),
+    "lock": lambda folder, one: folder / ".lock",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe"])
+def test_nothing_is_written_through_a_link_or_over_what_is_no_file(
+    place: str, kind: str, tmp_path: Path
+) -> None:
+    one, folder = cell("square", 2.0), tmp_path / "out"
+    run([one], folder)
+    path, precious = PLACES[place](folder, one), tmp_path / "precious"
+    path.unlink()
+    if kind in ("link", "dangling"):
+        path.symlink_to(precious)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    if kind == "link":
+        precious.write_text("precious")
+    with pytest.raises(SweepError, match=f"{path.name} is a (link|folder|pipe)"):
+        run([one], folder)
+    assert precious.exists() == (kind == "link")
+    assert kind != "link" or precious.read_text() == "precious"
+
+
+def test_a_link_that_appears_while_a_cell_is_computed_is_not_followed(tmp_path: Path) -> None:
+    one, precious = cell("square", 2.0), tmp_path / "precious"
+    run([], tmp_path / "out")
+    precious.write_text("precious")
+    cell_path(tmp_path / "out", one).symlink_to(precious)
+    with pytest.raises(SweepError, match="is a link to"):
+        store.write_cell(tmp_path / "out", one, {"a": 1}, cpu_seconds=0.5)
+    assert precious.read_text() == "precious"
+
+
+@pytest.mark.parametrize("folder", [3, b"out", "", "a\0b", ["out"]])
+def test_a_folder_must_be_the_name_of_one(folder: Any) -> None:
+    with pytest.raises(InvalidInputError, match="folder must be"):
+        hb.map_cells(sweep_functions.square, [{"number": 1.0}], folder=folder)
+
+
+@pytest.mark.parametrize("name", ["cells", "timings", "failed"])
+def test_a_file_in_place_of_a_folder_of_the_store_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("in the way")
+    with pytest.raises(SweepError, match=rf"cannot write .*{name}"):
+        run([cell("raises")], tmp_path, retries=1)
+    assert (tmp_path / name).read_text() == "in the way"
+
+
+def test_a_cell_that_cannot_be_read_is_computed_again(tmp_path: Path) -> None:
+    one = cell("square", 2.0)
+    run([one], tmp_path)
+    for text in ("[]", "null", "{", '{"cpu_seconds": 1.0, "imported": [3]}', "[" * 100_000):
+        timing_path(tmp_path, one).write_text(text)
+        assert run([one], tmp_path).computed == 1
+
+
+def test_two_processes_share_a_store(tmp_path: Path, mark: str) -> None:
+    """Each finds or computes every cell, and both end with the same files."""
+    made = [start(tmp_path / "out", 30, 0.01, "threads", mark) for _ in range(2)]
+    for process in made:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    run(sweep_functions.sweep(30, 0.01), tmp_path / "truth", backend="threads", jobs=4)
+    assert files(tmp_path / "out") == files(tmp_path / "truth")
 
 
 def test_too_little_room_is_noticed_before_the_sweep(
@@ -505,11 +585,28 @@ def test_two_threads_leave_the_umask_alone(tmp_path: Path) -> None:
         os.umask(before)
 
 
+def test_workers_that_died_unnoticed_are_given_up_and_their_cells_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A future that nothing will ever finish: without a watch, the sweep waits forever."""
+    healthy = backends.start_sequential(None, None)
+    gone = list[int]()
+
+    def submit(*call: Any) -> Any:
+        return healthy.submit(*call) if gone else Future()
+
+    broken = healthy._replace(
+        submit=submit, is_lost=lambda: not gone, discard=lambda: gone.append(1)
+    )
+    monkeypatch.setitem(backends.BACKENDS, "threads", lambda jobs, address: broken)
+    monkeypatch.setattr("heavybandits.sweeps.run.WATCHED", 1)
+    assert run(squares(3), tmp_path, backend="threads").computed == 3
+    assert gone == [1]
+
+
 def test_a_worker_that_says_done_without_a_file_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heavybandits.sweeps import backends
-
     done = backends.Report(backends.DONE)
     monkeypatch.setattr(backends, "compute", lambda cell, folder: done)
     outcome = run(squares(1), tmp_path)

@@ -192,6 +192,72 @@ def test_an_edited_part_is_computed_anew_and_an_untouched_one_reused(
     assert other.split("] ")[1] != first.split("] ")[1]
 
 
+NOTEBOOK = """
+import warnings
+import heavybandits as hb
+
+def run(**more):
+    found = hb.map_cells(f, [{"n": 1.0}], folder="out", backend="sequential")
+    return found.data["y"][0]
+
+exec("C = 1\\ndef g(): return C\\ndef f(n): return {'y': n * g()}")
+assert run() == 1.0
+first = len(list(__import__("pathlib").Path("out/cells").iterdir()))
+exec("def f(n): return {'y': n * g()}")  # the same again
+assert run() == 1.0
+assert len(list(__import__("pathlib").Path("out/cells").iterdir())) == first
+exec("def g(): return 2 * C")
+assert run() == 2.0
+C = 5
+assert run() == 10.0
+exec("def f(n): return {'y': n * eval('g' + '()')}")
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    assert run() == 10.0
+    exec("def g(): return 3")
+    assert run() == 3.0
+assert [one.category for one in heard] == [hb.ReuseWarning]
+print("done")
+"""
+
+
+def test_a_function_typed_into_a_notebook_is_computed_again_once_it_changes(tmp_path: Path):
+    ended = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ended.stdout == "done\n", ended.stderr
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Write and load a module that is older than this process."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for the next version
+
+    def write(name: str, text: str) -> Any:
+        (tmp_path / f"{name}.py").write_text(text)
+        os.utime(tmp_path / f"{name}.py", (1, 1))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    yield write
+    for name in ("reached_work", "reached_helper"):
+        sys.modules.pop(name, None)
+
+
+def test_a_module_of_a_computed_name_counts_once_it_was_imported(tmp_path: Path, own_module: Any):
+    name = "''.join(['reached_', 'helper'])"
+    text = f"from importlib import import_module\ndef f(n): return {{'y': import_module({name}).C}}"
+    work = own_module("reached_work", text)
+    for constant in (1.0, 2.0):
+        own_module("reached_helper", f"C = {constant}\n")
+        for _ in range(2):
+            found = hb.map_cells(work.f, [{"n": 1.0}], folder=tmp_path / "out", progress=False)
+            assert found.data["y"].tolist() == [constant]
+    assert len(list((tmp_path / "out" / "cells").iterdir())) == 1
+
+
 def test_a_process_that_runs_older_sources_than_the_key_says_stops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

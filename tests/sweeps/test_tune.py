@@ -1,5 +1,6 @@
 """`hb.tune`: constants searched on tuning seeds, reported on others, and honest about edges."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     grid: dict[str, Any] = {"grid": [0.01, 0.1], "bounds": (0.001, 1.0)}
     policies = {"CRTM": crtm, "deaf": deaf, "as it is": crtm(1.0)}
     folder = tmp_path_factory.mktemp("tuned")
-    return hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
+    with pytest.warns(UserWarning, match="deaf") as heard:
+        found = hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
+    said = [str(one.message) for one in heard]
+    assert [words for words in said if "deaf" in words] == [
+        "the constant of deaf has no effect on one: all runs are the same at every constant. If "
+        "that is meant, pass the policy itself, or a function of `problem`"
+    ]
+    assert all(one.filename == __file__ for one in heard)
+    return found
 
 
 def test_constants_are_searched_on_tuning_seeds_and_reported_on_others(found: Any):
@@ -46,10 +55,36 @@ def test_constants_are_searched_on_tuning_seeds_and_reported_on_others(found: An
     assert found.tuned()["as it is"] == crtm(1.0)
 
 
-def test_everybody_tries_the_same_constants_until_the_range_is_used_up(found: Any):
-    """One flat curve is enough for all grids to grow, as far as they may."""
-    assert sorted(found.curves["one", "deaf"]) == [0.001, 0.01, 0.1, 1.0]
-    assert sorted(found.curves["one", "CRTM"]) == [0.001, 0.01, 0.1, 1.0]
+def test_a_constant_without_effect_makes_no_grid_grow(found: Any):
+    """CRTM alone decides how far the grid grows, and both try the same constants."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grid: dict[str, Any] = {"grid": [0.01, 0.1], "bounds": (0.001, 1.0)}
+        alone = hb.tune({"CRTM": crtm}, {"one": PROBLEM}, **SIZE, **grid)
+        deaf_alone = hb.tune({"deaf": deaf}, {"one": PROBLEM}, **SIZE, **grid)
+    assert set(found.curves["one", "deaf"]) == set(found.curves["one", "CRTM"])
+    assert set(found.curves["one", "CRTM"]) == set(alone.curves["one", "CRTM"])
+    assert set(deaf_alone.curves["one", "deaf"]) == {0.01, 0.1}
+
+
+def test_an_end_of_the_grid_is_warned_about_for_each_policy():
+    with pytest.warns(UserWarning, match=r"best constant of CRTM is not inside its grid: .* end"):
+        hb.tune({"CRTM": crtm}, PROBLEM, **SIZE, grid=[1e-6, 1e3], bounds=(1e-6, 1e3))
+
+
+def test_an_untuned_policy_may_depend_on_its_problem():
+    wide = hb.Problem(hb.arms.Fixed(5, 4), hb.links.Logistic(), hb.noises.StudentT(3.0))
+    makers: dict[str, Any] = {
+        "tuned": lambda c, problem: hb.linucb(dim=problem.arms.dim, radius=c),
+        "auto": lambda problem: hb.linucb(dim=problem.arms.dim, radius=1.0),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = hb.tune(makers, {"3": PROBLEM, "4": wide}, **SIZE, grid=[0.1, 1.0], bounds=(0.1, 1))
+    assert found.tuned("4")["auto"] == hb.linucb(dim=4, radius=1.0)
+    assert ("4", "auto") not in found.choices
+    with pytest.raises(hb.InvalidInputError, match=r"of `problem` alone.*has no attribute 'arms'"):
+        hb.tune({"auto": lambda p: hb.linucb(dim=p.arms.dim, radius=1.0)}, PROBLEM, **SIZE)
 
 
 def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: Path):
@@ -66,6 +101,7 @@ def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: 
     assert found.plot(axes=axes) is axes.figure
 
 
+@pytest.mark.filterwarnings("ignore:the best constant")
 def test_a_policy_may_be_made_for_its_problem():
     def made(constant: float, problem: hb.Problem) -> Any:
         return hb.crtm(dim=problem.arms.dim, horizon=200, raw_moment=3.5, radius_scale=constant)
@@ -76,6 +112,7 @@ def test_a_policy_may_be_made_for_its_problem():
     assert found.result.problems == []
 
 
+@pytest.mark.filterwarnings("ignore:the ")
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -117,6 +154,7 @@ def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: s
         hb.tune({"never": never}, PROBLEM, **SIZE | given)
 
 
+@pytest.mark.filterwarnings("ignore:the best constant")
 def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
     def keyword(constant: float, *, problem: Any) -> Any:
         return crtm(constant * problem.arms.dim)
@@ -134,7 +172,8 @@ def test_policies_without_a_constant_are_named(found: Any):
 
 
 def test_a_number_of_constants_keeps_to_the_range():
-    found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, grid=3, bounds=(0.001, 0.5))
+    with pytest.warns(UserWarning, match="no effect"):
+        found = hb.tune({"deaf": deaf}, PROBLEM, **SIZE, grid=3, bounds=(0.001, 0.5))
     tried = sorted(found.curves["problem", "deaf"])
     assert tried[0] == 0.001
     assert tried[-1] == 0.5

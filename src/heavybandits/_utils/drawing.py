@@ -4,7 +4,9 @@ matplotlib is imported only when a figure is drawn. All figures and the report's
 palette.
 """
 
+import functools
 import io
+import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +28,16 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-_STYLE = {"svg.hashsalt": "heavybandits", "svg.fonttype": "none", "font.size": 9}
+_STYLE: dict[str, Any] = {
+    "svg.hashsalt": "heavybandits",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType: journals reject Type 3
+    "ps.fonttype": 42,
+    "font.size": 9,
+}
+PANEL = (4.4, 3.5)  # inches of one panel, unless a size is given
 _PER_INCH = 13.0  # characters of the legend
-_TITLE = 60  # characters in a line above a panel
+_TITLE = 60  # characters in a line above a panel of the usual width
 _ROW = 0.18  # inches of a row of the legend, if there are many
 _SAMPLE = 8  # characters that the line beside a name in the legend takes
 
@@ -145,26 +154,25 @@ class View:
 # ---- a whole view
 
 
-def draw_view(view: View, colours: Mapping[str, int]) -> Any:
+def draw_view(
+    view: View, colours: Mapping[str, int], size: tuple[float, float] | None = None
+) -> Any:
     """The view as a matplotlib figure: panels in rows of three, one legend below all of them.
 
     Four panels stand two by two.
 
     colours: names that have a place of their own in the palette, wherever they appear.
+    size: width and height of the figure in inches.
     """
     matplotlib = optional("matplotlib", "lab")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     named = [name for panel in view.panels for name in panel.names]
     colours = colour_places(named, colours)  # one for all panels, as there is one legend
     columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
     rows = -(-len(view.panels) // columns)
     with matplotlib.rc_context(_STYLE):
-        below = _ROW * max(legend_rows(set(named), 4.4 * columns) - 2, 0)
-        size = (4.4 * columns, 3.5 * rows + 0.4 + below)
-        canvas = Canvas(figsize=size, layout="constrained")
-        FigureCanvasAgg(canvas)
+        below = _ROW * max(legend_rows(set(named), PANEL[0] * columns) - 2, 0)
+        usual = (PANEL[0] * columns, PANEL[1] * rows + 0.4 + below)
+        canvas = new_figure(usual if size is None else check_size(size))
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
             (draw_tiles if isinstance(panel, Tiles) else draw_panel)(axes, panel, colours)
@@ -172,19 +180,45 @@ def draw_view(view: View, colours: Mapping[str, int]) -> Any:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
         canvas.draw_without_rendering()
-        canvas.set_layout_engine(None)  # places are found once, not again for every format
     return canvas
 
 
-def plot_view(view: View, path: str | Path | None = None, axes: Axes | None = None) -> Figure:
+def check_size(size: Any) -> tuple[float, float]:
+    """Return width and height of a figure in inches.
+
+    >>> check_size((5.5, 0.0))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: size must be a pair (width, height) of inches from 0.5 to 100,
+    got (5.5, 0.0)
+    """
+    try:
+        width, height = (float(side) for side in size)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    if not (0.5 <= width <= 100.0 and 0.5 <= height <= 100.0):
+        raise InvalidInputError(
+            f"size must be a pair (width, height) of inches from 0.5 to 100, got {size!r}"
+        )
+    return width, height
+
+
+def plot_view(
+    view: View,
+    path: str | Path | None = None,
+    axes: Axes | None = None,
+    size: tuple[float, float] | None = None,
+) -> Figure:
     """Draw a view in a figure of its own, or its one panel in given axes; return the figure.
 
     path: the PDF, SVG or PNG file to write, if any.
+    size: width and height of the figure in inches.
     """
     optional("matplotlib", "lab")
     if path is not None:
         check_picture(path)
-    figure = draw_view(view, {}) if axes is None else draw_into(axes, view.panels)
+    if axes is not None and size is not None:
+        raise InvalidInputError("size is for a figure of its own: leave out size, or axes")
+    figure = draw_view(view, {}, size) if axes is None else draw_into(axes, view.panels)
     return finish(figure, path)
 
 
@@ -206,9 +240,14 @@ def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:
 def save(canvas: Any, form: str) -> bytes:
     """The figure in one of the FORMATS."""
     buffer = io.BytesIO()
-    with optional("matplotlib", "lab").rc_context(_STYLE):
-        canvas.savefig(buffer, format=form, metadata=_METADATA[form], dpi=140)
+    save_styled(canvas, buffer, format=form, metadata=_METADATA[form], dpi=140)
     return buffer.getvalue()
+
+
+def save_styled(canvas: Any, *arguments: Any, **options: Any) -> None:
+    """Save a figure as matplotlib does, with the fonts of the library."""
+    with optional("matplotlib", "lab").rc_context(_STYLE):
+        type(canvas).savefig(canvas, *arguments, **options)
 
 
 def check_picture(path: str | Path) -> Path:
@@ -230,12 +269,25 @@ def write_picture(canvas: Any, path: Path) -> bytes:
     return data
 
 
-def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list[Axes]:
-    """Return the axes of a new figure, next to each other."""
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure that a notebook shows, and that saves itself in our style.
+
+    The layout is found again whenever the figure is drawn, so that it may be resized.
+    """
     optional("matplotlib", "lab")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=size, layout="constrained")
+    figure: Any = Canvas(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure._repr_png_ = functools.partial(save, figure, "png")
+    figure.savefig = functools.partial(save_styled, figure)
+    return figure
+
+
+def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> list[Axes]:
+    """Return the axes of a new figure, next to each other."""
+    figure = new_figure(size)
     if title:
         figure.suptitle(title, fontsize=11)
     return list(figure.subplots(1, columns, squeeze=False).ravel())
@@ -275,7 +327,10 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
     """One set of axes."""
     from matplotlib.ticker import EngFormatter
 
-    lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, _TITLE)]
+    spec = axes.get_gridspec()
+    width = axes.figure.get_figwidth() / (spec.ncols if spec is not None else 1)
+    fitting = _TITLE if width >= PANEL[0] else max(10, int(0.85 * _TITLE * width / PANEL[0]))
+    lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, fitting)]
     label_panel(axes, panel, "\n".join(lines))
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
@@ -298,7 +353,7 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
 
 def label_panel(axes: Any, panel: Panel, title: str) -> None:
     """Set the title and the labels of both axes."""
-    axes.set_title(label_of(title), fontsize=9.5)
+    axes.set_title(label_of(title), fontsize=9.5, wrap=True)  # once more, if it is resized
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
 
@@ -333,12 +388,29 @@ def label_categories(axes: Any, names: Sequence[str]) -> None:
 
 
 def label_of(name: str) -> str:
-    """The name as a label: no formula, and not one that matplotlib would leave out.
+    """The name as a label that matplotlib does not leave out; formulas stay, dollars are dollars.
 
-    >>> label_of("_own"), label_of("$5")
-    (' _own', '\\\\$5')
+    >>> label_of("_own"), label_of("$5"), label_of("OL$^2$M")
+    (' _own', '\\\\$5', 'OL$^2$M')
     """
-    return f"{' ' if name.startswith('_') else ''}{name}".replace("$", r"\$")
+    shown = f"{' ' if name.startswith('_') else ''}{name}"
+    return shown if _has_formulas(name) else shown.replace("$", r"\$")
+
+
+@functools.lru_cache(1024)
+def _has_formulas(name: str) -> bool:
+    """Return True if the dollars of a name enclose formulas that matplotlib can draw."""
+    pieces = name.split("$")[1::2]
+    if name.count("$") % 2 or not all(re.search(r"[\\^_{]", piece) for piece in pieces):
+        return False
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        for piece in pieces:
+            MathTextParser("path").parse(f"${piece}$")
+    except Exception:  # a formula that it does not know
+        return False
+    return bool(pieces)
 
 
 def draw_line(axes: Any, series: Series, place: int, count: int, style: dict[str, Any]) -> None:

@@ -94,6 +94,10 @@ class SweepError(RuntimeError):
         self.failures = list(failures)
 
 
+class ReuseWarning(UserWarning):
+    """Stored results cannot be reused, because nothing tells which code they depend on."""
+
+
 class DataError(ValueError):
     """A data set that is not there, or not the one that was studied."""
 
@@ -126,12 +130,12 @@ def printable(text: object) -> str:
     )
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called the library, however deep in it this is."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 # Tracebacks show the public name, such as heavybandits.InvalidInputError.

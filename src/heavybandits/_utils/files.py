@@ -6,6 +6,7 @@ or something before or after the zip, is rejected. The header says what the file
 the version that wrote it; a file of another format is rejected.
 """
 
+import errno
 import hashlib
 import json
 import math
@@ -23,40 +24,107 @@ from typing import Any, NamedTuple
 from .errors import InvalidInputError
 from .version import __version__
 
+HEAD = "-head"  # ending of the file next to a ledger that says where the ledger ends
+LEDGER_FILES = (HEAD, "-wal", "-shm", "-journal")  # endings of all files next to a ledger
+
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
-    stat.S_IFLNK: "a link to itself",
 }
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait for a pipe
+_CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+# ---- what may be written
+
+
+def check_file(path: str | Path, status: os.stat_result | None = None) -> os.stat_result | None:
+    """Return the status of a file, None if there is none; raise InvalidInputError if it is no file.
+
+    >>> check_file("/dev/null")
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: /dev/null is a device, and only a file can be written: choose
+    another name
+    """
+    try:
+        found = os.lstat(path) if status is None else status
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        raise InvalidInputError(
+            f"{path} is a link to {os.readlink(path)}, and nothing is written through a link: "
+            "name that file instead, or remove the link"
+        )
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
+        raise InvalidInputError(
+            f"{path} is {kind}, and only a file can be written: choose another name"
+        )
+    return found
 
 
 def check_target(path: str | Path) -> Path:
-    """The file that a save to `path` replaces: what a link points to, if it is a file or nothing.
+    """Return the file that a save to `path` creates or replaces.
 
-    >>> check_target("/dev/null")
-    Traceback (most recent call last):
-    heavybandits.InvalidInputError: /dev/null is a device, and only a file can be replaced
+    Raise InvalidInputError if a link, a folder, a pipe or a device is there, or a file of a ledger.
+    A ledger has a head next to it, by which it is known: opening the file would drop the locks of
+    its agent.
     """
-    target = Path(os.path.realpath(path))
-    mode = _mode(target)
-    if mode is not None and not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
-        raise InvalidInputError(f"{path} is {kind}, and only a file can be replaced")
+    path = Path(path)
+    target = Path(os.path.realpath(path.parent)) / path.name
+    check_file(target)
+    for ledger in {str(target), *(str(target).removesuffix(end) for end in LEDGER_FILES)}:
+        if os.path.lexists(ledger) and os.path.lexists(f"{ledger}{HEAD}"):
+            raise InvalidInputError(
+                f"path must not be a file of a ledger, which would be lost, got {path}: "
+                "choose another file"
+            )
     return target
+
+
+def open_in_place(path: str | Path, mode: int = 0o666) -> int:
+    """Open a file that is written in place, such as a lock; return its descriptor.
+
+    The file is created if it is not there. Raise InvalidInputError if it is a link or no file, or
+    if the file has a second name (a hard link), under which its contents would change as well.
+    """
+    check_one_name(path)
+    flags = os.O_RDWR | os.O_CREAT | _NO_LINKS | _CLOSED_ON_EXEC
+    handle = os.open(path, flags, mode)
+    try:
+        check_one_name(path, os.fstat(handle))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def check_one_name(path: str | Path, status: os.stat_result | None = None) -> None:
+    """Raise InvalidInputError unless it is a file with this one name, or nothing."""
+    found = check_file(path, status)
+    if found is not None and found.st_nlink > 1:
+        raise InvalidInputError(
+            f"{path} has {found.st_nlink} names (hard links), and writing it would change the file "
+            "under all of them: copy it, and use the copy"
+        )
+
+
+# ---- writing at once
 
 
 def replace_atomically(
     path: str | Path, write: Callable[[Path], object], mode: int = 0o666, lasting: bool = True
 ) -> None:
-    """Let `write` make a file beside `path`, flush it to the disk, then put it in place at once.
+    """Let `write` make a file next to `path`, flush it to the disk, then put it in place at once.
 
     Whatever happens in between, `path` holds either what it held before or all of the new, and an
     error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
-    the process's umask forbids. Links are followed: what they point to is replaced. A file that is
-    not `lasting` is not flushed: it outlives this process, and a power cut may leave it cut short.
+    the process's umask forbids. `check_target` says what is never replaced: nothing is written
+    through a link. A file that is not `lasting` is not flushed: it outlives this process, and a
+    power cut may leave it cut short.
     """
     target = check_target(path)
     before = _mode(target)
@@ -77,6 +145,21 @@ def replace_atomically(
         raise
     if lasting:
         sync_folder(target.parent)
+
+
+def place_new(made: str | Path, target: str | Path) -> None:
+    """Give a file that was made in the same file system its name; raise FileExistsError if the
+    name is taken: a rename would replace what is there."""
+    try:
+        os.link(made, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "File exists", str(target)) from None
+        os.rename(made, target)
+    else:
+        os.unlink(made)
 
 
 def _mode(path: Path) -> int | None:

@@ -5,6 +5,7 @@ import threading
 import time
 
 WIDTH = 30  # of the bar, in characters
+SETTLED = 1.0  # seconds after the first piece of work until the time left is shown
 REDRAW, LINE = 0.2, 30.0  # seconds between two pictures of the bar, and between two lines
 
 
@@ -41,7 +42,8 @@ class Progress:
         self._bar = sys.stderr.isatty()
         self._show = self._bar if show is None else show
         self._lock = threading.Lock()
-        self._started = self._drawn = time.monotonic()
+        self._drawn = time.monotonic()
+        self._first: tuple[float, float] | None = None  # when the first work was done, and how much
 
     def __enter__(self) -> "Progress":
         return self
@@ -55,6 +57,7 @@ class Progress:
         with self._lock:
             self.done += work
             self.text = text
+            self._first = self._first or (time.monotonic(), self.done)
         self.tick()
 
     def tick(self) -> None:
@@ -69,9 +72,14 @@ class Progress:
         print(f"\r\x1b[K{text}" if self._bar and self._show else text, file=sys.stderr)
 
     def status(self) -> str:
-        """Return how much is done, and how long the rest takes at the same speed."""
-        passed, rest = time.monotonic() - self._started, self.total - self.done
-        seconds = passed * rest / self.done if self.done else 0.0
+        """Return how much is done, and how long the rest takes at the same speed.
+
+        The speed is that after the first piece of work, which includes compilation.
+        """
+        since, first = self._first or (time.monotonic(), self.done)
+        passed, rest = time.monotonic() - since, self.total - self.done
+        known = self.done > first and passed >= SETTLED
+        seconds = passed * rest / (self.done - first) if known else 0.0
         left = f", {_duration(seconds)} left" if seconds > 0.0 else ""
         return (self.text or f"{self.done / max(self.total, 1):.1%}") + left
 

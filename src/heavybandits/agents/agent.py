@@ -24,7 +24,7 @@ from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.reader import Feedback, read_feedback, read_history
 from ..ledger.sqlite import SqliteLedger
-from ..ledger.sqlite_file import hold_at_fork, spare_ledger
+from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
@@ -783,7 +783,6 @@ class Agent:
         The file is replaced at once: it never contains half of a state.
         """
         data = self._read(pack)
-        spare_ledger(path)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
 
     def close(self) -> None:

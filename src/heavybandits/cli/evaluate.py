@@ -90,6 +90,10 @@ def read_probabilities(text: str) -> dict[str, float]:
     made = {}
     for pair in text.split(","):
         name, _, probability = pair.partition("=")
+        if name.strip() in made:
+            raise InvalidInputError(
+                f"--probabilities must name each action once, got {name.strip()!r} twice"
+            )
         try:
             made[name.strip()] = float(probability)
         except ValueError:

@@ -1,5 +1,6 @@
 """`tune`: search the radius scale, or another argument, of algorithms on one problem."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,11 @@ def tune(
     heavybandits tune LinUCB CRTM --link identity --arm-low -1 --plot constants.pdf
     heavybandits tune CRTM --argument delta --bounds 1e-6 0.5 --grid 3
     """
-    found = run(algorithms, argument, options)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        found = run(algorithms, argument, options)
+    for warning in heard:
+        click.echo(str(warning.message), err=True)
     if plot is not None:
         found.plot(plot)
     means = {name: mean_losses(curve) for (_, name), curve in found.curves.items()}

@@ -13,10 +13,11 @@ few loops that vectorise by themselves and not inside their callers are marked `
 """
 
 import functools
+import hashlib
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from numba import config, typeof
 
 from .._utils.errors import PartError, warn_caller
 from .._utils.progress import announce_compilation
-from .cache import KernelCache, digest, edited, source_file
+from .cache import KernelCache
 from .dry_run import check_repeatable, explain_failure, frozen, rehearse, shapes
 from .numba_errors import ALLOCATES, explain_rejection, locate_matrix_product
 from .numba_internals import Function as Function
@@ -43,6 +44,8 @@ from .numba_internals import (
 )
 from .part import classes_of, own_classes, walk
 from .purity import check_purity
+from .reach import Reached, reach
+from .sources import digest, edited, source_file
 
 
 def is_cacheable(part: type) -> bool:
@@ -57,8 +60,23 @@ def is_cacheable(part: type) -> bool:
 
 
 def stamp_of(factory: Any, *values: Any) -> str:
-    """Return a hash of all sources that can change what this kernel computes with these parts."""
-    return digest(_modules(factory, *values))
+    """Return a hash of all that can change what this kernel computes with these parts.
+
+    That is their sources, and the helpers and constants that their methods reach.
+    """
+    return _stamp(frozenset(_modules(factory, *values)), own_classes(values))
+
+
+def _stamp(modules: frozenset[str], own: frozenset[type]) -> str:
+    if not own:
+        return digest(modules)
+    found = reach_parts(own)
+    return hashlib.sha256((digest(modules | found.modules) + found.values).encode()).hexdigest()
+
+
+def reach_parts(own: Iterable[type]) -> Reached:
+    """Follow the methods of classes to all that compiled code of them can reach."""
+    return reach(sorted(own, key=lambda kind: (kind.__module__, kind.__qualname__)), mutable=False)
 
 
 def _modules(factory: Any, *values: Any) -> set[str]:
@@ -93,7 +111,8 @@ class Request(NamedTuple):
 
     def is_cacheable(self) -> bool:
         findable = all(is_cacheable(part) for part in classes_of(self.arguments))
-        return findable and not edited(_modules(self.factory, *self.arguments))
+        reached = reach_parts(self.own).modules if findable and self.own else frozenset[str]()
+        return findable and not edited(_modules(self.factory, *self.arguments) | reached)
 
 
 def _compile(request: Request) -> Kernel:
@@ -102,6 +121,7 @@ def _compile(request: Request) -> Kernel:
     Any error about a part that is not the library's becomes a PartError.
     """
     remember_classes(walk(request.arguments))
+    _check_unchanged(request.own)
     try:
         return _compile_fast(request) or _compile_publicly(request)
     except (MemoryError, PartError):
@@ -118,6 +138,21 @@ def _compile(request: Request) -> Kernel:
 def _text(error: Exception) -> str:
     """Return what an error says; the messages of numba name their type already."""
     return str(error) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
+
+
+_compiled_with: dict[type, str] = {}  # hash of the helpers and constants of a class
+
+
+def _check_unchanged(own: Iterable[type]) -> None:
+    """Raise if a class was compiled with other helpers or constants: numba would use those."""
+    for part in own:
+        now = reach_parts([part]).values
+        if _compiled_with.setdefault(part, now) != now:
+            raise PartError(
+                f"{part.__name__} was compiled before a function or constant that it uses was "
+                "changed in this process, and compiled code keeps the old one: define the class "
+                "again (run its cell, or reload its module), or start Python again"
+            )
 
 
 def _compile_fast(request: Request) -> Kernel | None:
@@ -246,11 +281,11 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     """
     outline = _outline(arguments)
     kind = _kind(factory, arguments, outline)
-    stamp = digest(kind.modules)
+    stamp = _stamp(kind.modules, kind.own)
     if config.DISABLE_JIT:
         return factory(stamp)
     if kind.own:
-        rehearse_once(factory, *arguments)
+        _rehearse_once(factory, stamp, arguments, kind.own)
     key = (factory, stamp, outline)
     with _lock:
         if key not in _kernels:
@@ -291,11 +326,15 @@ def rehearse_once(factory: Factory, *arguments: Any) -> None:
     """Run what factory makes uncompiled on a copy of these arguments, if a part of them is not the
     library's: once for each type and shape."""
     own = own_classes(arguments)
-    if not own or config.DISABLE_JIT:
-        return
+    if own and not config.DISABLE_JIT:
+        _rehearse_once(factory, stamp_of(factory, *arguments), arguments, own)
+
+
+def _rehearse_once(
+    factory: Factory, stamp: str, arguments: tuple[Any, ...], own: frozenset[type]
+) -> None:
     for part in own:
         check_purity(part)
-    stamp = stamp_of(factory, *arguments)
     done = (factory, stamp, own, shapes(arguments))
     with _lock:
         if done not in _rehearsed:

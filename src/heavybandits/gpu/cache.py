@@ -7,17 +7,17 @@ from typing import Any
 import numba
 from numba import cuda
 
+from .._utils.errors import InvalidInputError
 from ..core.cache import (
     UnsafePlaceError,
-    digest,
-    edited,
     folders,
     read_checked,
     spell,
     write_checked,
 )
-from ..core.compile import is_cacheable
-from ..core.part import classes_of
+from ..core.compile import is_cacheable, reach_parts
+from ..core.part import classes_of, own_classes
+from ..core.sources import digest, edited
 from .numba_cuda_internals import VERSION, can_cache, dump_kernel, load_kernel
 
 
@@ -29,9 +29,10 @@ class DeviceCache:
     def __init__(self, text: str, parts: tuple[Any, ...]) -> None:
         kinds = classes_of(parts)
         modules = {base.__module__ for kind in kinds for base in kind.__mro__}
-        modules.add(f"{__package__}.compile")
+        reached = reach_parts(own_classes(parts))
+        modules |= {f"{__package__}.compile", *reached.modules}
         kept = can_cache() and all(map(is_cacheable, kinds)) and not edited(modules)
-        self._text, self._stamp = text, digest(modules) if kept else None
+        self._text, self._stamp = text, digest(modules) + reached.values if kept else None
         self.works, self.found = can_cache(), False  # found: the kernel was loaded from disk
 
     def _place(self, signature: Any) -> tuple[str, bytes]:
@@ -72,7 +73,7 @@ class DeviceCache:
         for folder in folders():
             try:
                 return write_checked(folder / name, key, content)
-            except (OSError, UnsafePlaceError):
+            except (OSError, InvalidInputError, UnsafePlaceError):
                 continue
 
     def flush(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array, positive, whole
-from ..agents.agent import Agent
+from ..agents.agent import Agent, with_new_owner
 from ..agents.state_file import pack, unpack
 from ..agents.tickets import Ticket
 from ..core.arrays import Floats
@@ -93,7 +93,8 @@ class Learner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         policy, data = state["agent"]
-        vars(self).update(state | {"agent": Agent.from_state(unpack(data, policy=policy))})
+        copied = with_new_owner(unpack(data, policy=policy))  # a copy is another agent
+        vars(self).update(state | {"agent": Agent.from_state(copied)})
 
 
 class Environment(Protocol):

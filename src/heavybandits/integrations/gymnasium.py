@@ -106,7 +106,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         """Play an arm: the arms of the next step, the reward, and what it should have been."""
         if not hasattr(self, "_arms"):
             raise InvalidInputError("reset must be called before step: there are no arms yet")
-        if not self.action_space.contains(action):
+        if not _is_whole(action) or not self.action_space.contains(action):
             last = self._size - 1
             raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
         means = self._arms @ self.problem.theta
@@ -129,6 +129,13 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         """What no component of an arm exceeds: one, unless the arms are given."""
         features = getattr(self.problem.arms, "features", None)
         return 1.0 if features is None else max(1.0, float(np.abs(features).max()))
+
+
+def _is_whole(action: Any) -> bool:
+    """Return True for an integer of Python or NumPy: Discrete takes True for 1."""
+    if isinstance(action, np.ndarray):
+        return action.ndim == 0 and action.dtype.kind in "iu"
+    return isinstance(action, int | np.integer) and not isinstance(action, bool)
 
 
 if ENV_ID not in gymnasium.registry:

@@ -20,7 +20,7 @@ from .._utils.files import replace_atomically, sync_folder
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Revised, Selected
 from . import sqlite
-from .sqlite_file import Database, End, Head, Statement, check_file, read_end, spare_ledger
+from .sqlite_file import Database, End, Head, Statement, check_file, read_end
 from .store import Row
 
 
@@ -167,7 +167,6 @@ def export(path: str | Path, output: str | Path) -> Findings:
     the width, the propensity and the features x0, x1, ...
     """
     path, output = Path(path), Path(output)
-    spare_ledger(output)
     with copied(path) as (database, head):
         found = _examine(path, database, head)
         columns = _columns([row for row, _ in _intact_rows(database)[0]])

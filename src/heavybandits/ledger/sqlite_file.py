@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.errors import LedgerError
 
 try:
     import fcntl
@@ -236,18 +236,6 @@ def check_file(path: Path) -> None:
         raise LedgerError(f"{path} is a state file: Agent.load({str(path)!r}) opens it")
     if start and start != DATABASE:
         raise LedgerError(f"{path}: file is not a database: choose another name")
-
-
-def spare_ledger(path: str | Path) -> None:
-    """Raise InvalidInputError if a ledger would be overwritten.
-
-    A ledger has a head next to it: opening the file itself would drop the locks of its agent.
-    """
-    target = os.path.realpath(path)
-    if os.path.isfile(target) and os.path.exists(f"{target}-head"):
-        raise InvalidInputError(
-            f"path must not be a ledger, which would be lost, got {path}: choose another file"
-        )
 
 
 def room(folder: Path) -> str:

@@ -206,6 +206,7 @@ class Result:
         axes: Axes | None = None,
         band: tuple[float, float] = (0.1, 0.9),
         scale: str = "linear",
+        size: tuple[float, float] | None = None,
     ) -> Figure:
         """Plot the mean regret against the plays, one panel per problem; return the figure.
 
@@ -215,6 +216,7 @@ class Result:
         axes : matplotlib axes to draw in, if there is one problem.
         band : the quantiles of the repetitions between which the bands lie.
         scale : "linear" or "log", for both axes.
+        size : width and height of the figure in inches, such as (5.5, 2.5) for a column of text.
         """
         between = check_band(band)
         panels = [
@@ -226,7 +228,7 @@ class Result:
             )
             for _, problem in self._places()
         ]
-        return plot_view(View("", panels), path, axes)
+        return plot_view(View("", panels), path, axes, size)
 
 
 def _summarise(values: NDArray[np.float64]) -> dict[str, float]:

@@ -18,8 +18,8 @@ from ..core.loop import Trace, Unobserved, make_episode, make_trace
 from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
 from ..core.protocols import Noise, Observer, Policy
 from ..core.rng import ARMS, NOISE, stream_key
-from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from ..core.state import make_state
+from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from .problem import Problem, check_problem
 from .result import Result
 

@@ -9,6 +9,7 @@ done.
 
 import copy
 import ctypes
+import functools
 import os
 import platform
 import signal
@@ -21,17 +22,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInputError, PartError, optional
+from .._utils.errors import InvalidInputError, PartError, SweepError, optional
 from .._utils.files import write_failure
 from .._utils.progress import announce_compilation
 from .._utils.threads import available_cores
 from .._utils.validation import one_of, whole
+from ..core.sources import closure, current_digest, imports, is_users, loaded_users, origin
 from .cell import Cell, resolve, stamp
-from .store import cell_path, write_cell
+from .store import IMPORTED, OPAQUE, cell_path, write_cell
 
 # HALTED: nothing more can be computed here, so the whole sweep must stop.
 DONE, RAISED, CRASHED, HALTED = "done", "raised", "crashed", "halted"
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+PATIENCE = 30.0  # seconds to wait for loky to end its workers
 _PR_SET_PDEATHSIG = 1
 
 
@@ -51,7 +54,7 @@ def compute(cell: Cell, folder: str) -> Report:
     stale = other_sources(cell)
     if stale:
         return Report(HALTED, stale)
-    started = time.thread_time()
+    before, started = frozenset(sys.modules), time.thread_time()
     try:
         result = dict(resolve(cell.function)(**copy.deepcopy(cell.settings)))
     except PartError as error:
@@ -59,7 +62,11 @@ def compute(cell: Cell, folder: str) -> Report:
     except (Exception, SystemExit) as error:
         only = in_one_line("".join(traceback.format_exception_only(error)))
         return Report(RAISED, f"{traceback.format_exc()}{only}")
-    return store(cell, folder, result, time.thread_time() - started)
+    seconds = time.thread_time() - started
+    stale = edited_meanwhile(cell, before)
+    if stale:
+        return Report(HALTED, stale)
+    return store(cell, folder, result, seconds, imported_meanwhile(cell, before))
 
 
 def in_one_line(text: str) -> str:
@@ -71,12 +78,21 @@ def in_one_line(text: str) -> str:
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Report:
-    """Store the result of a cell."""
+def store(
+    cell: Cell,
+    folder: str,
+    result: dict[str, Any],
+    seconds: float,
+    imported: dict[str, str] | None = None,
+) -> Report:
+    """Store the result of a cell, with the files that it imported and their hashes."""
+    told = {"cpu_seconds": seconds, "machine": machine(), IMPORTED: imported or {}}
     try:
-        write_cell(folder, cell, result, cpu_seconds=seconds, machine=machine())
+        write_cell(folder, cell, result, **told)
     except OSError as error:
         return Report(HALTED, write_failure(cell_path(folder, cell), error))
+    except SweepError as error:
+        return Report(HALTED, str(error))
     except Exception:
         return Report(RAISED, traceback.format_exc())
     return Report(DONE)
@@ -85,7 +101,7 @@ def store(cell: Cell, folder: str, result: dict[str, Any], seconds: float) -> Re
 def other_sources(cell: Cell) -> str:
     """Return why this process has other sources than the key of the cell; empty if it has not."""
     try:
-        here = stamp(cell.function, cell.settings)
+        here = stamp(cell.function, cell.settings, again=False)
     except InvalidInputError:
         return ""  # not to be found here: that the call itself will say
     if here.sources != cell.sources:
@@ -99,6 +115,34 @@ def other_sources(cell: Cell) -> str:
             "run an older version of it: start again, or compute in new processes (loky)"
         )
     return ""
+
+
+def edited_meanwhile(cell: Cell, before: frozenset[str]) -> str:
+    """Return why a module that the cell was the first to import is not the one in its key."""
+    for name, known in stamp(cell.function, cell.settings, again=False).later:
+        if name in sys.modules and name not in before and current_digest(name) != known:
+            return f"{cell.name}: {origin(name)} was edited while the sweep ran: start again"
+    return ""
+
+
+_imported: dict[str, set[str]] = {}  # by function: modules of the user's that its cells imported
+
+
+def imported_meanwhile(cell: Cell, before: frozenset[str]) -> dict[str, str]:
+    """Return the files that cells of this function imported and that no key knows of.
+
+    Their names were computed, or they were in a folder that the function itself put on the path.
+    """
+    here = stamp(cell.function, cell.settings, again=False)
+    found = _imported.setdefault(cell.function, set())
+    found |= {name for name in frozenset(sys.modules) - before if is_users(name)}
+    names = found | set(loaded_users()) if here.dynamic else found
+    unknown = {*closure(names - here.modules)} - here.modules if names else set()
+    return {
+        str(origin(name)): OPAQUE if imports(name).opaque else current_digest(name)
+        for name in sorted(unknown)
+        if is_users(name)
+    }
 
 
 def machine() -> dict[str, str]:
@@ -144,13 +188,16 @@ class Backend(NamedTuple):
     """Workers that run calls: `submit` takes a function and its arguments and returns a future.
 
     `close(kill)` releases the workers or, if `kill` is True, kills them and what they compute.
-    `address` is that of a cluster that was started here.
+    `address` is that of a cluster that was started here. `is_lost` returns True if workers have
+    died and nothing says so to those who wait for them; `discard` then gives all of them up.
     """
 
     workers: int
     submit: Callable[..., "Future[Any]"]
     close: Callable[[bool], None]
     address: str | None = None
+    is_lost: Callable[[], bool] = lambda: False
+    discard: Callable[[], None] = lambda: None
 
 
 def start_sequential(jobs: int | None, address: str | None) -> Backend:
@@ -176,13 +223,16 @@ def start_threads(jobs: int | None, address: str | None) -> Backend:
 def start_loky(jobs: int | None, address: str | None) -> Backend:
     """Start processes of this machine, through joblib's loky; they are kept for the next sweep."""
     optional("joblib", "lab")
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import get_reusable_executor, reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     workers = jobs or available_cores()
 
     def pool() -> Any:
         """Return the pool; a new one if a worker of the last one died."""
+        found = reusable_executor._executor
+        if found is not None and found._flags.broken:
+            discard()
         settings = {"env": ONE_THREAD, "initializer": attach, "initargs": (os.getpid(),)}
         return get_reusable_executor(workers, **settings)
 
@@ -195,9 +245,30 @@ def start_loky(jobs: int | None, address: str | None) -> Backend:
     def close(kill: bool) -> None:
         if kill:
             time.sleep(0.1)  # loky fails on a call that it has taken but not handed out yet
-            pool().shutdown(wait=True, kill_workers=True)
+            discard()
 
-    return Backend(workers, submit, close)
+    def is_lost() -> bool:
+        processes = _processes(reusable_executor._executor)
+        return not processes or not all(process.is_alive() for process in processes)
+
+    def discard() -> None:
+        """End the pool, and do not wait forever: loky can, if a worker was killed."""
+        found, reusable_executor._executor = reusable_executor._executor, None
+        if found is not None:
+            processes = _processes(found)
+            end = functools.partial(found.shutdown, wait=True, kill_workers=True)
+            ending = threading.Thread(target=end, daemon=True)
+            ending.start()
+            ending.join(PATIENCE)
+            for process in processes if ending.is_alive() else ():
+                process.terminate()
+
+    return Backend(workers, submit, close, None, is_lost, discard)
+
+
+def _processes(pool: Any) -> list[Any]:
+    """Return the workers of a pool of loky."""
+    return [] if pool is None else list((pool._processes or {}).values())
 
 
 DASK = {

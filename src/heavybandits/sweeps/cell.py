@@ -1,8 +1,9 @@
 """Cells: what is to be computed, named by its content and never by its position.
 
-The content includes the sources that can change the result: those of the function, of the parts
-and ours. A stamp of the sources is taken once per process, for every function and its parts, when
-their modules are loaded: it belongs to the code in memory, not to later versions of the files.
+The content includes all that can change the result: the sources of the function, of the parts and
+of this library (core/sources.py), and the helpers and values that the function can reach
+(core/reach.py). A stamp of the sources is taken once per process, for every function and its parts,
+when their modules are loaded: it belongs to the code in memory, not to later versions of the files.
 """
 
 import functools
@@ -18,10 +19,19 @@ from typing import Any, NamedTuple
 from .._utils.errors import InvalidInputError
 from .._utils.files import canonical
 from .._utils.validation import positive
-from ..core.cache import closure, digest, is_edited, source_file
 from ..core.compile import is_cacheable
 from ..core.kernels import play_kernel
 from ..core.part import PACKAGE, known_parts
+from ..core.reach import reach
+from ..core.sources import (
+    closure,
+    current_digest,
+    digest,
+    imports,
+    is_edited,
+    origin,
+    source_file,
+)
 from ..parts.registry import library_parts
 from ..simulation.problem import Problem
 from ..simulation.run import run_once
@@ -29,6 +39,7 @@ from ..simulation.run import run_once
 # What every simulation goes through, whatever its parts.
 _ALWAYS = {play_kernel.__module__, run_once.__module__}
 _HOME = Path(__file__).parent.parent
+MAIN = "__main__"
 ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on a GPU
 
 
@@ -36,9 +47,9 @@ ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on
 class Cell:
     """One piece of a sweep: a pure function by name, and its settings.
 
-    The key holds the sources of whatever can change the result (`sources`): the module of the
-    function, what it takes from its own folder or package, the modules of all parts in the
-    settings, and the library's. A cell of edited code is another cell.
+    The key contains the sources of whatever can change the result (`sources`): the module of the
+    function, every module of yours that it imports, the modules of all parts in the settings, and
+    the library's. A cell of edited code is another cell.
 
     Parameters
     ----------
@@ -172,37 +183,53 @@ def resolve(name: str, what: str = "function") -> Callable[..., Any]:
 
 
 class Stamp(NamedTuple):
-    """A hash of sources, and a file that was edited after this process may have loaded it."""
+    """A hash of sources, and what it cannot vouch for.
+
+    `doubtful` is a file that was edited after this process may have loaded it. `modules` are those
+    whose sources are in the hash, and `later` those among them that were not loaded yet, with the
+    hashes of their files. `dynamic` is True if the code imports modules of computed names, and
+    `opaque` names code that runs a text or a file, of which no hash knows.
+    """
 
     sources: str
-    doubtful: Path | None
+    doubtful: str | None = None
+    modules: frozenset[str] = frozenset()
+    later: tuple[tuple[str, str], ...] = ()
+    dynamic: bool = False
+    opaque: str | None = None
 
 
-def stamp(function: str, settings: dict[str, Any]) -> Stamp:
+class Asked(NamedTuple):
+    """A function, and the parts that are described and listed in its settings, by name."""
+
+    function: str
+    described: frozenset[str]
+    listed: frozenset[str]
+
+
+def stamp(function: str, settings: dict[str, Any], again: bool = True) -> Stamp:
     """The stamp of a function with the parts that are described in these settings.
 
-    Of a function of yours it covers its module, what that takes from its own folder or package, and
-    the whole library; of one of ours the modules that its parts are made of.
+    Of a function of yours it covers its module, every module of yours that it imports, the values
+    that it can reach, and the whole library; of one of ours the modules that its parts are made of.
+
+    Parameters
+    ----------
+    again : bool, default True
+        Look at the values again; False for the stamp that this process has made last.
 
     >>> stamp("math:sqrt", {"x": 2.0}).sources
     ''
     """
     listed = settings.get("parts") if function.startswith(f"{PACKAGE}.") else None
-    asked = function, frozenset(_described(settings)), frozenset(listed or ())
-    made, classes = _STAMPS.get(asked, (None, ()))
-    if made is None or classes != _loaded(asked[1] | asked[2]):
-        made = _stamp(*asked)
-        _STAMPS[asked] = made, _loaded(asked[1] | asked[2])
-    return made
+    asked = Asked(function, frozenset(_described(settings)), frozenset(listed or ()))
+    if again or asked not in _LAST:
+        _LAST[asked] = _stamp(asked)
+    return _LAST[asked]
 
 
-_STAMPS: dict[Any, tuple[Stamp, tuple[Any, ...]]] = {}
-
-
-def _loaded(names: Iterable[str]) -> tuple[Any, ...]:
-    """Return the classes of these names: others once their module was loaded again."""
-    pairs = [name.partition(":") for name in sorted(names)]
-    return tuple(getattr(sys.modules.get(module), kind, None) for module, _, kind in pairs)
+_LAST: dict[Asked, Stamp] = {}
+_SOURCES: dict[Any, Stamp] = {}
 
 
 def _described(value: Any) -> Iterator[str]:
@@ -217,23 +244,65 @@ def _described(value: Any) -> Iterator[str]:
             yield from _described(item)
 
 
-def _stamp(function: str, described: frozenset[str], listed: frozenset[str]) -> Stamp:
+def _stamp(asked: Asked) -> Stamp:
     before = frozenset(sys.modules)
-    home = str(getattr(resolve(function), "__module__", None) or function.partition(":")[0])
-    own: list[Any] = [resolve(name, "part") for name in sorted(listed)]
+    called = resolve(asked.function)
+    home = str(getattr(called, "__module__", None) or asked.function.partition(":")[0])
+    own: list[Any] = [resolve(name, "part") for name in sorted(asked.listed)]
     known: dict[str, Any] = dict(known_parts(library_parts().values(), [Problem], own))
-    kinds = [known[n] if n in known else resolve(n, "part") for n in sorted(described)]
+    kinds = [known[n] if n in known else resolve(n, "part") for n in sorted(asked.described)]
+    mine = [kind for kind in [*kinds, *own] if not _is_ours(kind.__module__)]
+    written = home == MAIN or source_file(home) is not None
+    roots = [called, *mine] if written and not _is_ours(home) else mine
+    reached = reach(roots, mutable=not _is_ours(home))
     modules = {base.__module__ for kind in [*kinds, *own] for base in kind.__mro__}
-    if home.partition(".")[0] == PACKAGE:
-        modules |= _ALWAYS
-        rest = hashlib.sha256(Path(str(sys.modules[home].__file__)).read_bytes()).hexdigest()
-        rest += library("gpu") if function.endswith(ON_DEVICE) else ""
-    else:
-        modules |= {home}
-        rest = library() if source_file(home) else ""
-    doubtful = [n for n in closure(frozenset(modules)) if n in before and is_edited(n)]
-    sources = digest(modules) if closure(frozenset(modules)) else ""
-    return Stamp(sources + rest, source_file(doubtful[0]) if doubtful else None)
+    modules |= {*reached.modules, *(_ALWAYS if _is_ours(home) else {home})}
+    named = asked, called, tuple(kinds), tuple(own), frozenset(modules)
+    if named not in _SOURCES:
+        rest = _rest_of_library(home, asked.function) if written else ""
+        _SOURCES[named] = _stamp_sources(frozenset(modules), rest, before, reached.modules)
+    found = _SOURCES[named]
+    values = reached.values if roots else ""
+    return found._replace(sources=found.sources + values, opaque=reached.opaque or found.opaque)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == PACKAGE
+
+
+def _rest_of_library(home: str, function: str) -> str:
+    """Return a hash of the sources of this library that no import tells."""
+    if not _is_ours(home):
+        return library()
+    own = hashlib.sha256(Path(str(sys.modules[home].__file__)).read_bytes()).hexdigest()
+    return own + (library("gpu") if function.endswith(ON_DEVICE) else "")
+
+
+def _stamp_sources(
+    modules: frozenset[str], rest: str, before: frozenset[str], walked: frozenset[str]
+) -> Stamp:
+    """Stamp modules and all they build on.
+
+    Those in `before` were loaded already. Of those in `walked` every reached function was looked
+    at, so that only the others can hide a text that is run.
+    """
+    names = closure(modules)
+    doubtful = [name for name in names if name in before and is_edited(name)]
+    later = tuple((name, current_digest(name)) for name in names if name not in sys.modules)
+    read = {name: imports(name) for name in names if not _is_ours(name)}
+    hidden = [
+        f"{origin(name)}, line {found.opaque}"
+        for name, found in read.items()
+        if found.opaque and name not in walked
+    ]
+    return Stamp(
+        sources=(digest(modules) if names else "") + rest,
+        doubtful=origin(doubtful[0]) if doubtful else None,
+        modules=frozenset(names),
+        later=later,
+        dynamic=any(found.dynamic for found in read.values()),
+        opaque=f"{hidden[0]} runs a text or a file" if hidden else None,
+    )
 
 
 @functools.cache

@@ -4,6 +4,7 @@ What is stored is not computed again, and what fails is tried again.
 """
 
 import contextlib
+import functools
 import sys
 import tempfile
 from collections import Counter, deque
@@ -15,21 +16,38 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import CellError, InvalidInputError, SweepError
+from .._utils.errors import (
+    CellError,
+    InvalidInputError,
+    ReuseWarning,
+    SweepError,
+    warn_caller,
+)
 from .._utils.progress import Progress
 from .._utils.validation import one_of, whole
 from ..simulation.run import DEVICES
 from . import backends
 from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
-from .cell import Cell, schedule
+from .cell import MAIN, Cell, schedule, stamp
 from .gpu_cells import Twins, play_portion, portions
-from .store import cell_path, check_room, forget_failure, hold, load_cell, note_failure, read_cell
+from .store import (
+    cell_path,
+    check_files,
+    check_folder,
+    check_room,
+    forget_failure,
+    hold,
+    load_cell,
+    note_failure,
+    read_cell,
+)
 
 CellResult = dict[str, Any]  # what the function of a cell returned
 OnProgress = Callable[[int, int], None]  # called with the cells done and the cells in all
 
 HERE = ("sequential", "threads")  # backends that compute in this very process
-MAIN = "__main__"
+WATCHED = 10  # seconds without a sign of workers that are gone
+UNNOTICED = "the worker died, and its pool did not notice"
 SHOWN = 3  # failed cells that a message names
 
 
@@ -89,6 +107,8 @@ def run_cells(
     check_backend(backend, jobs, address)
     outcome = Outcome()
     with hold(folder):
+        for cell in unique.values():
+            check_files(folder, cell)
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
         with Progress(sum(cell.weight for cell in missing), progress) as display:
@@ -110,8 +130,12 @@ def run_cells(
 
 def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
     """Take the stored result, if there is one that can be trusted."""
+    opaque = stamp(cell.function, cell.settings, again=False).opaque
+    if opaque is not None:
+        _warn_opaque(cell.function, opaque)
+        return False
     try:
-        result = load_cell(folder, cell, same_versions=True)
+        result = load_cell(folder, cell, same_versions=True, same_imports=True)
     except CellError as error:
         outcome.damaged.append((cell, str(error)))
         return False
@@ -120,6 +144,15 @@ def _reuse(folder: str | Path, cell: Cell, outcome: Outcome) -> bool:
     outcome.results[cell.key] = result
     outcome.reused += 1
     return True
+
+
+@functools.cache
+def _warn_opaque(function: str, why: str) -> None:
+    warn_caller(
+        f"results of {function} are computed again every time, because {why}, and an edit of what "
+        "runs there could not be noticed: import that code instead",
+        ReuseWarning,
+    )
 
 
 def _play(
@@ -196,6 +229,7 @@ class Queue:
     def tried(self, cells: list[Cell], window: int) -> Iterator[tuple[Cell, Report]]:
         """Every cell and how it went, as they finish, at most `window` of them in flight."""
         waiting, running = deque(cells), dict[Future[Any], Cell]()
+        lost = 0  # seconds in a row in which workers were missing and nothing finished
         while waiting or running:
             while waiting and len(running) < window:
                 cell = waiting.popleft()
@@ -204,6 +238,11 @@ class Queue:
             self.display.tick()
             for future in finished:
                 yield running.pop(future), _report(future)
+            lost = lost + 1 if not finished and self.workers.is_lost() else 0
+            if lost >= WATCHED:
+                self.workers.discard()
+                yield from [(cell, Report(CRASHED, UNNOTICED)) for cell in running.values()]
+                running, lost = {}, 0
 
     def collect(self, cell: Cell) -> Report:
         """Read back what the worker wrote."""
@@ -283,6 +322,8 @@ class Runner:
     def __post_init__(self) -> None:
         check_backend(self.backend, self.jobs, self.address)
         one_of("device", self.device, DEVICES)
+        if self.folder is not None:
+            check_folder(self.folder)
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
         """Return the cells that are computed in place of these, which differ on a device."""

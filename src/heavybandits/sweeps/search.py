@@ -83,6 +83,43 @@ def _place(level: Sequence[bool]) -> str:
     return " and ".join(words) or INSIDE
 
 
+def has_no_effect(curve: Curve) -> bool:
+    """Return True if every run has the same loss at every constant.
+
+    >>> has_no_effect({0.1: np.array([1.0, 2.0]), 1.0: np.array([1.0, 2.0])})
+    True
+    """
+    first, *others = curve.values()
+    return all(np.array_equal(first, losses) for losses in others)
+
+
+def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, Curve]) -> list[str]:
+    """Return what to say of a policy whose choices, by problem, do not lie inside their grids.
+
+    >>> curve = {0.1: np.array([1.0]), 1.0: np.array([2.0])}
+    >>> warnings_of("LinUCB", {"p": choose(curve)}, {"p": curve})[0].partition(":")[0]
+    'the best constant of LinUCB is not inside its grid'
+    """
+    dead = [place for place in choices if has_no_effect(curves[place])]
+    ends = [
+        f"{c.at} (c = {c.constant:g}) on {place}"
+        for place, c in choices.items()
+        if not c.inside and place not in dead
+    ]
+    found = []
+    if dead:
+        found.append(
+            f"the constant of {name} has no effect on {', '.join(dead)}: all runs are the same at "
+            "every constant. If that is meant, pass the policy itself, or a function of `problem`"
+        )
+    if ends:
+        found.append(
+            f"the best constant of {name} is not inside its grid: {', '.join(ends)}. Its result "
+            "measures the grid: pass wider bounds"
+        )
+    return found
+
+
 def remark(choices: Mapping[str, Choice]) -> str:
     """Return which choices do not lie inside their grids, in words; empty if all do.
 
@@ -172,8 +209,11 @@ def step(
 def grown(
     curves: Sequence[Curve], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> list[float]:
-    """The constants to try next: one beyond each end at which some curve has not risen."""
-    words = [choose(curve).at for curve in curves]
+    """The constants to try next: one beyond each end at which some curve has not risen.
+
+    A curve on which the constant has no effect at all asks for none.
+    """
+    words = [choose(curve).at for curve in curves if not has_no_effect(curve)]
     below, above = (step(curves[0], start, by, bounds) for by in (1.0 / ratio, ratio))
     new = []
     if below and any(at == FLAT or "lower" in at or "below" in at for at in words):

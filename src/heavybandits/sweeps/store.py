@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from .._utils import files
 from .._utils.errors import CellError, InvalidInputError, SweepError
+from ..core.sources import digest_of
 from .cell import Cell
 
 try:
@@ -30,6 +32,10 @@ except ImportError:  # Windows: leftovers stay
 
 FORMAT = files.Format("cell")
 SECONDS = "seconds"  # results whose names end so are timings
+IMPORTED = "imported"  # among the timings: files of the user's that no key knows of
+OPAQUE = "opaque"  # in place of the hash of such a file: it runs a text or another file
+UNFINISHED = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}")  # as `files` names them
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 HEADER = 10  # bytes of an npy file up to its header: magic, version, and the length of the header
 
 
@@ -52,13 +58,16 @@ def versions() -> dict[str, str]:
 @contextlib.contextmanager
 def hold(folder: str | Path) -> Iterator[None]:
     """Make the folder, and clear it if no other sweep is at work in it."""
-    folder = Path(folder)
+    folder = check_folder(folder)
     try:
         for name in ("cells", "timings"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        files.check_file(folder / ".lock")
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
     except OSError as error:
         raise SweepError(files.write_failure(error.filename or folder, error)) from error
+    except InvalidInputError as error:
+        raise SweepError(str(error)) from error
     try:
         if fcntl is not None:
             _clear(folder, handle)
@@ -67,12 +76,28 @@ def hold(folder: str | Path) -> Iterator[None]:
         os.close(handle)
 
 
+def check_folder(folder: Any) -> Path:
+    """Return the folder of a sweep as a path.
+
+    >>> check_folder(3)
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: folder must be a str or a Path, got 3
+    """
+    if not isinstance(folder, str | os.PathLike) or isinstance(os.fspath(folder), bytes):
+        raise InvalidInputError(f"folder must be a str or a Path, got {folder!r}")
+    if not os.fspath(folder) or "\0" in os.fspath(folder):
+        raise InvalidInputError(f"folder must be the name of a folder, got {folder!r}")
+    return Path(folder)
+
+
 def _clear(folder: Path, handle: int) -> None:
     """Remove unfinished files; with another sweep here they may be its own, and stay."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for leftover in [*folder.glob("cells/.*.npz.*"), *folder.glob("timings/.*.json.*")]:
-            leftover.unlink(missing_ok=True)
+        for name in ("cells", "timings"):
+            for leftover in (folder / name).iterdir():
+                if UNFINISHED.fullmatch(leftover.name) and not leftover.is_symlink():
+                    leftover.unlink(missing_ok=True)
     except OSError:
         pass
     with contextlib.suppress(OSError):  # a file system without locks
@@ -84,7 +109,7 @@ def check_room(folder: str | Path, missing: int, assumed: int = 16_384) -> None:
 
     `missing` cells are to come, each `assumed` bytes if there is none yet to go by.
     """
-    sizes = [path.stat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
+    sizes = [path.lstat().st_size for path in (Path(folder) / "cells").glob("*.npz")]
     mean = math.fsum(sizes) / len(sizes) if sizes else assumed
     needed = missing * (4096 * math.ceil(mean / 4096) + 4096)
     free = files.free_bytes(folder)
@@ -107,10 +132,15 @@ def write_cell(folder: str | Path, cell: Cell, result: dict[str, Any], **timings
     data = pack(cell, rest, sorted(clocks))
     seconds = {name: np.asarray(value, float).tolist() for name, value in clocks.items()}
     text = files.canonical(timings | seconds).encode()
-    files.replace_atomically(
-        timing_path(folder, cell), lambda p: p.write_bytes(text), lasting=False
-    )
-    files.replace_atomically(cell_path(folder, cell), lambda p: p.write_bytes(data), lasting=False)
+    _write(timing_path(folder, cell), text)
+    _write(cell_path(folder, cell), data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        files.replace_atomically(path, lambda target: target.write_bytes(data), lasting=False)
+    except InvalidInputError as error:  # a link or a folder is there
+        raise SweepError(str(error)) from error
 
 
 def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
@@ -167,21 +197,55 @@ def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
         return None
 
 
-def load_cell(folder: str | Path, cell: Cell, same_versions: bool = False) -> dict[str, Any] | None:
-    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged."""
-    try:
-        data = cell_path(folder, cell).read_bytes()
-    except FileNotFoundError:
+def load_cell(
+    folder: str | Path, cell: Cell, same_versions: bool = False, same_imports: bool = False
+) -> dict[str, Any] | None:
+    """Return the stored result as `read_cell` does, or raise a CellError if it is damaged.
+
+    With `same_versions`, also raise if it was made with other versions of numpy or numba; with
+    `same_imports`, if a module has changed that the cell imported and its key does not know.
+    """
+    path = cell_path(folder, cell)
+    data = _read(path)
+    if data is None:
         return None
     body, blobs = unpack(data, cell)
+    timings = _load_timings(timing_path(folder, cell), body["timings"])
     if same_versions:
         _check_versions(body["versions"])
+    if same_imports:
+        _check_imported(timings[IMPORTED])
     result = {}
     for name, blob in blobs.items():
         array = _from_npy(blob)
         name = name.removesuffix(".npy")
         result[name] = array[()].item() if name in body["scalars"] else array
-    return result | _load_timings(timing_path(folder, cell), body["timings"])
+    return result | {name: value for name, value in timings.items() if name != IMPORTED}
+
+
+def check_files(folder: str | Path, cell: Cell) -> None:
+    """Raise a SweepError if a link or a folder is where a file of this cell is to be written."""
+    try:
+        for path in (cell_path(folder, cell), timing_path(folder, cell)):
+            files.check_file(path)
+    except InvalidInputError as error:
+        raise SweepError(str(error)) from error
+    except OSError as error:
+        raise SweepError(files.write_failure(error.filename or folder, error)) from error
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the bytes of a file, None if there is none; a link is not followed."""
+    try:
+        if files.check_file(path) is None:
+            return None
+        handle = os.open(path, os.O_RDONLY | NO_LINKS)
+        with open(handle, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, InvalidInputError) as error:
+        raise CellError(f"cannot be read: {error}") from error
 
 
 def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -223,12 +287,22 @@ def _check_versions(made: dict[str, str]) -> None:
             raise CellError(f"was made with {name} {made[name]}, this is {here}")
 
 
+def _check_imported(files_then: dict[str, str]) -> None:
+    """Raise if a file that the cell imported while it ran is not the same any more."""
+    for file, then in files_then.items():
+        if then == OPAQUE:
+            raise CellError(f"imported {file}, which runs a text or a file that may have changed")
+        if digest_of(file) != then:
+            raise CellError(f"imported {file} when it was computed, which has changed")
+
+
 def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(_read(path) or b"")
         clocks = {name: found[name] for name in dict.fromkeys(("cpu_seconds", *names))}
-        return {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        clocks = {n: np.array(v, float) if isinstance(v, list) else v for n, v in clocks.items()}
+        return clocks | {IMPORTED: dict(found.get(IMPORTED, {}))}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CellError(f"has lost its timings ({path.name}): {error!r}") from error
 
 
@@ -236,10 +310,10 @@ def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
     """One SHA-256 over the results of these cells, whatever their order; timings are left out."""
     total = hashlib.sha256()
     for cell in sorted(set(cells), key=lambda cell: cell.key):
-        path = cell_path(folder, cell)
-        if not path.exists():
+        data = _read(cell_path(folder, cell))
+        if data is None:
             raise SweepError(f"{cell.name} has no result in {folder}")
-        _, blobs = unpack(path.read_bytes(), cell)
+        _, blobs = unpack(data, cell)
         total.update(f"{cell.key}:{files.digest('', blobs)};".encode())
     return total.hexdigest()
 
@@ -261,8 +335,12 @@ def note_failure(folder: Path, cell: Cell, error: str) -> None:
         files.replace_atomically(path, lambda temporary: temporary.write_bytes(text))
     except OSError as problem:
         raise SweepError(files.write_failure(path, problem)) from problem
+    except InvalidInputError as problem:
+        raise SweepError(str(problem)) from problem
 
 
 def forget_failure(folder: Path, cell: Cell) -> None:
     """The cell was computed after all."""
-    failure_path(folder, cell).unlink(missing_ok=True)
+    with contextlib.suppress(OSError, InvalidInputError):  # a note that is not ours stays
+        if files.check_file(failure_path(folder, cell)) is not None:
+            failure_path(folder, cell).unlink(missing_ok=True)

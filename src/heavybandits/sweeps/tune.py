@@ -9,7 +9,7 @@ import numpy as np
 
 from .._utils import records
 from .._utils.drawing import Axes, Figure, Panel, Series, View, plot_view
-from .._utils.errors import InvalidInputError
+from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
 from .._utils.tables import to_latex
@@ -22,9 +22,19 @@ from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
 from .run import Runner
-from .search import TUNING_SEEDS, Choice, check_grid, choose, mean_losses, remark, search
+from .search import (
+    TUNING_SEEDS,
+    Choice,
+    check_grid,
+    choose,
+    mean_losses,
+    remark,
+    search,
+    warnings_of,
+)
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Key = tuple[str, str]  # problem, policy
 COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
@@ -106,7 +116,13 @@ class Tuning:
         ]
         return to_latex(rows, usual if caption is None else caption)
 
-    def plot(self, path: str | Path | None = None, *, axes: Axes | None = None) -> Figure:
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        axes: Axes | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Figure:
         """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
 
         The bands are the smallest and the largest run. A choice that does not lie inside its grid
@@ -116,10 +132,11 @@ class Tuning:
         ----------
         path : the PDF, SVG or PNG file to write.
         axes : matplotlib axes to draw in, if there is one problem.
+        size : width and height of the figure in inches.
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
-        return plot_view(View("", panels), path, axes)
+        return plot_view(View("", panels), path, axes, size)
 
     def _panel(self, problem: str, title: str) -> Panel:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
@@ -166,14 +183,18 @@ def tune(
 
     All policies of a problem try the same constants in the same number of runs. Where one of them
     is best at an end of the grid, or as good there, the grid grows at that end by its ratio, for
-    all of them, until every optimum lies inside or the range `bounds` is used up; a choice that is
-    not inside says so. The smallest mean final regret wins, the smaller constant among equals.
+    all of them, until every optimum lies inside or the range `bounds` is used up. A policy on which
+    the constant has no effect does not make the grid grow. The smallest mean final regret wins, the
+    smaller constant among equals.
+
+    A UserWarning names each policy whose choice is not inside its grid.
 
     Parameters
     ----------
     policies : functions by name that make a policy of a constant, or of a constant and a problem.
-        What the constant is for is theirs to say: any argument of any constructor. A policy
-        instead of a function is taken along as it is.
+        The constant can be any argument of any constructor. A policy instead of a function is not
+        tuned, nor is a function whose only parameter is called `problem`: it makes the policy of
+        each problem, as in `sweep`.
     problems : a problem, or problems by name.
     horizon, checkpoints : plays per run, and where to report.
     repetitions, tuning_repetitions : runs that are reported, and runs at each constant.
@@ -188,9 +209,9 @@ def tune(
     >>> def crtm(constant: float) -> hb.policies.UCB:
     ...     return hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=constant)
     >>> found = hb.tune({"CRTM": crtm}, problem, horizon=1000, repetitions=2,
-    ...                 tuning_repetitions=2, grid=[0.01, 1.0], bounds=(0.01, 1.0))
-    >>> found.choices["problem", "CRTM"].constant in (0.01, 1.0), found.result.policies
-    (True, ['CRTM'])
+    ...                 tuning_repetitions=2, grid=[0.01, 0.1, 1.0], bounds=(0.01, 1.0))
+    >>> found.choices["problem", "CRTM"].constant, found.result.policies
+    (0.1, ['CRTM'])
     """
     run = Runner(folder, jobs, backend, address, retries, progress, device)
     start, seed = check_grid(grid, bounds), whole("seed", seed, least=0)
@@ -210,7 +231,12 @@ def tune(
     reported = Size(horizon, repetitions, seed)
     result = play_all(points, reported, plays, run, isinstance(problems, Mapping))
     made = {(point.problem_name, point.policy_name): point.policy for point in points}
-    return Tuning(curves, made, result, bounds)
+    found = Tuning(curves, made, result, bounds)
+    for name in makers:
+        mine = {place: choice for (place, other), choice in found.choices.items() if other == name}
+        for message in warnings_of(name, mine, {place: curves[place, name] for place in mine}):
+            warn_caller(message)
+    return found
 
 
 def search_points(
@@ -225,7 +251,7 @@ def search_points(
 
     What the device cannot play raises an error before anything runs.
     """
-    tuned = [name for name, maker in makers.items() if not is_part(maker)]
+    tuned = [name for name, maker in makers.items() if not is_part(maker) and not is_untuned(maker)]
     if not tuned:
         raise InvalidInputError(
             "policies must hold at least one function of a constant, got "
@@ -251,8 +277,31 @@ def tuned_point(
     place: str, name: str, problem: Problem, maker: Any, constant: float | None = None
 ) -> Point:
     """Return a policy at a constant on a problem; without a constant, a policy as it is."""
-    made = maker if constant is None else make_tuned(name, maker, constant, problem)
+    if constant is not None:
+        made = make_tuned(name, maker, constant, problem)
+    else:
+        made = maker(problem=problem) if is_untuned(maker) else maker
     return make_point(place, name, problem, made)
+
+
+def is_untuned(maker: Any) -> bool:
+    """Return True for a function of a problem alone.
+
+    >>> is_untuned(lambda problem: None), is_untuned(lambda constant, problem: None)
+    (True, False)
+    """
+    if is_part(maker) or not callable(maker):
+        return False
+    needed = [p for p in _parameters(maker).values() if p.default is p.empty]
+    required = [p.name for p in needed if p.kind not in VARIADIC]
+    return required == ["problem"] and needed[0].kind is not inspect.Parameter.POSITIONAL_ONLY
+
+
+def _parameters(maker: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(maker).parameters
+    except (TypeError, ValueError):  # of C, without a signature
+        return {}
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
@@ -261,12 +310,15 @@ def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Poli
         raise InvalidInputError(
             f"policies[{name!r}] must be a function of a constant, got {maker!r}"
         )
-    named = inspect.signature(maker).parameters
-    if "problem" in named and named["problem"].kind is inspect.Parameter.KEYWORD_ONLY:
-        return maker(constant, problem=problem)
-    needed = [
-        parameter
-        for parameter in named.values()
-        if parameter.default is parameter.empty and parameter.kind in POSITIONAL
-    ]
-    return maker(constant, problem) if len(needed) > 1 else maker(constant)
+    named = _parameters(maker)
+    needed = [p for p in named.values() if p.default is p.empty and p.kind in POSITIONAL]
+    try:
+        if "problem" in named and named["problem"].kind is inspect.Parameter.KEYWORD_ONLY:
+            return maker(constant, problem=problem)
+        return maker(constant, problem) if len(needed) > 1 else maker(constant)
+    except (AttributeError, TypeError) as error:
+        raise InvalidInputError(
+            f"policies[{name!r}] must be a function of a constant, of a constant and a problem, or "
+            f"of `problem` alone (the name of its parameter); called with the constant "
+            f"{constant:g}, it raised {type(error).__name__}: {error}"
+        ) from error

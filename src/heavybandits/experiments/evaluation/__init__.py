@@ -4,7 +4,7 @@ from itertools import product
 from typing import Any
 
 from ..._utils.tables import Row
-from ...core.cache import digest
+from ...core.sources import digest
 from ...sweeps import Cell
 from ..rows import Compute, Group, Result, collect_rows
 from . import settings

@@ -5,8 +5,8 @@ from typing import Any
 from ..._utils.tables import Row
 from ...algorithms.auto import auto
 from ...algorithms.linear import linucb
-from ...core.cache import digest
 from ...core.part import describe
+from ...core.sources import digest
 from ...sweeps import Cell
 from ..data import load_data
 from ..realdata import CELL as REPLAY

@@ -9,9 +9,9 @@ from ..._utils.tables import Row
 from ...algorithms.catalogue import ALGORITHMS
 from ...algorithms.glm import crmm, crtm
 from ...algorithms.linear import linucb
-from ...core.cache import digest
 from ...core.part import describe
 from ...core.protocols import Filter
+from ...core.sources import digest
 from ...offline.diagnose.diagnosis import Diagnosis, diagnose
 from ...offline.log import Log
 from ...parts.filters import AdaptiveClip, Clip, NoFilter

@@ -1,0 +1,91 @@
+"""What a function can reach: the helpers, the values, and the text of those without a file."""
+
+import functools
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heavybandits.core.reach import reach
+
+
+def made(text: str, name: str = "reach_typed", **names: Any) -> Any:
+    """The function `f` of a text, as a notebook makes it."""
+    space: dict[str, Any] = {"__name__": name, "functools": functools, "np": np, **names}
+    exec(text, space)
+    return space["f"]
+
+
+def one() -> int:
+    return 1
+
+
+@dataclass(frozen=True)
+class Box:
+    call: Any
+
+
+CASES = {
+    "code": "def f(): return {}",
+    "global": "C = {}\ndef f(): return C",
+    "helper": "def g(): return {}\ndef f(): return g()",
+    "closure": "def make(c):\n    def f(): return c\n    return f\nf = make({})",
+    "default": "def f(c={}): return c",
+    "keyword": "def f(*, c={}): return c",
+    "partial": "def g(c): return c\nh = functools.partial(g, {})\ndef f(): return h()",
+    "decorated": "@functools.cache\ndef f(): return {}",
+    "class": "class A:\n    @property\n    def c(self): return {}\ndef f(): return A().c",
+    "list": "C = [dict(c=({},))]\ndef f(): return C",
+    "array": "C = np.array([{}.0])\ndef f(): return C",
+    "attribute": "def f(): return f.c\nf.c = {}",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_another_helper_or_value_is_another_hash(case: str):
+    text = CASES[case]
+    assert reach([made(text.format(1))]) == reach([made(text.format(1))])
+    assert reach([made(text.format(1))]).values != reach([made(text.format(2))]).values
+
+
+def test_what_the_code_does_not_mention_does_not_count():
+    text = "def f(): return C"
+    assert reach([made(text, C=1, D=1)]) == reach([made(text, C=1, D=2)])
+
+
+def test_helpers_that_another_module_put_there_name_their_module():
+    module = ModuleType("reach_planted")
+    module.__file__ = __file__  # of the user's
+    sys.modules[module.__name__] = module
+    try:
+        for value in (one, Box(one), {"g": [one]}, functools.partial(one)):
+            module.g = value  # type: ignore[attr-defined]
+            found = reach([made("import reach_planted\ndef f(): return reach_planted.g")])
+            assert found.modules >= {"reach_planted", __name__}
+    finally:
+        del sys.modules[module.__name__]
+
+
+def test_compiled_code_cannot_read_what_changes():
+    text = "CACHE = {{1: {}}}\ndef f(): return CACHE"
+    first, second = (reach([made(text.format(c))], mutable=False) for c in (1, 2))
+    assert first == second
+    assert reach([made(text.format(1))]) != reach([made(text.format(2))])
+
+
+@pytest.mark.parametrize(
+    ("text", "noticed"),
+    [("def f(): return eval('x' + y)", True), ("def f(m): return m.eval()", False)],
+)
+def test_code_that_runs_a_text_is_named(text: str, noticed: bool):
+    assert (reach([made(text)]).opaque is not None) == noticed
+
+
+def test_circles_end():
+    text = (
+        "A = []\nA.append(A)\nclass K:\n    pass\nK.me = K()\nK.me.k = K\ndef f(): return A, K, f"
+    )
+    assert reach([made(text)]) == reach([made(text)])
