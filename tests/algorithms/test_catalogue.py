@@ -444,6 +444,17 @@ def test_the_root_follows_the_matrix_through_repairs():
     np.testing.assert_allclose(root.root, exact, atol=1e-12)
 
 
+@pytest.mark.parametrize("spoilt", [0, 3])
+def test_a_root_that_rounding_has_spoiled_is_computed_again(spoilt):
+    """One negative square among the shifted inverses is enough, wherever it is."""
+    region, root = hb.estimators.Ridge(2, 0.5).init().region, make_root(2, 0.5, 100)
+    root.inverses[spoilt] *= -1.0
+    x = np.array([0.6, 0.8])
+    region.design[:] += np.outer(x, x)
+    extend_root(root, region, x, 1, 0.5, longest_spectrum(0.5, 100))
+    np.testing.assert_allclose(root.root @ root.root @ region.design, np.eye(2), atol=1e-12)
+
+
 def test_the_shortcuts_of_tofu_are_taken_and_change_nothing(monkeypatch):
     """Rewards become whole, are cut again and are freed; few are looked at; the centre is exact."""
     seen = dict.fromkeys(("live", "examined", "kept", "cut again"), 0)

@@ -17,6 +17,7 @@ from heavybandits._utils.files import read_container, write_container
 from heavybandits.agents.state_file import FORMAT
 from heavybandits.features import Category, Date, Number
 from heavybandits.features import tables as frames
+from heavybandits.features.infer import infer_number
 from heavybandits.offline.log import encode_rows
 
 MANY = [str(number) for number in range(400)]
@@ -108,6 +109,13 @@ def test_frames_of_three_libraries_and_dicts_give_the_same_numbers(log, interact
         other = infer(frame, interactions, allow_extra=True)
         assert other == plain
         assert other.encode_rows(frame).tobytes() == plain.encode_rows(log).tobytes()
+
+
+@pytest.mark.parametrize("values", [[10.0, 30.0], [-30.0, -10.0], [-1.0, 1.0]])
+def test_a_column_of_two_values_becomes_0_and_1(values):
+    """The scale is their distance, not their sum."""
+    column = infer_number("tier", values * 10)
+    assert (column.centre, column.scale) == (values[0], values[1] - values[0])
 
 
 def test_a_file_gives_the_encoder_of_the_frame_that_it_was_written_from(tmp_path):

@@ -78,6 +78,72 @@ def test_known_laws_get_the_right_word() -> None:
     assert 3.0 < 1.0 / HEAVY_SHAPE < 4.0
 
 
+LAWS = {
+    "gauss": (lambda rng, rows: rng.normal(size=rows), (0.0, 0.0), (0.9, 1.0)),
+    "laplace": (lambda rng, rows: rng.laplace(size=rows), (0.05, 0.3), (0.9, 1.0)),
+    "exponential": (lambda rng, rows: rng.exponential(size=rows), (0.0, 0.2), (0.0, 0.0)),
+    "t2": (lambda rng, rows: rng.standard_t(2, rows), (0.95, 1.0), (0.9, 1.0)),
+    "pareto2": (lambda rng, rows: rng.pareto(2.0, rows), (0.85, 1.0), (0.0, 0.0)),
+    "lognormal0.5": (lambda rng, rows: rng.lognormal(0.0, 0.5, rows), (0.05, 0.4), (0.0, 0.1)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_error_rates_are_those_of_the_docs(law: str) -> None:
+    """300 rows, the smallest of the table: 7 to 10% of Gaussian samples were called heavy once."""
+    draw, heavy, symmetric = LAWS[law]
+    found = [
+        diagnose(draw(np.random.default_rng([2, sample]), 300), resamples=20)
+        for sample in range(60)
+    ]
+    assert heavy[0] <= np.mean([one.heavy for one in found]) <= heavy[1]
+    assert symmetric[0] <= np.mean([one.symmetry.symmetric for one in found]) <= symmetric[1]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e3])
+def test_noise_that_is_hardly_skewed_is_not_symmetric_if_there_are_many_rows(factor: float) -> None:
+    rng = np.random.default_rng(14)
+    skewed = factor * rng.lognormal(0.0, 0.25, 5000)
+    assert not diagnose(skewed).symmetry.symmetric
+    assert not diagnose(-skewed).symmetry.symmetric
+    assert diagnose(factor * rng.normal(size=5000)).symmetry.symmetric
+
+
+def test_a_light_tail_is_no_contradiction_to_hill() -> None:
+    """Hill's estimate of a Gaussian tail is too heavy, and xi says so: both count."""
+    ladder = Ladder(np.array([10]), np.array([2.5]), np.array([0.1]))
+    tail = Tail(2.5, 2.2, 2.8, 60, 1.0, -0.35, 0.08, 150, ladder)
+    assert not tail.contradicted
+    assert tail.shape == pytest.approx((0.4 - 0.35) / 2.0)
+
+
+def test_json_has_both_tails() -> None:
+    rng = np.random.default_rng(15)
+    rewards = np.where(rng.random(4000) < 0.5, rng.pareto(1.5, 4000), -rng.exponential(size=4000))
+    found = diagnose(rewards)
+    assert found.upper is not None
+    assert found.lower is not None
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["upper"]["index"] == found.upper.index
+    assert plain["lower"]["index"] == found.lower.index
+    assert plain["upper"]["index"] < plain["lower"]["index"]
+    assert plain["upper"]["ladder"]["count"] == found.upper.ladder.count.tolist()
+    assert plain["lower"]["ladder"]["index"] == found.lower.ladder.index.tolist()
+    one_sided = diagnose(np.r_[np.zeros(500), rng.pareto(2.0, 500)]).to_dict()
+    assert one_sided["lower"] is None
+    assert one_sided["upper"] is not None
+
+
+@pytest.mark.parametrize("columns", [60, 120, 200])
+def test_features_that_explain_every_row_raise_an_error(columns: int) -> None:
+    rng = np.random.default_rng(16)
+    rewards, features = rng.standard_t(2, 120), rng.normal(size=(120, columns))
+    with pytest.raises(InvalidInputError, match="must leave half of the 120 rows unexplained"):
+        diagnose(rewards, features=features)
+    diagnose(rewards, features=features[:, :59])
+    diagnose(rewards, features=np.repeat(features[:, :1], columns, axis=1))  # one direction
+
+
 def test_which_moments_exist() -> None:
     rng = np.random.default_rng(4)
     found = diagnose(rng.pareto(1.5, 20_000) + 1.0)

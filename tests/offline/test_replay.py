@@ -16,10 +16,12 @@ from heavybandits.offline.replay.protocols import (
     GroupRounds,
     NamedRounds,
     RowRounds,
+    Schedule,
     fit_oracle,
     holdout_gains,
     judge_oracle,
     judge_random,
+    shuffle_arms,
 )
 from heavybandits.offline.replay.replay import (
     default_policies,
@@ -147,6 +149,65 @@ def test_random_and_oracle_by_hand() -> None:
     assert judge_oracle(dealt, rewards, rewards) == pytest.approx((5.0 + 4.0) / 2)
 
 
+def sorted_rounds(rounds: int = 300, size: int = 8) -> dict[str, Any]:
+    """Rounds whose rows lie best first and have the same features: nothing can be learned."""
+    rng = np.random.default_rng(0)
+    rewards = -np.sort(-rng.standard_t(3, (rounds, size)), axis=1)
+    return {
+        "day": np.repeat(np.arange(rounds), size),
+        "place": np.tile(np.arange(size), rounds),
+        "x": np.repeat(rng.normal(size=rounds), size),
+        "y": rewards.ravel(),
+    }
+
+
+def test_equal_arms_are_tied_whatever_the_order_of_the_rows() -> None:
+    """Rows sorted by reward told a policy, and the oracle, which of equal arms is the best."""
+    frame = sorted_rounds()
+    given: dict[str, Any] = {"features": ["x"], "reward": "y", "policies": POLICY, "passes": 4}
+    by_day = replay(frame, **given, protocol="rounds", group="day")
+    for column in ("value", "oracle"):
+        assert by_day.data[column] == pytest.approx(by_day.data["random"], abs=0.3)
+    best_first = frame | {"x": np.ones(frame["y"].size)}
+    fixed = replay(best_first, **given | {"passes": 12}, protocol="groups", group="place")
+    assert np.unique(fixed.data["value"].round(1)).size > 3  # not always the first group
+    assert abs(fixed.data["value"].mean()) < 0.7  # the first group pays 2.2
+
+
+def test_the_order_of_rows_in_a_round_changes_nothing_but_the_ties() -> None:
+    frame = make_frame(160)
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "policies": POLICY}
+    given |= {"protocol": "rounds", "group": "day", "passes": 3}
+    backwards = np.arange(160).reshape(20, 8)[:, ::-1].ravel()
+    one = replay(frame, **given)
+    two = replay({name: values[backwards] for name, values in frame.items()}, **given)
+    for column in ("value", "random", "oracle"):
+        assert one.data[column] == pytest.approx(two.data[column], rel=1e-12)
+
+
+def test_arms_are_shuffled_by_the_seed_and_fixed_arms_once_per_pass() -> None:
+    rows = np.array([[0, 1, 2, -1], [3, 4, 5, 6], [7, 8, -1, -1]])
+    first, again = (
+        shuffle_arms(Schedule(rows, rows + 10), np.random.default_rng(3), fixed=False)
+        for _ in range(2)
+    )
+    assert np.array_equal(first.arms, again.arms)
+    assert np.array_equal(np.sort(first.arms), np.sort(rows))
+    assert np.array_equal(first.payers, first.arms + 10)
+    assert np.array_equal(first.arms < 0, rows < 0)
+    arms = np.tile(np.arange(6), (50, 1))
+    fixed = shuffle_arms(Schedule(arms, arms), np.random.default_rng(3), fixed=True).arms
+    assert (fixed == fixed[0]).all()
+    assert fixed[0].tolist() != list(range(6))
+
+
+def test_scores_that_differ_by_rounding_are_tied() -> None:
+    dealt = Schedule(np.array([[0, 1, 2]]), np.array([[0, 1, 2]]))
+    paid = np.array([9.0, 1.0, 50.0])
+    assert judge_oracle(dealt, paid, np.array([2.0, np.nextafter(2.0, 3.0), 1.0])) == 5.0
+    assert judge_oracle(dealt, paid, np.array([2.0, 2.1, 1.0])) == 1.0
+
+
 def test_scaled_features_have_an_intercept_and_at_most_norm_one() -> None:
     rng = np.random.default_rng(0)
     raw = np.column_stack([rng.normal(size=500), rng.pareto(1.0, 500), np.full(500, 3.0)])
@@ -260,6 +321,28 @@ def test_the_unit_of_the_rewards_does_not_matter() -> None:
         for f in (frame, cents)
     )
     assert two.data["fraction"] == pytest.approx(one.data["fraction"])
+
+
+def test_the_summary_shows_the_spread_and_a_value_without_outliers() -> None:
+    frame = make_frame(1000)
+    frame["y"][::100] += 1e4
+    result = replay(frame, features=["a", "b"], reward="y", policies=POLICY, passes=5)
+    (row,) = summarise(result)
+    values = result.values("plain")
+    assert (row["smallest"], row["largest"]) == (values.min(), values.max())
+    assert row["median"] == np.median(values)
+    assert row["largest"] > 50.0
+    assert abs(row["clipped_value"]) < 0.2 * row["largest"]
+    light = replay(make_frame(1000) | {"y": np.ones(1000)}, features=["a"], reward="y", passes=1)
+    assert light.data["clipped_value"].tolist() == light.data["value"].tolist()
+
+
+def test_progress_is_shown_when_asked_for(capsys) -> None:
+    given: dict[str, Any] = {"features": ["a", "b"], "reward": "y", "policies": POLICY, "passes": 2}
+    replay(make_frame(), **given)
+    assert capsys.readouterr().err == ""
+    replay(make_frame(), **given, progress=True)
+    assert "100.0%" in capsys.readouterr().err
 
 
 def test_the_interval_of_a_difference_holds_it_and_one_order_bounds_nothing() -> None:

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
-from heavybandits.parts.filters.drift import _ALARMS, _WAITING, DriftMemory
+from heavybandits.parts.filters.drift import (
+    _ERROR,
+    _LEVEL,
+    _REWARD,
+    _SIZED,
+    _WAITING,
+    DriftMemory,
+)
 
 NOISES = {
     "gauss": lambda rng, n: rng.normal(size=n),
@@ -23,32 +30,88 @@ def watch(errors: Any, predicted: Any, part: Any = None) -> tuple[list[float], D
     return [part.apply(memory, rewards[i : i + 1], 0.1, p) for i, p in enumerate(predicted)], memory
 
 
+def report(errors: Any, predicted: Any) -> hb.DriftReport:
+    return hb.filters.DriftMonitor().drift(watch(errors, predicted)[1])
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_nothing_is_noticed_where_nothing_changes(noise):
     rng = np.random.default_rng(1)
-    _, memory = watch(NOISES[noise](rng, 8000), rng.normal(size=8000))
-    assert hb.filters.DriftMonitor().drift(memory) == hb.DriftReport(0, 0, 0, None)
+    assert report(NOISES[noise](rng, 8000), rng.normal(size=8000)) == hb.DriftReport(0, 0, None)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("kind", ["level", "unit", "effect"])
+# the errors of Pareto noise are mostly negative, which hides a fall
+CHANGES = [(noise, kind) for noise in NOISES for kind in ("level", "unit", "effect")][:-1]
+
+
+@pytest.mark.parametrize(("noise", "kind"), CHANGES)
 def test_a_change_is_noticed_and_named(noise, kind):
     rng = np.random.default_rng(2)
-    errors, predicted = NOISES[noise](rng, 1200), rng.normal(size=1200)
+    errors, predicted = NOISES[noise](rng, 1600), rng.normal(size=1600)
     size = np.median(np.abs(errors))
     after = slice(1000, None)
     if kind == "level":
         errors[after] += 4.0 * size
     elif kind == "unit":
-        errors[after] *= 100.0
-    else:
-        errors[after] -= 4.0 * size * predicted[after]
-    _, memory = watch(errors, predicted)
-    drift = hb.filters.DriftMonitor().drift(memory)
-    assert getattr(drift, kind) >= 1
+        errors[after] = 100.0 * (errors[after] + predicted[after]) - predicted[after]
+    else:  # a policy plays what it expects to be good, and meets the opposite
+        predicted[after] = 3.0
+        errors[after] -= 6.0
+    drift = report(errors, predicted)
+    assert (drift.unit if kind == "unit" else drift.level) >= 1
     assert drift.noticed
-    _, before = watch(errors[:1000], predicted[:1000])
-    assert not hb.filters.DriftMonitor().drift(before).noticed
+    assert not report(errors[:1000], predicted[:1000]).noticed
+
+
+def test_a_policy_that_moves_to_noisier_arms_is_no_change():
+    """Neither are arms whose noise is skewed in the same way, nor a lasting bias."""
+    rng = np.random.default_rng(3)
+    scales = np.where(np.arange(6000) % 2000 < 1000, 0.1, 3.0)
+    for errors in (rng.standard_t(1.5, 6000), rng.pareto(1.5, 6000) - 2.0, rng.normal(size=6000)):
+        assert not report(scales * errors, rng.normal(size=6000)).noticed
+    assert not report(rng.normal(size=6000) + 0.5, rng.normal(size=6000)).noticed
+
+
+@pytest.mark.parametrize("price", [1.0, 40.0])
+def test_a_shop_is_quiet_until_nobody_buys(price):
+    rng = np.random.default_rng(4)
+    paid = np.where(rng.random(9000) < 0.1, price * rng.lognormal(0.0, 0.5, 9000), 0.0)
+    predicted = 0.11 * price * rng.lognormal(0.0, 0.2, 9000)
+    assert not report(paid - predicted, predicted).noticed
+    paid[8000:] = 0.0
+    assert report(paid - predicted, predicted).level == 1
+    paid[8000:] = 0.01 * paid[7000:8000]
+    assert report(paid - predicted, predicted).unit == 1
+
+
+def test_predictions_around_zero_are_no_change_of_a_shop():
+    """A prediction that crosses zero turned the sign of the error of every zero."""
+    rng = np.random.default_rng(5)
+    paid = np.where(rng.random(8000) < 0.05, 20.0, 0.0)
+    predicted = np.where(np.arange(8000) % 1600 < 800, 0.02, -0.02)
+    assert not report(paid - predicted, predicted).noticed
+
+
+def test_zeros_set_no_usual_size():
+    rng = np.random.default_rng(6)
+    paid = np.where(rng.random(3000) < 0.1, 20.0, 0.0)
+    _, memory = watch(paid - 2.0, np.full(3000, 2.0))
+    assert memory.usual[_REWARD] == pytest.approx(20.0, rel=0.1)
+    assert memory.usual[_ERROR] == pytest.approx(18.0, rel=0.1)
+    _, silent = watch(np.full(3000, -2.0), np.full(3000, 2.0))
+    assert silent.usual.tolist() == [0.0] * 5
+    assert silent.counts[_SIZED] == 0
+
+
+def test_rewards_without_noise_are_quiet():
+    for errors in (np.zeros(3000), np.full(3000, 1e-300), np.tile([1e-17, -1e-17, 0.0], 1000)):
+        assert not report(errors, np.full(3000, 5.0)).noticed
+    assert not report(np.full(3000, 1e100), np.zeros(3000)).noticed
+
+
+def test_a_threshold_that_no_bet_has_to_win_raises_an_error():
+    with pytest.raises(hb.InvalidInputError, match=r"alarm_threshold must be above 1, got 1\.0"):
+        hb.linucb(dim=2, filter=hb.filters.DriftMonitor(alarm_threshold=1.0))
 
 
 def test_rewards_pass_as_the_filter_inside_leaves_them():
@@ -63,20 +126,12 @@ def test_rewards_pass_as_the_filter_inside_leaves_them():
 
 def test_another_unit_from_the_start_rings_at_the_same_reward():
     rng = np.random.default_rng(4)
-    errors = rng.standard_t(1.5, size=600) * np.where(np.arange(600) < 400, 1.0, 50.0)
+    errors = rng.standard_t(1.5, size=600) * np.where(np.arange(600) < 400, 1.0, 200.0)
     predicted = rng.normal(size=600)
     _, memory = watch(errors, predicted)
     _, scaled = watch(errors * 2.0**-20, predicted * 2.0**-20)
-    assert memory.counts[_ALARMS:].sum() > 0
+    assert memory.counts[_LEVEL:].sum() > 0
     np.testing.assert_array_equal(memory.counts, scaled.counts)
-
-
-def test_zeros_tell_nothing_of_the_unit():
-    rng = np.random.default_rng(5)
-    rewards = np.where(rng.random(4000) < 0.05, rng.lognormal(size=4000), 0.0)
-    predicted = 0.05 + 0.01 * rng.normal(size=4000)
-    _, memory = watch(rewards - predicted, predicted)
-    assert not hb.filters.DriftMonitor().drift(memory).noticed
 
 
 def test_a_memory_that_waits_for_no_such_reward_is_not_sound():

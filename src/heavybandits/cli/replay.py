@@ -12,10 +12,10 @@ from ..offline.replay.replay import PROTOCOLS, replay
 from ..offline.replay.result import summarise
 from ..parts.filters import AdaptiveClip, Clip
 from .data_sets import open_source
-from .options import JOBS, JSON, PLOT, SEED, TWO, Number, print_json, with_default
+from .options import JOBS, JSON, PLOT, QUIET, SEED, TWO, Number, print_json, with_default
 from .sources import DROP, ENCODER, FEATURES, draw
 
-SHOWN = ["policy", "value", "random", "oracle", "fraction"]
+SHOWN = ["policy", "value", "smallest", "largest", "clipped_value", "random", "oracle", "fraction"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 
 
@@ -37,9 +37,10 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 @JOBS
 @DROP
 @PLOT
+@QUIET
 @JSON
 def replay_command(
-    source: str, protocol: str | None, plot: Path | None, as_json: bool, **options: Any
+    source: str, protocol: str | None, plot: Path | None, quiet: bool, as_json: bool, **options: Any
 ) -> None:
     """What would `auto` have earned, and LinUCB without a filter, with Clip and with AdaptiveClip?
 
@@ -60,6 +61,7 @@ def replay_command(
     result = replay(
         known.log,
         policies=lambda dim: make_policies(dim, radius, clip),
+        progress=False if quiet else None,
         **known.protocols.get(protocol or "", usual)
         | {name: value for name, value in given.items() if value is not None},
         **options,

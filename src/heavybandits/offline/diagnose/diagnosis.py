@@ -154,7 +154,7 @@ def diagnose(
     Raises
     ------
     InvalidInputError
-        A column is not valid, or there are fewer than 100 rewards.
+        A column is not valid, there are fewer than 100 rewards, or more than half as many features.
 
     Examples
     --------
@@ -228,8 +228,13 @@ def _noise(rewards: Floats, features: Floats | None) -> Floats:
         return rewards - float(np.median(rewards))
     design = np.column_stack([np.ones(rewards.size), frames.standardise(features)])
     clipped = np.clip(rewards, *np.quantile(rewards, (0.005, 0.995)))
-    fitted = design @ np.linalg.lstsq(design, clipped, rcond=None)[0]
-    left = rewards - fitted
+    theta, _, rank, _ = np.linalg.lstsq(design, clipped, rcond=None)
+    if 2 * rank > rewards.size:
+        raise InvalidInputError(
+            f"features must leave half of the {rewards.size} rows unexplained, got {rank} "
+            "directions with the intercept: pass fewer features or more rows"
+        )
+    left = rewards - design @ theta
     return left - float(np.median(left))
 
 

@@ -46,10 +46,13 @@ class Tail:
 
     @property
     def contradicted(self) -> bool:
-        """True if Hill's and the generalised Pareto estimate are precise and far apart."""
-        far = abs(1.0 / self.index - self.pareto) > APART
-        low, high = self.pareto - 1.645 * self.error, self.pareto + 1.645 * self.error
-        return far and (1.0 / self.high > high or 1.0 / self.low < low)
+        """True if the generalised Pareto tail is precisely much heavier than Hill's.
+
+        A much lighter one is no contradiction: Hill's estimate is too heavy for every tail that
+        bends, as that of a Gaussian does.
+        """
+        far = self.pareto - 1.0 / self.index > APART
+        return far and 1.0 / self.low < self.pareto - 1.645 * self.error
 
     @property
     def shape(self) -> float:

@@ -10,6 +10,7 @@ from ..._utils.validation import positive, whole
 from ...core.arrays import Floats
 
 Rows = NDArray[np.int64]
+TIED = 1e-12  # distance of two scores, in the largest |score|, that is rounding
 
 
 class Schedule(NamedTuple):
@@ -151,10 +152,43 @@ def judge_random(schedule: Schedule, rewards: Floats) -> float:
 
 
 def judge_oracle(schedule: Schedule, rewards: Floats, scores: Floats) -> float:
-    """Return the value of playing the best score in every round."""
+    """Return the value of playing the best score in every round, ties at random (exact)."""
+    return float(paid_by_best(schedule, rewards[schedule.payers], scores).mean())
+
+
+def paid_by_best(schedule: Schedule, paid: Floats, scores: Floats) -> Floats:
+    """Return the reward of the arm with the best score in each round: the mean of those tied.
+
+    Equal features may have scores that differ by rounding, and are tied nevertheless. If the first
+    of them won, rows sorted by their rewards would show a gain where nothing can be learned.
+
+    >>> schedule = Schedule(np.array([[0, 1, 2]]), np.array([[0, 1, 2]]))
+    >>> paid_by_best(schedule, np.array([[9.0, 1.0, 7.0]]), np.array([2.0, 2.0, 1.0])).tolist()
+    [5.0]
+    """
     shown = np.where(schedule.arms >= 0, scores[schedule.arms], -np.inf)
-    best = shown.argmax(axis=1)
-    return float(rewards[schedule.payers[np.arange(best.size), best]].mean())
+    best = shown >= shown.max(axis=1, keepdims=True) - TIED * np.abs(scores).max()
+    return np.asarray(np.where(best, paid, 0.0).sum(axis=1) / best.sum(axis=1))
+
+
+def shuffle_arms(schedule: Schedule, rng: np.random.Generator, fixed: bool) -> Schedule:
+    """Return the same rounds with their arms in a random order; fixed arms keep theirs in a pass.
+
+    A policy plays the first of equal arms. In the order of the data, that would tell it something.
+
+    >>> rows = np.arange(8).reshape(2, 4)
+    >>> dealt = shuffle_arms(Schedule(rows, rows), np.random.default_rng(0), fixed=False)
+    >>> np.sort(dealt.arms, axis=1).tolist()
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    """
+    shape = schedule.arms.shape
+    order = np.tile(rng.permutation(shape[1]), (shape[0], 1))
+    if not fixed:
+        order = rng.permuted(order, axis=1)
+    order = np.take_along_axis(  # absent arms stay behind the others
+        order, np.argsort(np.take_along_axis(schedule.arms < 0, order, 1), axis=1, kind="stable"), 1
+    )
+    return Schedule(*(np.take_along_axis(rows, order, axis=1) for rows in schedule))
 
 
 def holdout_gains(rounds: Rounds, schedule: Schedule) -> Floats:
@@ -171,6 +205,6 @@ def holdout_gains(rounds: Rounds, schedule: Schedule) -> Floats:
         fit, test = np.arange(len(paid)) % 2 != part, np.arange(len(paid)) % 2 == part
         shown, known = rounds.features[schedule.arms[fit][there[fit]]], paid[fit][there[fit]]
         scores = rounds.features @ np.linalg.lstsq(shown, known, rcond=None)[0]
-        index = np.where(there[test], scores[schedule.arms[test]], -np.inf).argmax(axis=1)
-        gains[test] = paid[test, index] - random[test]
+        tested = Schedule(schedule.arms[test], schedule.payers[test])
+        gains[test] = paid_by_best(tested, paid[test], scores) - random[test]
     return gains

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._utils.errors import InvalidInputError
+from ..._utils.progress import Progress
 from ..._utils.threads import count_workers, run_all
 from ..._utils.validation import one_of, whole
 from ...algorithms.auto import auto
@@ -26,6 +27,8 @@ from .result import ReplayResult
 
 Policies: TypeAlias = Policy | Mapping[str, Policy | Callable[[int], Policy]]
 PROTOCOLS = ("rows", "rounds", "groups")
+CLIPPED = 0.99  # quantile of the sizes of the rewards at which clipped_value clips
+ARM_ORDER = 1  # stream of the order of the arms in a round, beside that of the rounds
 USED = {"group": ("rounds", "groups"), "arms_per_round": ("rows",), "horizon": ("groups",)}
 
 
@@ -59,6 +62,7 @@ def replay(
     reward_scale: float | None = None,
     seed: int = 0,
     jobs: int | None = 1,
+    progress: bool | None = None,
 ) -> ReplayResult:
     """Let policies play over the rows of a table, the reward of every row being known.
 
@@ -90,7 +94,8 @@ def replay(
         Plays of a pass for the protocol "groups". Default: the number of rows.
     passes : int, default 20
         Passes over the data, each in its own order, the same for all policies. Pass 0 of "rounds"
-        has the order of the data.
+        has the rounds in the order of the data. The arms of a round are always in random order,
+        because a policy plays the first of equal arms.
     reward_scale : float, optional
         Policies see rewards divided by this number; values are reported in the units of the data.
         Default: the mean |reward|.
@@ -98,6 +103,8 @@ def replay(
         Seed of the orders.
     jobs : int, optional
         Threads; None for all cores. Results do not depend on it. Default 1.
+    progress : bool, optional
+        True shows progress on stderr, False does not. Default: only on a terminal.
 
     Returns
     -------
@@ -137,7 +144,8 @@ def replay(
         log = as_log(data, features, reward)
         rounds = make_rounds(log, protocol=protocol, seed=seed, **given)
     named = make_policies(policies, rounds.features.shape[1])
-    return replay_rounds(rounds, named, reward_scale=reward_scale, passes=passes, jobs=workers)
+    shown: dict[str, Any] = {"seed": seed, "jobs": workers, "progress": progress}
+    return replay_rounds(rounds, named, reward_scale=reward_scale, passes=passes, **shown)
 
 
 def check_used(protocol: str, given: Mapping[str, object]) -> None:
@@ -202,7 +210,9 @@ def replay_rounds(
     *,
     reward_scale: float | None = None,
     passes: int = 20,
+    seed: int = 0,
     jobs: int = 1,
+    progress: bool | None = False,
 ) -> ReplayResult:
     """Let policies play rounds whose rewards are all known."""
     size = len(rounds.deal(0).arms)
@@ -214,19 +224,33 @@ def replay_rounds(
             )
         check_room(f"policies[{name!r}]", policy, size // policy.plays)
     scale = protocols.choose_scale(rounds.rewards, reward_scale)
-    scores = rounds.oracle()
+    scores, limit = rounds.oracle(), usual_limit(rounds.rewards)
 
     def run(number: int) -> list[dict[str, Any]]:
-        dealt = rounds.deal(number)
+        rng = np.random.default_rng([seed, number, ARM_ORDER])
+        dealt = protocols.shuffle_arms(rounds.deal(number), rng, rounds.fixed)
         random = protocols.judge_random(dealt, rounds.rewards)
         oracle = protocols.judge_oracle(dealt, rounds.rewards, scores)
-        return [
-            {"policy": name, "pass": number}
-            | _describe(*pass_once(for_pass(policy, number), rounds, dealt, scale), random, oracle)
-            for name, policy in policies.items()
-        ]
+        rows = []
+        for name, policy in policies.items():
+            played = pass_once(for_pass(policy, number), rounds, dealt, scale)
+            row = {"policy": name, "pass": number}
+            rows.append(row | _describe(*played, random, oracle, limit))
+            display.advance(1.0)
+        return rows
 
-    return ReplayResult.from_passes(run_all(run, range(passes), jobs))
+    with Progress(passes * len(policies), progress) as display:
+        return ReplayResult.from_passes(run_all(run, range(passes), jobs))
+
+
+def usual_limit(rewards: Floats) -> float:
+    """Return the size at which `clipped_value` clips: the 99% quantile of the nonzero |rewards|.
+
+    >>> usual_limit(np.r_[np.zeros(500), np.arange(1.0, 102.0)])
+    100.0
+    """
+    sizes = np.abs(rewards[rewards != 0.0])
+    return float(np.quantile(sizes, CLIPPED)) if sizes.size else 0.0
 
 
 def pass_once(
@@ -243,13 +267,14 @@ def pass_once(
 
 
 def _describe(
-    paid: Floats, counted: Tally, seconds: float, random: float, oracle: float
+    paid: Floats, counted: Tally, seconds: float, random: float, oracle: float, limit: float
 ) -> dict[str, Any]:
     """Return the columns of one pass."""
     value, gain = float(paid.mean()), oracle - random
     return {
         "rounds": paid.size,
         "value": value,
+        "clipped_value": float(np.clip(paid, -limit, limit).mean()),
         "random": random,
         "oracle": oracle,
         "fraction": (value - random) / gain if gain > 0.0 else float("nan"),

@@ -18,10 +18,11 @@ Row = Mapping[str, Any]
 class ReplayResult:
     """One row per policy and pass, from `replay`.
 
-    Columns: `value` is the mean reward of the pass, `random` that of uniformly random play on the
-    same rounds, `oracle` that of the best linear score fitted to all rows with their rewards,
-    `fraction` (value - random) / (oracle - random). `truncated` counts the rewards that the filter
-    changed.
+    Columns: `value` is the mean reward of the pass, `clipped_value` the mean of the rewards clipped
+    at the 99% quantile of the nonzero |rewards| of the table, which outliers cannot decide,
+    `random` the mean of uniformly random play on the same rounds, `oracle` that of the best linear
+    score fitted to all rows with their rewards, `fraction` (value - random) / (oracle - random).
+    `truncated` counts the rewards that the filter changed.
 
     >>> rows = [{"policy": "a", "pass": 0, "value": 2.0, "random": 1.0}]
     >>> ReplayResult.from_rows(rows).values("a").tolist()
@@ -64,10 +65,10 @@ class ReplayResult:
         Returns
         -------
         pandas.DataFrame, or a list of dict without pandas
-            One row per policy. `low` and `high` bound the `difference` of the values at 95%
-            (bootstrap over passes; infinite for one pass), `better` is the share of passes in which
-            the policy earned more. The interval is about other orders of the same rows, not about
-            new data.
+            One row per policy. `median`, `smallest` and `largest` show how the value varies over
+            the passes. `low` and `high` bound the `difference` of the values at 95% (bootstrap over
+            passes; infinite for one pass), `better` is the share of passes in which the policy
+            earned more. The interval is about other orders of the same rows, not about new data.
         """
         return to_frame(summarise(self, reference))
 
@@ -125,6 +126,9 @@ def _summarise(result: ReplayResult, policy: str, against: Floats) -> dict[str, 
         "policy": policy,
         "value": float(value.mean()),
         "standard_error": error,
+        "median": float(np.median(value)),
+        "smallest": float(value.min()),
+        "largest": float(value.max()),
         **means,
         "difference": beyond.value,
         "low": beyond.low,
