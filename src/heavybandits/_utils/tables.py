@@ -102,12 +102,12 @@ def to_csv(rows: Rows) -> str:
     return buffer.getvalue()
 
 
-def write_parquet(columns: Mapping[str, Any], path: Path) -> None:
+def write_parquet(columns: Mapping[str, Any], path: Path, mode: int = 0o666) -> None:
     """Columns of equal length as a Parquet file, at once or not at all."""
     optional("pyarrow", "lab")
     arrays = {name: np.asarray(column) for name, column in columns.items()}
     frame = optional("pandas", "lab").DataFrame(arrays)
-    replace_atomically(path, lambda target: frame.to_parquet(target))
+    replace_atomically(path, lambda target: frame.to_parquet(target), mode)
 
 
 def escape_latex(text: str) -> str:

@@ -1,6 +1,5 @@
 """The state after everything in a ledger, with another policy, encoder or rewards."""
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._utils.errors import InvalidInputError, LedgerError, StateError
-from .._utils.files import canonical, sync_folder
+from .._utils.files import canonical
 from .._utils.validation import finite_number
 from ..agents.agent_policy import AgentPolicy
 from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
@@ -24,8 +23,9 @@ from ..core.protocols import Policy
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
-from .repair import copied, new_ledger
-from .sqlite import SqliteLedger, linked_rows
+from .integrity import verify
+from .repair import copied, new_ledger, place_ledger
+from .sqlite import SqliteLedger
 from .store import Row, first_value, to_event
 
 BATCH = 1000  # events that are written in one transaction
@@ -58,14 +58,15 @@ def rebuild_state(
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(row, state) for row in repeated)
     same = canonical(past.policy) == canonical(describe(state.policy))
-    state, written = _repeat_all(state, repeated, same, target)
+    state, written = _repeat_all(state, repeated, same, target, Path(ledger))
     return Rebuilt(state, written, _logs_inputs(rows))
 
 
 def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     """Return the events of a ledger, and the agent before the first of them."""
-    with copied(ledger) as (database, _):
-        rows = [row for row, _ in linked_rows(database)]
+    rows: list[Row] = []
+    with copied(ledger) as (database, head):
+        verify(database, head, visit=lambda row, _: rows.append(row))
         first = first_value(database, "SELECT data FROM states WHERE event = 0")
         newest = first_value(database, "SELECT data FROM states ORDER BY event DESC LIMIT 1")
     if first is None:
@@ -103,7 +104,7 @@ def _start(
 
 
 def _repeat_all(
-    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None
+    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None, like: Path
 ) -> tuple[AgentState, SqliteLedger | None]:
     """Return the state after all events, and the new ledger. It gets its name when it is complete:
     an agent could also open a part of it."""
@@ -118,9 +119,7 @@ def _repeat_all(
             ledger.drop()
             raise
         ledger.close(state)
-        for ending in ("", "-head"):
-            os.rename(f"{made}{ending}", f"{target}{ending}")
-    sync_folder(target.parent)
+        place_ledger(made, target, like)
     ledger = SqliteLedger(target, BATCH)
     return ledger.resume(state, AgentPolicy(state.policy)), ledger
 

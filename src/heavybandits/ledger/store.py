@@ -5,7 +5,7 @@ with named columns, and the state after such rows. `sqlite` stores them in a fil
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -37,6 +37,9 @@ class Source(Protocol):
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a statement finds."""
+
+    def stream(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that a statement finds."""
 
 
 def first_value(database: Source, statement: str, *values: Any) -> Any:
