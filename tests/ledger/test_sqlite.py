@@ -164,7 +164,9 @@ def test_the_one_file_of_a_live_ledger_is_not_a_new_ledger(path: Path, tmp_path:
     agent = play(make(path), 30)
     copy = tmp_path / "copy.db"
     shutil.copy(path, copy)
-    with pytest.raises(hb.LedgerError, match="copied while it was open, and its -head file is missing"):
+    with pytest.raises(
+        hb.LedgerError, match="copied while it was open, and its -head file is missing"
+    ):
         make(copy)
     agent.close()
     shutil.copy(path, copy)

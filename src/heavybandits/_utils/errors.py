@@ -9,8 +9,29 @@ from typing import Any
 _PACKAGE = __name__.partition(".")[0]
 
 
+def printable(text: object) -> str:
+    r"""Return text in which control characters are escaped, safe to print on a terminal.
+
+    >>> printable("a\x1b[31m\tb")
+    'a\\x1b[31m\\tb'
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
+    )
+
+
+def _message(error: Exception) -> str:
+    """Return the message of an error, which may quote a file, safe to print on a terminal."""
+    return "\n".join(map(printable, Exception.__str__(error).split("\n")))
+
+
 class InvalidInputError(ValueError):
     """An argument is of the wrong kind, size or range."""
+
+    __str__ = _message
 
 
 class EncodingError(InvalidInputError):
@@ -56,9 +77,13 @@ class ForeignTicketError(InvalidInputError):
 class StateError(ValueError):
     """A state file that is damaged, foreign, too new or not to be trusted."""
 
+    __str__ = _message
+
 
 class LedgerError(RuntimeError):
     """A ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
+
+    __str__ = _message
 
 
 class PolicyError(AssertionError):
@@ -82,12 +107,16 @@ class PartError(RuntimeError):
 class CellError(ValueError):
     """The file of a cell is damaged, or is not that of this cell."""
 
+    __str__ = _message
+
 
 class SweepError(RuntimeError):
     """A sweep cannot finish: its folder cannot be written, or some of its cells failed.
 
     `failures` has every failed cell, and why; the results of the other cells are stored.
     """
+
+    __str__ = _message
 
     def __init__(self, message: str, failures: Sequence[tuple[Any, str]] = ()) -> None:
         super().__init__(message)
@@ -96,6 +125,8 @@ class SweepError(RuntimeError):
 
 class DataError(ValueError):
     """A data set that is not there, or not the one that was studied."""
+
+    __str__ = _message
 
 
 class DeviceError(RuntimeError):
@@ -110,20 +141,6 @@ def optional(module: str, extra: str) -> Any:
         raise ModuleNotFoundError(
             f'this needs {module}: pip install "heavybandits[{extra}]"', name=module
         ) from error
-
-
-def printable(text: object) -> str:
-    r"""Return text in which control characters are escaped, safe to print on a terminal.
-
-    >>> printable("a\x1b[31m\tb")
-    'a\\x1b[31m\\tb'
-    """
-    shown = str(text)
-    if shown.isprintable():
-        return shown
-    return "".join(
-        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
-    )
 
 
 def warn_caller(message: str) -> None:

@@ -85,6 +85,17 @@ def check_target(path: str | Path) -> Path:
     return target
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise InvalidInputError or OSError if a save to `path` would fail. Nothing changes."""
+    target = check_target(path)
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        os.close(os.open(target, os.O_WRONLY | _NO_LINKS))
+    else:
+        os.unlink(target)
+
+
 def open_in_place(path: str | Path, mode: int = 0o666) -> int:
     """Open a file that is written in place, such as a lock; return its descriptor.
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from .._utils.errors import printable
 from ..ledger import repair as salvage
 from ..ledger.repair import Findings
 from .options import JSON, print_json
@@ -67,9 +68,9 @@ def export(file: Path, output: Path) -> None:
     heavybandits ledger export agent.db events.csv
     """
     found = salvage.export(file, output)
-    click.echo(f"wrote {found.events} events to {output}", err=True)
+    click.echo(printable(f"wrote {found.events} events to {output}"), err=True)
     for why in found.problems:
-        click.echo(f"{file} is damaged: {why}", err=True)
+        click.echo(printable(f"{file} is damaged: {why}"), err=True)
     _exit(found)
 
 
@@ -92,4 +93,5 @@ def _page(found: Findings) -> str:
     }
     text = [f"{found.path}: {'intact' if found.intact else 'DAMAGED'}"]
     text += [f"  {name:<13} {value}" for name, value in lines.items()]
-    return "\n".join(text + [f"  {'problem':<13} {why}" for why in found.problems])
+    text += [f"  {'problem':<13} {why}" for why in found.problems]
+    return "\n".join(map(printable, text))

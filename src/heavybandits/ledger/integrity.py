@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError, printable
 from .head import End, Record
 from .sqlite_file import Database
 from .store import Row, Source, first_value
@@ -103,7 +103,7 @@ def survey(
 
 def reason(error: LedgerError, database: Source) -> str:
     """Return the message without the name of the file."""
-    return str(error).removeprefix(f"{database.path}: ")
+    return str(error).removeprefix(printable(f"{database.path}: "))
 
 
 # ---- the pages

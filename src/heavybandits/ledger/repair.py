@@ -169,6 +169,9 @@ def export(path: str | Path, output: str | Path) -> Findings:
     One row per event: its number, kind, ticket, time, reward, the noise scale given with it and the
     reward before a revision; for a decision also the arm, the action, the mean reward expected,
     the width, the propensity and the features x0, x1, ...
+
+    In CSV, text that a spreadsheet would run as a formula (it starts with =, +, - or @) gets an
+    apostrophe in front. `Log` and `Encoder` remove the apostrophe again; Parquet has none.
     """
     path, output, rows = Path(path), check_target(output), []
     with copied(path) as (database, head):
@@ -177,9 +180,7 @@ def export(path: str | Path, output: str | Path) -> Findings:
     columns, mode = _columns(rows), stat.S_IMODE(path.stat().st_mode)
     if output.suffix == ".csv":
         names, values = list(columns), zip(*columns.values(), strict=True)
-        text = to_csv([dict(zip(names, row, strict=True)) for row in values])
-        text = text or ",".join(names) + "\n"
-        data = text.encode()
+        data = to_csv([dict(zip(names, row, strict=True)) for row in values], names).encode()
         replace_atomically(output, lambda target: target.write_bytes(data), mode)
     else:
         write_parquet(columns, output, mode)
