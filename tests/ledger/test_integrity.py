@@ -136,8 +136,10 @@ def test_no_reader_takes_a_ledger_that_has_lost_something(
     for ending, data in files.items():
         Path(f"{path}{ending}").write_bytes(data)
     harm(path)
+    left = set(os.listdir(path.parent))
     with pytest.raises(hb.LedgerError, match=DAMAGE[harm]):
         READERS[who](path)
+    assert set(os.listdir(path.parent)) - left <= {"agent.db-shm", "agent.db-wal", "events.csv"}
 
 
 def test_a_reader_does_not_make_a_copy_look_complete(path: Path, tmp_path: Path) -> None:

@@ -168,7 +168,8 @@ class Head:
     def read(self) -> Record:
         """Return what was written last."""
         os.lseek(self._file, 0, os.SEEK_SET)
-        return _parse(os.read(self._file, _SIZE + 1))
+        data = os.read(self._file, _SIZE + 1)
+        return Record(None, "missing") if self._is_new and not data else _parse(data)
 
     def write(self, end: End) -> None:
         """Write the end, without a flush: it may be older than the log, never newer."""
@@ -188,7 +189,7 @@ class Head:
 
     def discard(self) -> None:
         """Close it, and remove it if it was created for a ledger that was not."""
-        if self._is_new and os.fstat(self._file).st_size == 0:
+        if self._is_new and self._file >= 0 and os.fstat(self._file).st_size == 0:
             os.unlink(self._path)
         self.close()
 

@@ -278,7 +278,7 @@ class SqliteLedger:
         """Close the file as it is: the state in memory may differ from it."""
         self._close_files.detach()
         self.database.close()
-        self._head.close()
+        self._head.discard()
 
     def leak(self) -> None:
         """In a forked child, release everything without touching the file."""
