@@ -171,7 +171,9 @@ def test_the_message_says_what_to_do(path: Path, tmp_path: Path) -> None:
     cut_log(path)
     with pytest.raises(hb.LedgerError, match=r"run `heavybandits ledger repair agent\.db new\.db`"):
         hb.Agent.rebuild(path)
-    assert repair(path, tmp_path / "new.db").intact
+    before, after = repair(path, tmp_path / "new.db")
+    assert after.intact
+    assert before.problems == [f"it ends at event {after.events}, but 22 were written"]
     for who in READERS.values():
         who(tmp_path / "new.db")
 

@@ -140,7 +140,9 @@ def test_a_repaired_ledger_goes_on_from_the_last_true_event(
 ) -> None:
     altered(path, harm)
     before = files(path)
-    assert "saved.db: intact" in run("repair", path, tmp_path / "saved.db").stdout
+    result = run("repair", path, tmp_path / "saved.db")
+    assert "saved.db: intact" in result.stdout
+    assert f"{path} is damaged: " in result.stderr
     with pytest.raises(hb.LedgerError):
         opened(path)
     assert {name: files(path)[name] for name in before} == before

@@ -48,11 +48,14 @@ def repair(file: Path, output: Path) -> None:
     """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
     That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
+    What is wrong with FILE is printed, and the code is 0 if OUTPUT was written.
 
     \b
     heavybandits ledger repair agent.db saved.db
     """
-    click.echo(_page(salvage.repair(file, output)))
+    before, after = salvage.repair(file, output)
+    _report_problems(before)
+    click.echo(_page(after))
 
 
 @ledger.command(short_help="Write the events to Parquet or CSV.")
@@ -69,9 +72,13 @@ def export(file: Path, output: Path) -> None:
     """
     found = salvage.export(file, output)
     click.echo(printable(f"wrote {found.events} events to {output}"), err=True)
-    for why in found.problems:
-        click.echo(printable(f"{file} is damaged: {why}"), err=True)
+    _report_problems(found)
     _exit(found)
+
+
+def _report_problems(found: Findings) -> None:
+    for why in found.problems:
+        click.echo(printable(f"{found.path} is damaged: {why}"), err=True)
 
 
 def _exit(found: Findings) -> None:

@@ -109,8 +109,15 @@ def new_ledger(output: str | Path) -> Path:
     return path
 
 
-def repair(path: str | Path, output: str | Path) -> Findings:
-    """Save the longest intact prefix of a ledger into a new one, and examine that.
+class Repaired(NamedTuple):
+    """What was found in a ledger, and in the new one that was made of it."""
+
+    before: Findings
+    after: Findings
+
+
+def repair(path: str | Path, output: str | Path) -> Repaired:
+    """Save the longest intact prefix of a ledger into a new one, and examine both.
 
     The new ledger has the same policy, and an agent continues from its last event; rewards that
     came later must be sent again. The old ledger does not change.
@@ -118,9 +125,9 @@ def repair(path: str | Path, output: str | Path) -> Findings:
     path, output = Path(path), new_ledger(output)
     with copied(path) as (source, head), tempfile.TemporaryDirectory(dir=output.parent) as folder:
         made = Path(folder) / output.name
-        _rewrite(source, head, made)
+        before = _rewrite(path, source, head, made)
         place_ledger(made, output, like=path)
-    return examine(output)
+    return Repaired(before, examine(output))
 
 
 def place_ledger(made: Path, output: Path, like: Path) -> None:
@@ -142,8 +149,8 @@ def place_ledger(made: Path, output: Path, like: Path) -> None:
     sync_folder(output.parent)
 
 
-def _rewrite(source: Database, head: Record, made: Path) -> None:
-    """Write a ledger of what is intact in the source, and its head."""
+def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings:
+    """Write a ledger of what is intact in the source, and its head; return what was found."""
     rows: list[tuple[Row, bytes]] = []
     found = survey(source, head, visit=lambda row, link: rows.append((row, link)))
     snapshots = list(_snapshots(source, found))
@@ -161,6 +168,7 @@ def _rewrite(source: Database, head: Record, made: Path) -> None:
         database.checkpoint("TRUNCATE")
     with closing(Head(made)) as new:
         new.start(found.end)
+    return _describe(path, source, head, found)
 
 
 def export(path: str | Path, output: str | Path) -> Findings:
