@@ -29,6 +29,7 @@ from torture_damage import damage_ledgers
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_ledger import fill_disks, fork_agents, kill_agents
+from torture_links import lay_links
 from torture_policies import play_generated
 from torture_state import interleave_signals, mangle_states
 
@@ -47,7 +48,8 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
     "encoder": (recognise_categories, 10_000),  # categories, from each source to each other
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
-    "ledgers": (damage_ledgers, 2000),  # damaged ledgers
+    "ledgers": (damage_ledgers, 2000),  # damaged ledgers, each before six readers
+    "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 
 

@@ -152,6 +152,13 @@ def test_a_reader_does_not_make_a_copy_look_complete(path: Path, tmp_path: Path)
                 who(copy)
 
 
+def test_a_damaged_first_state_cannot_be_rebuilt_from(path: Path) -> None:
+    alter(path, "UPDATE states SET data = x'00' WHERE event = 0")
+    with pytest.raises(hb.LedgerError, match="its first state is not intact"):
+        hb.Agent.rebuild(path)
+    opened(path).close()
+
+
 def test_a_damaged_index_is_noticed(path: Path) -> None:
     """The history is read by way of an index, whose contents no chain of hashes covers."""
     opened(path).close()

@@ -2,12 +2,11 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from .._utils.errors import InvalidInputError, LedgerError, StateError
+from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import canonical
 from .._utils.validation import finite_number
 from ..agents.agent_policy import AgentPolicy
@@ -24,9 +23,9 @@ from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .integrity import verify
-from .repair import copied, new_ledger, place_ledger
+from .repair import copied, intact_states, new_ledger, place_ledger
 from .sqlite import SqliteLedger
-from .store import Row, first_value, to_event
+from .store import Row, to_event
 
 BATCH = 1000  # events that are written in one transaction
 
@@ -66,17 +65,17 @@ def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     """Return the events of a ledger, and the agent before the first of them."""
     rows: list[Row] = []
     with copied(ledger) as (database, head):
-        verify(database, head, visit=lambda row, _: rows.append(row))
-        first = first_value(database, "SELECT data FROM states WHERE event = 0")
-        newest = first_value(database, "SELECT data FROM states ORDER BY event DESC LIMIT 1")
-    if first is None:
-        raise LedgerError(f"{ledger} has lost its first state: only its events can be exported")
-    past = read_start(first)
+        found = verify(database, head, visit=lambda row, _: rows.append(row))
+        states = {event: data for event, _, data in intact_states(database, found)}
+    if 0 not in states:
+        raise LedgerError(
+            f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
+            f"`heavybandits ledger export {ledger.name} events.csv` saves its events"
+        )
+    past = read_start(states[0])
     issued = sum(row.kind == Selected.kind for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
-    with suppress(StateError):  # of a damaged snapshot, which is not needed
-        past = past._replace(limits=read_start(newest).limits)
-    return rows, past
+    return rows, past._replace(limits=read_start(states[max(states)]).limits)
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:

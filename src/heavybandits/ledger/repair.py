@@ -71,7 +71,7 @@ def examine(path: str | Path) -> Findings:
 
 
 def _describe(path: Path, database: Database, head: Record, found: Survey) -> Findings:
-    snapshots = [event for event, _, _ in _snapshots(database, found)]
+    snapshots = [event for event, _, _ in intact_states(database, found)]
     log = Path(f"{path}-wal")
     return Findings(
         path=str(path),
@@ -153,7 +153,7 @@ def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings
     """Write a ledger of what is intact in the source, and its head; return what was found."""
     rows: list[tuple[Row, bytes]] = []
     found = survey(source, head, visit=lambda row, link: rows.append((row, link)))
-    snapshots = list(_snapshots(source, found))
+    snapshots = list(intact_states(source, found))
     if not snapshots:
         raise LedgerError(
             f"{source.path} holds no intact state: its events can be exported, not repaired"
@@ -230,7 +230,7 @@ def copied(path: Path) -> Iterator[tuple[Database, Record]]:
             yield database, head
 
 
-def _snapshots(database: Database, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
+def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
     with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
