@@ -9,20 +9,6 @@ from typing import Any
 _PACKAGE = __name__.partition(".")[0]
 
 
-def printable(text: object) -> str:
-    r"""Return text in which control characters are escaped, safe to print on a terminal.
-
-    >>> printable("a\x1b[31m\tb")
-    'a\\x1b[31m\\tb'
-    """
-    shown = str(text)
-    if shown.isprintable():
-        return shown
-    return "".join(
-        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
-    )
-
-
 def _message(error: Exception) -> str:
     """Return the message of an error, which may quote a file, safe to print on a terminal."""
     return "\n".join(map(printable, Exception.__str__(error).split("\n")))
@@ -141,6 +127,20 @@ def optional(module: str, extra: str) -> Any:
         raise ModuleNotFoundError(
             f'this needs {module}: pip install "heavybandits[{extra}]"', name=module
         ) from error
+
+
+def printable(text: object) -> str:
+    r"""Return text in which control characters are escaped, safe to print on a terminal.
+
+    >>> printable("a\x1b[31m\tb")
+    'a\\x1b[31m\\tb'
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in shown
+    )
 
 
 def warn_caller(message: str) -> None:
