@@ -40,6 +40,7 @@ _STARTS = {
 }
 _SHARED = "-shm"  # opening it would drop SQLite's locks: known by its size
 _SHARED_BLOCK = 1 << 15
+_SHARED_STARTS = (0, 3)  # SQLite cuts the file to three bytes when it is opened first
 
 
 class End(NamedTuple):
@@ -102,7 +103,7 @@ def check_ours(ledger: Path) -> None:
         if start.strip(b"\0") and not start.startswith(starts):
             raise _foreign(ledger, ending)
     with suppress(FileNotFoundError):
-        if os.lstat(f"{ledger}{_SHARED}").st_size % _SHARED_BLOCK:
+        if os.lstat(f"{ledger}{_SHARED}").st_size % _SHARED_BLOCK not in _SHARED_STARTS:
             raise _foreign(ledger, _SHARED)
 
 

@@ -7,6 +7,7 @@ ended. `survey` reports everything that is wrong, `verify` raises it.
 
 import hashlib
 import marshal
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ def damaged(ledger: Path, why: str) -> LedgerError:
     """Return the error of a damaged ledger, with the next step."""
     return LedgerError(
         f"{ledger} is damaged: {why}; to save the events that are intact, run "
-        f"`heavybandits ledger repair {ledger.name} new.db`"
+        f"`heavybandits ledger repair {shlex.quote(str(ledger))} new.db`"
     )
 
 

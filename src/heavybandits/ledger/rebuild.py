@@ -1,5 +1,6 @@
 """The state after everything in a ledger, with another policy, encoder or rewards."""
 
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -70,7 +71,7 @@ def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
-            f"`heavybandits ledger export {ledger.name} events.csv` saves its events"
+            f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
     past = read_start(states[0])
     issued = sum(row.kind == Selected.kind for row in rows)
