@@ -176,9 +176,7 @@ def test_a_damaged_index_is_noticed(path: Path) -> None:
 
 def test_the_message_says_what_to_do(path: Path, tmp_path: Path) -> None:
     cut_log(path)
-    with pytest.raises(
-        hb.LedgerError, match=r"run `heavybandits ledger repair .*agent\.db new"
-    ):
+    with pytest.raises(hb.LedgerError, match=r"run `heavybandits ledger repair .*agent\.db new"):
         hb.Agent.rebuild(path)
     before, after = repair(path, tmp_path / "new.db")
     assert after.intact

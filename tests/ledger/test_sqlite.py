@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +414,11 @@ def test_a_hostile_row_is_refused_though_its_chain_is_right(path: Path, what: st
     forge(path, lambda row: row.update(HOSTILE[what]))
     with pytest.raises(hb.LedgerError, match="event 7 does not fit"):
         make(path, UNIFORM)
+    export(path, path.with_name("events.csv"))
+    with pytest.raises((hb.LedgerError, hb.InvalidInputError)):
+        hb.Agent.rebuild(path)
+    with suppress(hb.LedgerError), hb.LedgerReader(path) as reader:
+        reader.history(), reader.feedback(), reader.action_counts()
 
 
 @pytest.mark.parametrize("reward", [float("inf"), "many", None, b"1"])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .._utils.errors import InvalidInputError, LedgerError, printable
 from .head import End, Record
 from .sqlite_file import Database
-from .store import Row, Source, first_value
+from .store import Row, RowCheck, Source, first_value
 from .tables import COLUMNS, SCHEMA, SEALED, about
 
 Visit = Callable[[Row, bytes], object]
@@ -160,6 +160,7 @@ def first_end(database: Source) -> End:
 def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, End]]:
     """Yield the rows after this end, each with the end of the chain there; raise LedgerError at
     the first row that is not as it was written."""
+    check = RowCheck()
     lowest = end.events + 1 if end.events else -(1 << 63)  # none may come before the first either
     query = f"SELECT {COLUMNS}, link FROM events WHERE event >= ? ORDER BY event"
     for *values, link in database.stream(query, lowest):
@@ -167,6 +168,12 @@ def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, End]]:
         end = End(end.events + 1, chain(end.link, *values))
         if row.event != end.events or link != end.link:
             raise LedgerError(f"{database.path}: event {end.events} is missing or altered")
+        try:
+            check(row)
+        except LedgerError as error:
+            raise LedgerError(
+                f"{database.path}: event {end.events} does not fit: {error}"
+            ) from error
         yield row, end
 
 

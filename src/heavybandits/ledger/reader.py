@@ -15,7 +15,7 @@ import numpy as np
 
 from .._utils.errors import LedgerError
 from .head import End, check_ours, read_head
-from .integrity import check_present, verify
+from .integrity import check_present, damaged, verify
 from .sqlite_file import FAILURES
 from .store import Source, first_value
 from .tables import about, check_format
@@ -162,7 +162,10 @@ class LedgerReader:
         head = read_head(self._path)  # before the events: it may be older, not newer
         with self.database.moment():
             self._end = verify(self.database, head, self._end).end
-            return query(self.database)
+            try:
+                return query(self.database)
+            except (TypeError, ValueError) as error:  # of values that no agent has written
+                raise damaged(self._path, str(error)) from error
 
     @property
     def events(self) -> int:

@@ -155,11 +155,16 @@ def _repeat_one(
         row = row._replace(noise_scale=None)
     if row.kind == Revised.kind:
         check_revisable(state.policy, state.learned)
-    event = to_event(row, state)
-    if isinstance(event, Selected):
-        event = event if same else replace(event, changes=None)
-        state = install(state, event.changes)
-    elif isinstance(event, WarmStarted):
+    try:
+        event = to_event(row, state)
+        if isinstance(event, Selected):
+            event = event if same else replace(event, changes=None)
+            state = install(state, event.changes)
+    except InvalidInputError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(f"event {row.event} of the ledger does not fit: {error}") from error
+    if isinstance(event, WarmStarted):
         learner.check_room(state, None, len(event.lesson.rows))
     state = apply(state, make_plan(state, [event]), learner)
     if isinstance(event, Selected):
