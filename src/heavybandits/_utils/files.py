@@ -162,7 +162,7 @@ def place_new(made: str | Path, target: str | Path) -> None:
     """Give a file that was made in the same file system its name; raise FileExistsError if the
     name is taken: a rename would replace what is there."""
     try:
-        os.link(made, target, follow_symlinks=False)
+        os.link(made, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links

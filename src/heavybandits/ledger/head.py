@@ -150,7 +150,7 @@ class Head:
         self._path, self._mode = f"{ledger}{HEAD}", _mode_of(ledger)
         self._is_new = not os.path.lexists(self._path)
         self._file = self._open(ledger)
-        while os.fstat(self._file).st_nlink == 0:  # another agent has just discarded it
+        while not _has_name(self._file, self._path):  # another agent has just discarded it
             os.close(self._file)
             self._file = self._open(ledger)
 
@@ -174,16 +174,19 @@ class Head:
 
     def write(self, end: End) -> None:
         """Write the end, without a flush: it may be older than the log, never newer."""
-        data = _LAYOUT.pack(_MAGIC, *end)
-        with suppress(OSError):
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, data + _seal(data))
+        try:
+            self._write(end)
+        except OSError:
+            pass
 
-    def start(self, end: End) -> None:
-        """Write the first end of a session, and flush it: later ones overwrite it in place."""
+    def _write(self, end: End) -> None:
         data = _LAYOUT.pack(_MAGIC, *end)
         os.lseek(self._file, 0, os.SEEK_SET)
         os.write(self._file, data + _seal(data))
+
+    def start(self, end: End) -> None:
+        """Write the first end of a session, and flush it: later ones overwrite it in place."""
+        self._write(end)
         os.ftruncate(self._file, _SIZE)
         os.fsync(self._file)
         sync_folder(Path(self._path).parent)
@@ -199,6 +202,13 @@ class Head:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _has_name(file: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _mode_of(ledger: Path) -> int:
