@@ -31,6 +31,7 @@ from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_helpers import edit_helpers
 from torture_ledger import fill_disks, fork_agents, kill_agents
+from torture_links import lay_links
 from torture_nestings import nest_policies
 from torture_numba import compare_public
 from torture_parts import break_parts
@@ -56,8 +57,9 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
     "encoder": (recognise_categories, 10_000),  # categories, from each source to each other
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
-    "ledgers": (damage_ledgers, 2000),  # damaged ledgers
     "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known
+    "ledgers": (damage_ledgers, 2000),  # damaged ledgers, each before six readers
+    "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 
 

@@ -1,5 +1,7 @@
 """Numbers and arrays at the door: one typed error for whatever is none."""
 
+import subprocess
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -77,3 +79,11 @@ def test_numbers_too_large_for_a_machine_are_refused():
         hb.InvalidInputError, match=r"horizon must be a whole number .* below 2\^128"
     ):
         hb.crtm(dim=2, horizon=10**400, raw_moment=1.0)
+
+
+def test_validation_imports_nothing_when_it_is_called() -> None:
+    """A thread that imported numpy.ma in its first call while another forked locked the child."""
+    code = "import sys, heavybandits._utils.validation as v; before = set(sys.modules)\n"
+    code += "v.finite_array('x', [1.0], (1,)); print(sorted(set(sys.modules) - before))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout == "[]\n", found.stderr

@@ -255,7 +255,7 @@ PLACES = {
     "/dev/null/x.png": "cannot be written: Not a directory",
     "x.xyz": "must end in one of .png, .svg, .pdf",
     ".": "must end in",
-    "folder.png": "cannot be written: Is a directory",
+    "folder.png": "is a folder, and only a file can be written",
     "x" * 300 + ".png": "cannot be written: File name too long",
 }
 

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,9 @@ def test_a_repaired_ledger_goes_on_from_the_last_true_event(
 ) -> None:
     altered(path, harm)
     before = files(path)
-    assert "saved.db: intact" in run("repair", path, tmp_path / "saved.db").stdout
+    result = run("repair", path, tmp_path / "saved.db")
+    assert "saved.db: intact" in result.stdout
+    assert f"{path} is damaged: " in result.stderr
     with pytest.raises(hb.LedgerError):
         opened(path)
     assert {name: files(path)[name] for name in before} == before
@@ -194,6 +197,65 @@ def test_the_events_become_a_table(path: Path, tmp_path: Path) -> None:
     assert chosen[["x0", "x1", "x2"]].tolist() == ARMS[int(chosen["arm"])].tolist()
 
 
+HOSTILE = ("=1+1", "-10% off", "tea\rcup", "'=x", 'a "b", c', "@sum", "plain")
+
+
+def test_names_that_a_spreadsheet_would_run_come_back(tmp_path: Path) -> None:
+    """F20: a carriage return broke the line, and formulas were left as they are."""
+    from heavybandits.features import Encoder, Number
+
+    encoder = Encoder(action_columns=[Number("p")])
+    policy = hb.linucb(dim=encoder.dim, radius=1.0)
+    with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "shop.db") as agent:
+        for name in HOSTILE:
+            agent.update(agent.select(actions={name: {"p": 1.0}}), -1.5)
+    run("export", tmp_path / "shop.db", tmp_path / "events.csv")
+    with open(tmp_path / "events.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert {len(row) for row in rows} == {len(header)}
+    names = [row[header.index("action")] for row in rows if row[1] == "select"]
+    assert names == ["'=1+1", "'-10% off", "tea\rcup", "''=x", 'a "b", c', "'@sum", "plain"]
+    assert {row[header.index("reward")] for row in rows if row[1] == "reward"} == {"-1.5"}
+    pytest.importorskip("pyarrow", reason="reading tables needs the extra `lab`")
+    from heavybandits.features.tables import read_file
+
+    frame: Any = read_file(tmp_path / "events.csv")
+    assert [name for name in frame.frame["action"].to_list() if name] == list(HOSTILE)
+
+
+def test_an_empty_ledger_is_exported_as_a_header(tmp_path: Path) -> None:
+    opened(tmp_path / "new.db").close()
+    run("export", tmp_path / "new.db", tmp_path / "events.csv")
+    assert (tmp_path / "events.csv").read_text().startswith("event,kind,ticket,time,reward,")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_what_is_made_of_a_private_ledger_is_private(path: Path, mode: int) -> None:
+    """A ledger of mode 0600 was repaired into one that everybody could read."""
+    path.chmod(mode)
+    Path(f"{path}-head").unlink()
+    opened(path).close()
+    repair(path, path.with_name("saved.db"))
+    hb.Agent.rebuild(path, output=path.with_name("new.db")).close()
+    run("export", path, path.with_name("events.csv"))
+    names = ["agent.db-head", "saved.db", "saved.db-head", "new.db", "new.db-head", "events.csv"]
+    modes = {name: stat.S_IMODE(path.with_name(name).stat().st_mode) for name in names}
+    assert modes == dict.fromkeys(names, mode)
+
+
+def test_no_escape_in_a_file_reaches_the_terminal(path: Path, tmp_path: Path) -> None:
+    altered(path, "UPDATE about SET value = '\x1b[31m9' WHERE name = 'heavybandits'")
+    assert "created by heavybandits \\x1b[31m9" in run("check", path).stdout
+    altered(path, "PRAGMA user_version = 7")
+    for verb, *output in (["check"], ["repair", tmp_path / "new"], ["export", tmp_path / "new"]):
+        assert "\x1b" not in run(verb, path, *output, code=1).output
+    with pytest.raises(hb.LedgerError) as caught:
+        opened(path)
+    assert "written by heavybandits \\x1b[31m9" in str(caught.value)
+    hostile = tmp_path / "a\x1b]0;x.db"
+    assert "\x1b" not in run("check", hostile, code=2).output
+
+
 def test_of_a_damaged_ledger_the_true_part_is_exported(path: Path, tmp_path: Path) -> None:
     altered(path, ALTER)
     result = run("export", path, tmp_path / "events.csv", code=1)
@@ -216,5 +278,6 @@ def test_a_copy_without_its_log_is_noticed(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "copy.db")
     agent.close()
     assert examine(tmp_path / "copy.db").problems == [
-        "it was not closed, and its -wal file is missing"
+        "it was not closed, or copied while it was open, and its -head file is missing: it has 21 "
+        "events, and later ones may be missing"
     ]

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ import heavybandits as hb
 import ledger_victim as victim
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
+from heavybandits.ledger.head import End, Head
+from heavybandits.ledger.integrity import chain
 from heavybandits.ledger.repair import export
-from heavybandits.ledger.sqlite import COLUMNS, SEALED, about, chain
-from heavybandits.ledger.sqlite_file import LOG_BYTES, End, Head
+from heavybandits.ledger.sqlite_file import LOG_BYTES
+from heavybandits.ledger.tables import COLUMNS, SEALED, about
 from interruption import CALLS, Interrupted, interrupted_after
 
 ARMS = victim.arms_of(0, 1)
@@ -162,7 +165,9 @@ def test_the_one_file_of_a_live_ledger_is_not_a_new_ledger(path: Path, tmp_path:
     agent = play(make(path), 30)
     copy = tmp_path / "copy.db"
     shutil.copy(path, copy)
-    with pytest.raises(hb.LedgerError, match="was not closed, and its -wal file is missing"):
+    with pytest.raises(
+        hb.LedgerError, match="copied while it was open, and its -head file is missing"
+    ):
         make(copy)
     agent.close()
     shutil.copy(path, copy)
@@ -231,8 +236,12 @@ def test_a_log_that_somebody_still_reads_is_not_written_over(path: Path) -> None
 def test_a_log_that_finds_no_room_is_not_reserved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    flush = os.fsync
+
     def full(file: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        if os.fstat(file).st_size == LOG_BYTES:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        flush(file)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
@@ -242,10 +251,10 @@ def test_a_log_that_finds_no_room_is_not_reserved(
     agent.close()
 
 
-def test_a_damaged_head_is_no_reason_to_refuse_a_whole_ledger(path: Path) -> None:
+def test_a_damaged_head_is_no_reason_to_refuse_a_closed_ledger(path: Path) -> None:
     play(make(path), 5).close()
     head = Path(f"{path}-head")
-    for data in (b"", b"x" * 40, head.read_bytes()[:-1] + b"?"):
+    for data in (b"", bytes(40), head.read_bytes()[:-1] + b"?", head.read_bytes() + b"more"):
         head.write_bytes(data)
         with make(path) as agent:
             assert agent.updates == 5
@@ -405,6 +414,11 @@ def test_a_hostile_row_is_refused_though_its_chain_is_right(path: Path, what: st
     forge(path, lambda row: row.update(HOSTILE[what]))
     with pytest.raises(hb.LedgerError, match="event 7 does not fit"):
         make(path, UNIFORM)
+    export(path, path.with_name("events.csv"))
+    with pytest.raises((hb.LedgerError, hb.InvalidInputError)):
+        hb.Agent.rebuild(path)
+    with suppress(hb.LedgerError), hb.LedgerReader(path) as reader:
+        reader.history(), reader.feedback(), reader.action_counts()
 
 
 @pytest.mark.parametrize("reward", [float("inf"), "many", None, b"1"])

@@ -487,7 +487,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("needs the right to mount a small disk")
     yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+    subprocess.run(["umount", "-l", str(tmp_path)], check=True)  # also if a file is still open
 
 
 def remount(disk: Path, option: str) -> None:

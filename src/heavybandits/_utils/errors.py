@@ -9,8 +9,15 @@ from typing import Any
 _PACKAGE = __name__.partition(".")[0]
 
 
+def _message(error: Exception) -> str:
+    """Return the message of an error, which may quote a file, safe to print on a terminal."""
+    return "\n".join(map(printable, Exception.__str__(error).split("\n")))
+
+
 class InvalidInputError(ValueError):
     """An argument is of the wrong kind, size or range."""
+
+    __str__ = _message
 
 
 class EncodingError(InvalidInputError):
@@ -56,9 +63,13 @@ class ForeignTicketError(InvalidInputError):
 class StateError(ValueError):
     """A state file that is damaged, foreign, too new or not to be trusted."""
 
+    __str__ = _message
+
 
 class LedgerError(RuntimeError):
     """A ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
+
+    __str__ = _message
 
 
 class PolicyError(AssertionError):
@@ -82,12 +93,16 @@ class PartError(RuntimeError):
 class CellError(ValueError):
     """The file of a cell is damaged, or is not that of this cell."""
 
+    __str__ = _message
+
 
 class SweepError(RuntimeError):
     """A sweep cannot finish: its folder cannot be written, or some of its cells failed.
 
     `failures` has every failed cell, and why; the results of the other cells are stored.
     """
+
+    __str__ = _message
 
     def __init__(self, message: str, failures: Sequence[tuple[Any, str]] = ()) -> None:
         super().__init__(message)
@@ -100,6 +115,8 @@ class ReuseWarning(UserWarning):
 
 class DataError(ValueError):
     """A data set that is not there, or not the one that was studied."""
+
+    __str__ = _message
 
 
 class DeviceError(RuntimeError):

@@ -85,6 +85,17 @@ def check_target(path: str | Path) -> Path:
     return target
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise InvalidInputError or OSError if a save to `path` would fail. Nothing changes."""
+    target = check_target(path)
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        os.close(os.open(target, os.O_WRONLY | _NO_LINKS))
+    else:
+        os.unlink(target)
+
+
 def open_in_place(path: str | Path, mode: int = 0o666) -> int:
     """Open a file that is written in place, such as a lock; return its descriptor.
 
@@ -151,7 +162,7 @@ def place_new(made: str | Path, target: str | Path) -> None:
     """Give a file that was made in the same file system its name; raise FileExistsError if the
     name is taken: a rename would replace what is there."""
     try:
-        os.link(made, target, follow_symlinks=False)
+        os.link(made, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links

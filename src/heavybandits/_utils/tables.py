@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import math
+import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import optional
+from .errors import optional, printable
 from .files import replace_atomically
 
 Row = dict[str, Any]
@@ -93,21 +94,54 @@ def _columns(rows: Rows) -> list[str]:
     return list(rows[0]) if rows else []
 
 
-def to_csv(rows: Rows) -> str:
-    """Full precision, one header line."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, _columns(rows), lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
+def to_csv(rows: Rows, columns: Sequence[str] = ()) -> str:
+    """Full precision, one header line; text that a spreadsheet would run is shielded.
+
+    >>> to_csv([{"name": "=1+1", "value": -1.5}])
+    "name,value\\n'=1+1,-1.5\\n"
+    """
+    buffer, names = io.StringIO(), list(columns) or _columns(rows)
+    plain = csv.writer(buffer, lineterminator="\n")
+    quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    lines: list[list[Any]] = [names, *([row.get(name) for name in names] for row in rows)]
+    for cells in lines:
+        shielded = [shield(cell) for cell in cells]
+        broken = any(isinstance(cell, str) and "\r" in cell for cell in shielded)
+        (quoted if broken else plain).writerow(shielded)  # a bare \r would end the line
     return buffer.getvalue()
 
 
-def write_parquet(columns: Mapping[str, Any], path: Path) -> None:
+def shield(cell: Any) -> Any:
+    """Return a cell of a CSV file; text that a spreadsheet would run as a formula gets an
+    apostrophe in front, by which spreadsheets mark text.
+
+    >>> [shield(cell) for cell in ("=1+1", "-10% off", "'=1", "tea", "-", -1.5)]
+    ["'=1+1", "'-10% off", "''=1", 'tea', '-', -1.5]
+    """
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
+SHIELDED = re.compile(rb"'[=+\-@\t\r]")  # in a file that `unshield` may change
+_SHIELD = "^'('*[=+\\-@\\t\\r](?s:.))"
+
+
+def unshield(column: Any) -> Any:
+    """Return a column of text in Arrow without the apostrophes that `shield` has put in front.
+
+    >>> import pyarrow
+    >>> unshield(pyarrow.array(["'=1+1", "''=1", "'tea'", None])).to_pylist()
+    ['=1+1', "'=1", "'tea'", None]
+    """
+    return optional("pyarrow.compute", "lab").replace_substring_regex(column, _SHIELD, r"\1")
+
+
+def write_parquet(columns: Mapping[str, Any], path: Path, mode: int = 0o666) -> None:
     """Columns of equal length as a Parquet file, at once or not at all."""
     optional("pyarrow", "lab")
     arrays = {name: np.asarray(column) for name, column in columns.items()}
     frame = optional("pandas", "lab").DataFrame(arrays)
-    replace_atomically(path, lambda target: frame.to_parquet(target))
+    replace_atomically(path, lambda target: frame.to_parquet(target), mode)
 
 
 def escape_latex(text: str) -> str:
@@ -175,12 +209,17 @@ def to_text(
     names = list(columns) or list(rows[0])
     right = {name for name in names if all(isinstance(row.get(name), int | float) for row in rows)}
     table = [{name: name for name in names}]
-    table += [{name: shown(row.get(name)) for name in names} for row in rows]
+    table += [{name: _printed(row.get(name)) for name in names} for row in rows]
     needed = {n: max(len(line) for row in table for line in row[n].split("\n")) for n in names}
     return "\n\n".join(
         "\n".join(line for row in table for line in _lines(row, block, right))
         for block in _blocks(_narrowed(needed, right, width), width)
     )
+
+
+def _printed(value: Any) -> str:
+    """A value for a terminal: lines stay, other control characters are escaped."""
+    return "\n".join(map(printable, shown(value).split("\n")))
 
 
 def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, int]:

@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import numpy.ma  # now: a thread that imports it while another forks would lock the child
 from numpy.typing import NDArray
 
 from .errors import InvalidInputError

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from .._utils.errors import printable
 from ..ledger import repair as salvage
 from ..ledger.repair import Findings
 from .options import JSON, print_json
@@ -47,11 +48,14 @@ def repair(file: Path, output: Path) -> None:
     """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
     That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
+    What is wrong with FILE is printed, and the code is 0 if OUTPUT was written.
 
     \b
     heavybandits ledger repair agent.db saved.db
     """
-    click.echo(_page(salvage.repair(file, output)))
+    before, after = salvage.repair(file, output)
+    _report_problems(before)
+    click.echo(_page(after))
 
 
 @ledger.command(short_help="Write the events to Parquet or CSV.")
@@ -67,10 +71,14 @@ def export(file: Path, output: Path) -> None:
     heavybandits ledger export agent.db events.csv
     """
     found = salvage.export(file, output)
-    click.echo(f"wrote {found.events} events to {output}", err=True)
-    for why in found.problems:
-        click.echo(f"{file} is damaged: {why}", err=True)
+    click.echo(printable(f"wrote {found.events} events to {output}"), err=True)
+    _report_problems(found)
     _exit(found)
+
+
+def _report_problems(found: Findings) -> None:
+    for why in found.problems:
+        click.echo(printable(f"{found.path} is damaged: {why}"), err=True)
 
 
 def _exit(found: Findings) -> None:
@@ -92,4 +100,5 @@ def _page(found: Findings) -> str:
     }
     text = [f"{found.path}: {'intact' if found.intact else 'DAMAGED'}"]
     text += [f"  {name:<13} {value}" for name, value in lines.items()]
-    return "\n".join(text + [f"  {'problem':<13} {why}" for why in found.problems])
+    text += [f"  {'problem':<13} {why}" for why in found.problems]
+    return "\n".join(map(printable, text))

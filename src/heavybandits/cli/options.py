@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .._utils.errors import InvalidInputError
-from .._utils.files import jsonable
+from .._utils.files import check_writable, jsonable
 from .._utils.registry import Entry, make_named
 from ..algorithms.catalogue import ALGORITHMS, Setting, make_setting
 from ..core.protocols import KnownNoise, Policy
@@ -101,10 +101,9 @@ class NewFile(click.ParamType):  # type: ignore[type-arg]
         if path.suffix.lower() not in self.formats:
             self.fail(f"{value!r} must end in one of {', '.join(self.formats)}.", param, ctx)
         try:
-            there = path.exists()
-            path.open("ab").close()
-            if not there:
-                path.unlink()
+            check_writable(path)
+        except InvalidInputError as error:
+            self.fail(f"{value!r} cannot be written: {error}.", param, ctx)
         except OSError as error:
             self.fail(f"{value!r} cannot be written: {error.strerror}.", param, ctx)
         return path

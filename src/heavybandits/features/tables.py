@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import EncodingError, InvalidInputError, optional, printable
+from .._utils.tables import SHIELDED, unshield
 from .._utils.validation import is_number
 from ..core.arrays import Booleans, Floats
 from .values import (
@@ -494,7 +495,7 @@ def _parse(data: bytes, texts: Sequence[str] = ()) -> "pyarrow.Table":
     words = {form for word in MISSING for form in (word, word.upper(), word.title())} | {"NaN"}
     first = data.partition(b"\n")[0].decode("utf-8", "replace")
     mark = max(",;\t", key=first.count)
-    return csv.read_csv(
+    found = csv.read_csv(
         arrow.BufferReader(data),
         csv.ReadOptions(use_threads=False, block_size=min(len(data) + 1, BLOCK)),
         csv.ParseOptions(
@@ -509,6 +510,15 @@ def _parse(data: bytes, texts: Sequence[str] = ()) -> "pyarrow.Table":
             include_columns=list(texts),
         ),
     )
+    return _remove_shields(found) if SHIELDED.search(data) else found
+
+
+def _remove_shields(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Return the table with its texts as they were before `to_csv` shielded them."""
+    for place, field in enumerate(table.schema):
+        if str(field.type) == "string":
+            table = table.set_column(place, field, unshield(table.column(place)))
+    return table
 
 
 def _check_names(table: "pyarrow.Table") -> "pyarrow.Table":

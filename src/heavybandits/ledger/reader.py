@@ -6,15 +6,21 @@ A `LedgerReader` reads the ledger of another process while its agent works on it
 import json
 import sqlite3
 import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._utils.errors import LedgerError
-from .sqlite import about, check_format
+from .head import End, check_ours, read_head
+from .integrity import check_present, damaged, verify
 from .sqlite_file import FAILURES
 from .store import Source, first_value
+from .tables import about, check_format
+
+T = TypeVar("T")
 
 PLAYS = (
     *("ticket", "time", "arm", "action", "expected", "width", "propensity"),
@@ -73,23 +79,35 @@ class ReadOnlyDatabase:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not path.is_file():
-            raise LedgerError(f"{path} is not a file")
         address = f"file:{urllib.parse.quote(str(path))}?mode=ro"
         try:
             self._connection = sqlite3.connect(
                 address, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False
             )
             self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._connection.execute("PRAGMA cell_size_check = ON")
         except FAILURES as error:
             raise LedgerError(f"{path}: {error}") from error
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a statement finds."""
+        return list(self.stream(statement, *values))
+
+    def stream(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that a statement finds."""
         try:
-            return self._connection.execute(statement, values).fetchall()
+            yield from self._connection.execute(statement, values)
         except FAILURES as error:
             raise LedgerError(f"{self.path}: {error}") from error
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """All that is read meanwhile is of one moment, whatever an agent writes."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self.rows("ROLLBACK")
 
     def close(self) -> None:
         """Close the file."""
@@ -100,12 +118,20 @@ class LedgerReader:
     """Reads a ledger, here or in another process, also while its agent works on it.
 
     It sees what the agent has acknowledged at that moment, takes no lock for which an agent would
-    wait, and writes nothing.
+    wait, and writes no event. It checks the ledger as an agent does: all of it when it is opened,
+    and before each call the events that came since.
 
     Parameters
     ----------
     path : path
         The ledger.
+
+    Raises
+    ------
+    LedgerError
+        The ledger is damaged: a page, an event, or the end that its head records.
+    InvalidInputError
+        There is no such file.
 
     Examples
     --------
@@ -119,46 +145,62 @@ class LedgerReader:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.database = ReadOnlyDatabase(Path(path).absolute())
+        self._path = Path(path).absolute()
+        self._end: End | None = None
+        check_ours(self._path)
+        check_present(self._path, read_head(self._path))
+        self.database = ReadOnlyDatabase(self._path)
         try:
             check_format(self.database)
+            self._read(lambda _: None)
         except BaseException:
             self.close()
             raise
 
+    def _read(self, query: Callable[[ReadOnlyDatabase], T]) -> T:
+        """Return what a query finds, after all events up to that moment have been checked."""
+        head = read_head(self._path)  # before the events: it may be older, not newer
+        with self.database.moment():
+            self._end = verify(self.database, head, self._end).end
+            try:
+                return query(self.database)
+            except (TypeError, ValueError) as error:  # of values that no agent has written
+                raise damaged(self._path, str(error)) from error
+
     @property
     def events(self) -> int:
         """Return the number of events."""
-        return int(first_value(self.database, "SELECT count(*) FROM events"))
+        count = "SELECT count(*) FROM events"
+        return self._read(lambda database: int(first_value(database, count)))
 
     @property
     def pending(self) -> list[int]:
         """Return the tickets without an outcome, the oldest first, including those that
         `cancel_all` or `reset` dropped."""
         waiting = "SELECT ticket FROM plays WHERE outcome IS NULL ORDER BY ticket"
-        return [ticket for (ticket,) in self.database.rows(waiting)]
+        return self._read(lambda database: [ticket for (ticket,) in database.rows(waiting)])
 
     @property
     def policy(self) -> dict[str, Any]:
         """Return the description of the policy."""
-        return json.loads(about(self.database, "policy"))
+        return self._read(lambda database: json.loads(about(database, "policy")))
 
     @property
     def encoder(self) -> dict[str, Any] | None:
         """Return the description of the encoder; None if the agent has none."""
-        return json.loads(about(self.database, "encoder"))
+        return self._read(lambda database: json.loads(about(database, "encoder")))
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays, one row each, as `Agent.history` does."""
-        return read_history(self.database)
+        return self._read(read_history)
 
     def feedback(self) -> Feedback:
         """Return the plays that have a reward, as `Agent.feedback` does."""
-        return read_feedback(self.database)
+        return self._read(read_feedback)
 
     def action_counts(self) -> list[dict[str, Any]]:
         """Return one row per action, or per arm without a name: plays, rewards and their total."""
-        return read_action_counts(self.database)
+        return self._read(read_action_counts)
 
     def close(self) -> None:
         """Close the file."""

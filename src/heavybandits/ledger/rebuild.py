@@ -1,15 +1,14 @@
 """The state after everything in a ledger, with another policy, encoder or rewards."""
 
-import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from .._utils.errors import InvalidInputError, LedgerError, StateError
-from .._utils.files import canonical, sync_folder
+from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.files import canonical
 from .._utils.validation import finite_number
 from ..agents.agent_policy import AgentPolicy
 from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
@@ -25,9 +24,10 @@ from ..core.state import make_state
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
-from .repair import copied, new_ledger
-from .sqlite import SqliteLedger, linked_rows
-from .store import Row, first_value, to_event
+from .integrity import verify
+from .repair import copied, intact_states, new_ledger, place_ledger
+from .sqlite import SqliteLedger
+from .store import Row, to_event
 
 BATCH = 1000  # events that are written in one transaction
 
@@ -59,24 +59,25 @@ def rebuild_state(
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(row, state) for row in repeated)
     same = canonical(past.policy) == canonical(describe(state.policy))
-    state, written = _repeat_all(state, repeated, same, target)
+    state, written = _repeat_all(state, repeated, same, target, Path(ledger))
     return Rebuilt(state, written, _logs_inputs(rows))
 
 
 def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     """Return the events of a ledger, and the agent before the first of them."""
-    with copied(ledger) as (database, _):
-        rows = [row for row, _ in linked_rows(database)]
-        first = first_value(database, "SELECT data FROM states WHERE event = 0")
-        newest = first_value(database, "SELECT data FROM states ORDER BY event DESC LIMIT 1")
-    if first is None:
-        raise LedgerError(f"{ledger} has lost its first state: only its events can be exported")
-    past = read_start(first)
+    rows: list[Row] = []
+    with copied(ledger) as (database, head):
+        found = verify(database, head, visit=lambda row, _: rows.append(row))
+        states = {event: data for event, _, data in intact_states(database, found)}
+    if 0 not in states:
+        raise LedgerError(
+            f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
+            f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
+        )
+    past = read_start(states[0])
     issued = sum(row.kind == Selected.kind for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
-    with suppress(StateError):  # of a damaged snapshot, which is not needed
-        past = past._replace(limits=read_start(newest).limits)
-    return rows, past
+    return rows, past._replace(limits=read_start(states[max(states)]).limits)
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:
@@ -104,7 +105,7 @@ def _start(
 
 
 def _repeat_all(
-    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None
+    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None, like: Path
 ) -> tuple[AgentState, SqliteLedger | None]:
     """Return the state after all events, and the new ledger. It gets its name when it is complete:
     an agent could also open a part of it."""
@@ -119,9 +120,7 @@ def _repeat_all(
             ledger.drop()
             raise
         ledger.close(state)
-        for ending in ("", "-head"):
-            os.rename(f"{made}{ending}", f"{target}{ending}")
-    sync_folder(target.parent)
+        place_ledger(made, target, like)
     ledger = SqliteLedger(target, BATCH)
     return ledger.resume(state, AgentPolicy(state.policy)), ledger
 
@@ -157,11 +156,16 @@ def _repeat_one(
         row = row._replace(noise_scale=None)
     if row.kind == Revised.kind:
         check_revisable(state.policy, state.learned)
-    event = to_event(row, state)
-    if isinstance(event, Selected):
-        event = event if same else replace(event, changes=None)
-        state = install(state, event.changes)
-    elif isinstance(event, WarmStarted):
+    try:
+        event = to_event(row, state)
+        if isinstance(event, Selected):
+            event = event if same else replace(event, changes=None)
+            state = install(state, event.changes)
+    except InvalidInputError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(f"event {row.event} of the ledger does not fit: {error}") from error
+    if isinstance(event, WarmStarted):
         learner.check_room(state, None, len(event.lesson.rows))
     state = apply(state, make_plan(state, [event]), learner)
     if isinstance(event, Selected):

@@ -6,8 +6,8 @@ longest intact prefix: the events from the first on, as far as the chain of hash
 
 import os
 import shutil
+import stat
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -16,12 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._utils.errors import InvalidInputError, LedgerError
-from .._utils.files import replace_atomically, sync_folder
+from .._utils.files import (
+    HEAD,
+    LEDGER_FILES,
+    check_target,
+    place_new,
+    replace_atomically,
+    sync_folder,
+)
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Revised, Selected
-from . import sqlite
-from .sqlite_file import Database, End, Head, Statement, check_file, read_end
+from .head import Head, Record, unused
+from .integrity import Survey, chain, check_present, reason, survey
+from .sqlite_file import Database, Statement, check_database
 from .store import Row
+from .tables import FORMAT, INSERT, SEALED, SNAPSHOT, about, check_format, new_tables
 
 
 class Findings(NamedTuple):
@@ -56,49 +65,27 @@ def examine(path: str | Path) -> Findings:
     >>> found.intact, found.events, found.kinds
     (True, 2, {'select': 1, 'reward': 1})
     """
-    with copied(Path(path)) as (database, end):
-        return _examine(Path(path), database, end)
+    path = Path(path)
+    with copied(path) as (database, head):
+        return _describe(path, database, head, survey(database, head))
 
 
-def _examine(path: Path, database: Database, head: End | None) -> Findings:
-    kinds: Counter[str] = Counter()
-    problems, last, time = _file_problems(database, head), End(0, b""), None
-    try:
-        last = sqlite.first_end(database)
-        for row, end in sqlite.linked_rows(database):
-            last, time = end, row.time
-            kinds[str(row.kind)] += 1
-    except LedgerError as error:
-        problems.append(_reason(error))
-    if head is not None and head.events > last.events:
-        problems.append(f"it ends at event {last.events}, but {head.events} were written")
-    snapshots = [event for event, _, _ in _snapshots(database, last.events)]
-    problems += _lost_states(database, snapshots)
+def _describe(path: Path, database: Database, head: Record, found: Survey) -> Findings:
+    snapshots = [event for event, _, _ in intact_states(database, found)]
+    log = Path(f"{path}-wal")
     return Findings(
         path=str(path),
-        format=sqlite.FORMAT,
+        format=FORMAT,
         version=_entry(database, "heavybandits"),
         policy=_entry(database, "policy"),
-        events=last.events,
-        kinds=dict(kinds),
-        last_time=time,
+        events=found.end.events,
+        kinds=found.kinds,
+        last_time=found.last_time,
         snapshots=snapshots,
-        wal_bytes=Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else None,
-        head_events=None if head is None else head.events,
-        problems=list(dict.fromkeys(problems)),
+        wal_bytes=log.stat().st_size if log.exists() else None,
+        head_events=None if head.end is None else head.end.events,
+        problems=found.problems + _lost_states(database, snapshots),
     )
-
-
-def _file_problems(database: Database, head: End | None) -> list[str]:
-    """Return what is wrong with the files as such."""
-    found = []
-    try:
-        sqlite.check_pages(database)
-    except LedgerError as error:
-        found.append(_reason(error))
-    if head is None and _entry(database, "open") == "1" and not database.had_wal:
-        found.append("it was not closed, and its -wal file is missing")
-    return found
 
 
 def _lost_states(database: Database, intact: list[int]) -> list[str]:
@@ -106,7 +93,7 @@ def _lost_states(database: Database, intact: list[int]) -> list[str]:
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
     except LedgerError as error:
-        return [_reason(error)]
+        return [reason(error, database)]
     lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
     return lost if intact else [*lost, "it holds no intact state"]
 
@@ -116,47 +103,72 @@ def new_ledger(output: str | Path) -> Path:
     path = Path(output).absolute()
     if not path.parent.is_dir():
         raise InvalidInputError(f"output must be in a folder that exists, got {output}")
-    for taken in (path, Path(f"{path}-wal"), Path(f"{path}-head")):
+    for taken in (f"{path}{ending}" for ending in ("", *LEDGER_FILES)):
         if os.path.lexists(taken):
             raise InvalidInputError(f"output must be a new file, and {taken} is there already")
     return path
 
 
-def repair(path: str | Path, output: str | Path) -> Findings:
-    """Save the longest intact prefix of a ledger into a new one, and examine that.
+class Repaired(NamedTuple):
+    """What was found in a ledger, and in the new one that was made of it."""
+
+    before: Findings
+    after: Findings
+
+
+def repair(path: str | Path, output: str | Path) -> Repaired:
+    """Save the longest intact prefix of a ledger into a new one, and examine both.
 
     The new ledger has the same policy, and an agent continues from its last event; rewards that
     came later must be sent again. The old ledger does not change.
     """
     path, output = Path(path), new_ledger(output)
-    with copied(path) as (source, _), tempfile.TemporaryDirectory(dir=output.parent) as folder:
+    with copied(path) as (source, head), tempfile.TemporaryDirectory(dir=output.parent) as folder:
         made = Path(folder) / output.name
-        end = _rewrite(source, made, path)
-        with made.open("rb+") as file:
+        before = _rewrite(path, source, head, made)
+        place_ledger(made, output, like=path)
+    return Repaired(before, examine(output))
+
+
+def place_ledger(made: Path, output: Path, like: Path) -> None:
+    """Give a ledger and its head their names, and the mode of the ledger that they come from."""
+    mode = stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR
+    for ending in ("", HEAD):
+        with open(f"{made}{ending}", "rb+") as file:
             os.fsync(file.fileno())
-        os.rename(made, output)
-    head = Head(output)
-    head.write(end)
-    head.close()
+        os.chmod(f"{made}{ending}", mode)
+    try:
+        place_new(made, output)
+        try:
+            place_new(f"{made}{HEAD}", f"{output}{HEAD}")
+        except BaseException:
+            output.unlink()
+            raise
+    except FileExistsError as error:
+        raise InvalidInputError(f"output must be a new file, got {output}: {error}") from error
     sync_folder(output.parent)
-    return examine(output)
 
 
-def _rewrite(source: Database, made: Path, path: Path) -> End:
-    """Write a ledger of what is intact in the source."""
-    rows, end = _intact_rows(source)
-    snapshots = list(_snapshots(source, end.events))
+def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings:
+    """Write a ledger of what is intact in the source, and its head; return what was found."""
+    rows: list[tuple[Row, bytes]] = []
+    found = survey(source, head, visit=lambda row, link: rows.append((row, link)))
+    snapshots = list(intact_states(source, found))
     if not snapshots:
-        raise LedgerError(f"{path} holds no intact state: its events can be exported, not repaired")
-    entries = {name: sqlite.about(source, name) for name in (*sqlite.SEALED, "heavybandits")}
-    statements: list[Statement] = sqlite.new_tables(entries | {"failures": "0", "open": "0"})
-    statements += [(sqlite.SNAPSHOT, snapshot) for snapshot in snapshots]
-    statements += [(sqlite.INSERT, (*row, link)) for row, link in rows]
+        raise LedgerError(
+            f"{source.path} holds no intact state: its events can be exported, not repaired"
+        )
+    entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
+    statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
+    statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
+    statements += [(INSERT, (*row, link)) for row, link in rows]
     with closing(Database(made)) as database:
         database.prepare()
         database.write(statements)
         database.checkpoint("TRUNCATE")
-    return end
+    with closing(Head(made)) as new:
+        new.start(found.end)
+    return _describe(path, source, head, found)
 
 
 def export(path: str | Path, output: str | Path) -> Findings:
@@ -165,19 +177,22 @@ def export(path: str | Path, output: str | Path) -> Findings:
     One row per event: its number, kind, ticket, time, reward, the noise scale given with it and the
     reward before a revision; for a decision also the arm, the action, the mean reward expected,
     the width, the propensity and the features x0, x1, ...
+
+    In CSV, text that a spreadsheet would run as a formula (it starts with =, +, - or @) gets an
+    apostrophe in front. `Log` and `Encoder` remove the apostrophe again; Parquet has none.
     """
-    path, output = Path(path), Path(output)
+    path, output, rows = Path(path), check_target(output), []
     with copied(path) as (database, head):
-        found = _examine(path, database, head)
-        columns = _columns([row for row, _ in _intact_rows(database)[0]])
+        found = survey(database, head, visit=lambda row, _: rows.append(row))
+        findings = _describe(path, database, head, found)
+    columns, mode = _columns(rows), stat.S_IMODE(path.stat().st_mode)
     if output.suffix == ".csv":
         names, values = list(columns), zip(*columns.values(), strict=True)
-        text = to_csv([dict(zip(names, row, strict=True)) for row in values])
-        text = text or ",".join(names) + "\n"
-        replace_atomically(output, lambda target: target.write_text(text))
+        data = to_csv([dict(zip(names, row, strict=True)) for row in values], names).encode()
+        replace_atomically(output, lambda target: target.write_bytes(data), mode)
     else:
-        write_parquet(columns, output)
-    return found
+        write_parquet(columns, output, mode)
+    return findings
 
 
 EXPORTED = (
@@ -200,58 +215,31 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def copied(path: Path) -> Iterator[tuple[Database, End | None]]:
-    """Open a copy of a ledger; yield it and the end in its head."""
-    if not path.is_file():
-        raise InvalidInputError(f"{path} is not a file")
-    check_file(path)
-    Head.check_free(path)
+def copied(path: Path) -> Iterator[tuple[Database, Record]]:
+    """Open a copy of a ledger that no agent has open; yield it and what its head says."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
-        for ending in ("", "-wal"):
-            if Path(f"{path}{ending}").exists():
-                shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-        beside = Path(f"{path}-head")
-        head = read_end(beside.read_bytes()) if beside.is_file() else None
-        try:
-            with closing(Database(copy)) as database:
-                if not database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
-                    raise LedgerError(f"{copy} is damaged: it holds no table")
-                sqlite.check_format(database)
-                yield database, head
-        except LedgerError as error:
-            raise LedgerError(str(error).replace(str(copy), str(path))) from error
+        with unused(path) as head:
+            check_present(path, head)
+            check_database(path)
+            for ending in ("", "-wal", "-journal"):
+                if os.path.exists(f"{path}{ending}"):
+                    shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
+        with closing(Database(copy, copy_of=path)) as database:
+            check_format(database)
+            yield database, head
 
 
-def _intact_rows(database: Database) -> tuple[list[tuple[Row, bytes]], End]:
-    """Return the rows of the longest intact prefix, each with its link, and its end."""
-    rows: list[tuple[Row, bytes]] = []
-    end = sqlite.first_end(database)
-    with suppress(LedgerError):  # where the prefix ends
-        for row, end in sqlite.linked_rows(database):
-            rows.append((row, end.link))
-    return rows, end
-
-
-def _snapshots(database: Database, last: int) -> Iterator[tuple[int, bytes, bytes]]:
+def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
-    links = {}
-    with suppress(LedgerError):
-        links = {0: sqlite.first_end(database).link}
-        links |= {row.event: end.link for row, end in sqlite.linked_rows(database)}
     with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
-            if event in links and event <= last and seal == sqlite.chain(links[event], data):
+            if event in found.links and seal == chain(found.links[event], data):
                 yield event, seal, data
 
 
 def _entry(database: Database, name: str) -> str:
     try:
-        return sqlite.about(database, name)
+        return about(database, name)
     except LedgerError:
         return "unknown"
-
-
-def _reason(error: LedgerError) -> str:
-    """Return the message without the name of the file."""
-    return str(error).partition(": ")[2].removeprefix("is damaged: ") or str(error)

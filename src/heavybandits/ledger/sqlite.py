@@ -1,29 +1,24 @@
-"""The ledger of an agent in a SQLite file, with everything that detects damage to its contents.
+"""The ledger of an agent in a SQLite file.
 
 An event is on the disk before the agent applies it (write-ahead log, synchronous=FULL), and the
 whole state is stored now and then: opening a ledger reads the last state and repeats the events
-after it. Nothing in the file is used before it is validated. The link of a row is a hash of the
-link before it and of all columns of the row: a row that is missing, altered or out of place breaks
-the chain. A head file next to the database says where the chain ended.
+after it. Nothing in the file is used before it is validated.
 """
 
-import hashlib
 import json
-import marshal
 import secrets
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._utils.errors import InvalidInputError, LedgerError, StateError
-from .._utils.files import canonical, sync_folder, too_new
+from .._utils.files import canonical, sync_folder
 from .._utils.version import __version__
-from ..agents.events import SETTLING, Event
+from ..agents.events import Event
 from ..agents.rewards import Given, Outcome
 from ..agents.state import AgentState, Learner
 from ..agents.state_file import describe_encoder, pack, restore_encoder, unpack
@@ -31,167 +26,21 @@ from ..core.arrays import Floats
 from ..core.part import describe
 from ..core.protocols import Policy
 from ..features import FeatureMap
-from .sqlite_file import FORKED, Database, End, Head, Statement, check_file, leak_at_fork, room
-from .store import COLUMNS_OF, Row, Source, first_value, repeat_events, to_row
-
-# ---- the tables
-
-APPLICATION = 0x48424C47  # "HBLG" in the header of the database: never write into another program's
-FORMAT = 1
-COLUMNS = ", ".join(Row._fields)
-SETTLED = f"({', '.join(repr(kind) for kind in SETTLING)})"
-
-SCHEMA = (
-    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE states (event INTEGER PRIMARY KEY, seal BLOB NOT NULL, data BLOB NOT NULL)",
-    """CREATE TABLE events (
-    event INTEGER PRIMARY KEY, kind TEXT NOT NULL, ticket INTEGER NOT NULL, time REAL NOT NULL,
-    reward REAL, noise_scale REAL, previous_reward REAL,
-    arm INTEGER, action TEXT, expected REAL, width REAL, propensity REAL,
-    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs TEXT, link BLOB NOT NULL
-)""",
-    f"CREATE UNIQUE INDEX settled ON events (ticket) WHERE kind IN {SETTLED}",
-    "CREATE INDEX revised ON events (ticket) WHERE kind = 'revise'",
-    f"""CREATE VIEW plays AS
-    SELECT ask.ticket, ask.time, ask.arm, ask.action, ask.expected, ask.width, ask.propensity,
-           end.kind AS outcome,
-           CASE WHEN last.event > end.event THEN last.reward ELSE end.reward END AS reward,
-           end.time AS settled, end.reward AS first_reward, ask.features, ask.inputs
-    FROM events ask
-    LEFT JOIN events end ON end.ticket = ask.ticket AND end.kind IN {SETTLED}
-    LEFT JOIN events last ON last.event =
-      (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
-    WHERE ask.kind = 'select'""",
+from .head import End, Head, holds_log
+from .integrity import chain, damaged, verify
+from .sqlite_file import FORKED, Database, Statement, check_database, leak_at_fork, room
+from .store import Row, first_value, repeat_events, to_row
+from .tables import (
+    COLUMNS,
+    INSERT_OF,
+    MARK_OPEN,
+    SEALED,
+    SETTLED,
+    SNAPSHOT,
+    about,
+    check_format,
+    new_tables,
 )
-SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
-MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
-SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts
-
-
-class Insert(NamedTuple):
-    """The statement that stores some columns of a row, and what takes them from the row."""
-
-    statement: str
-    values: Callable[[Row], tuple[Any, ...]]
-
-
-def make_insert(columns: Collection[str]) -> Insert:
-    """Return the statement for these columns; the others are NULL."""
-    names = [name for name in Row._fields if name in columns]
-    statement = f"INSERT INTO events ({', '.join(names)}, link) VALUES ({'?, ' * len(names)}?)"
-    return Insert(statement, itemgetter(*map(Row._fields.index, names)))
-
-
-INSERT = make_insert(Row._fields).statement
-INSERT_OF = {kind: make_insert(names) for kind, names in COLUMNS_OF.items()}  # NULLs take time too
-
-
-def new_tables(about: dict[str, str]) -> list[Statement]:
-    """Return the statements that make an empty ledger with these entries about itself."""
-    statements: list[Statement] = [(part, ()) for part in SCHEMA]
-    statements += [
-        (f"PRAGMA application_id = {APPLICATION}", ()),
-        (f"PRAGMA user_version = {FORMAT}", ()),
-        *(("INSERT INTO about VALUES (?, ?)", pair) for pair in about.items()),
-    ]
-    return statements
-
-
-def about(database: Source, name: str) -> str:
-    """Return an entry of a ledger about itself."""
-    return str(first_value(database, "SELECT value FROM about WHERE name = ?", name))
-
-
-def check_format(database: Source) -> None:
-    """Raise LedgerError unless this is a ledger of the format that this version knows."""
-    if first_value(database, "PRAGMA application_id") != APPLICATION:
-        raise LedgerError(f"{database.path} is a database, but not a ledger: choose another name")
-    found = first_value(database, "PRAGMA user_version")
-    if found != FORMAT:
-        version = about(database, "heavybandits")
-        raise LedgerError(f"{database.path} {too_new(found, FORMAT, version)}")
-
-
-def check_pages(database: Database) -> None:
-    """Raise LedgerError unless the tables are those of a ledger and SQLite finds them intact."""
-    schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-    if {sql for (sql,) in schema} != set(SCHEMA):
-        raise damaged(database, "its tables are not those of a ledger")
-    problem = first_value(database, "PRAGMA quick_check(1)")
-    if problem != "ok":
-        raise damaged(database, str(problem))
-
-
-def check_free_pages(database: Database) -> None:
-    """Raise LedgerError unless the free pages can be used: SQLite's own check trusts their list.
-
-    All of them are taken in a transaction that is rolled back: nothing is written.
-    """
-    count, page = (first_value(database, f"PRAGMA {n}") for n in ("freelist_count", "page_size"))
-    try:
-        for step in ("BEGIN IMMEDIATE", "CREATE TABLE trial (data BLOB)"):
-            database.rows(step)
-        database.rows("INSERT INTO trial VALUES (zeroblob(?))", count * page)
-    finally:
-        database.roll_back()
-
-
-def damaged(database: Database, why: str) -> LedgerError:
-    """Return the error of a damaged ledger."""
-    return LedgerError(f"{database.path} is damaged: {why}")
-
-
-# ---- the chain of hashes
-
-
-def chain(previous: bytes, *contents: Any) -> bytes:
-    """Return the link after `previous` for these contents.
-
-    >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
-    False
-    """
-    data = marshal.dumps(contents, 2)  # this version gives equal bytes in every Python
-    return hashlib.blake2b(previous + data, digest_size=16).digest()
-
-
-def first_end(database: Database) -> End:
-    """Return the end of the chain before any event."""
-    return End(0, chain(b"", *(about(database, name) for name in SEALED)))
-
-
-def linked_rows(database: Database) -> Iterator[tuple[Row, End]]:
-    """Yield the rows from the first on, each with the end of the chain there; raise LedgerError at
-    the first row that is not as it was written."""
-    end = first_end(database)
-    for *values, link in database.stream(f"SELECT {COLUMNS}, link FROM events ORDER BY event"):
-        row = Row._make(values)
-        end = End(end.events + 1, chain(end.link, *values))
-        if row.event != end.events or link != end.link:
-            raise damaged(database, f"event {end.events} is missing or altered")
-        yield row, end
-
-
-def follow_chain(
-    database: Database, head: End | None, places: Collection[int]
-) -> tuple[End, dict[int, bytes]]:
-    """Return the end of the chain, and the links at these places; raise LedgerError if an event is
-    not as it was written."""
-    if head is None and about(database, "open") == "1" and not database.had_wal:
-        raise damaged(database, "it was not closed, and its -wal file is missing")
-    end = first_end(database)
-    links = {0: end.link}
-    for _, end in linked_rows(database):
-        if end.events in places or (head is not None and end.events == head.events):
-            links[end.events] = end.link
-    if head is not None and head.events > end.events:
-        missing = f"it ends at event {end.events}, but {head.events} were written"
-        raise damaged(database, missing)
-    if head is not None and links[head.events] != head.link:
-        raise damaged(database, "it is not the ledger that its -head file belongs to")
-    return end, links
-
-
-# ---- the ledger
 
 
 class SqliteLedger:
@@ -209,12 +58,10 @@ class SqliteLedger:
         self.path = Path(path).absolute()
         self._every, self._since = snapshot_every, 0
         self._end = End(0, b"")
-        if self.path.is_dir():
-            raise LedgerError(f"{self.path} is a folder: a ledger is a file")
         try:
             self._head = Head(self.path)
             try:
-                check_file(self.path)
+                check_database(self.path)
                 if not self.path.exists() or self.path.stat().st_size == 0:
                     self._check_new()  # before SQLite finds and deletes a log without a database
                 self.database: Database = Database(self.path)
@@ -236,6 +83,7 @@ class SqliteLedger:
                 check_format(self.database)
                 self.database.prepare()
                 state = self._continue(state, learner)
+                self._head.start(self._end)
                 self.database.write([(MARK_OPEN, ("1",))])
             else:
                 self._check_new()
@@ -243,22 +91,27 @@ class SqliteLedger:
                 self._create(state)
             self.database.checkpoint("TRUNCATE")
             self.database.reserve()
-            self._head.write(self._end)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             self.drop()
-            raise damaged(self.database, str(error)) from error
+            raise damaged(self.path, str(error)) from error
+        except OSError as error:
+            self.drop()
+            where = room(self.path.parent)
+            raise LedgerError(f"{self.path}: {error.strerror} ({where})") from error
         except BaseException:
             self.drop()
             raise
         return state
 
     def _check_new(self) -> None:
-        """Raise LedgerError where a ledger was: its head may be all that is left of it."""
-        end = self._head.read()
-        if end is not None and end.events > 0:
+        """Raise LedgerError where a ledger was: its head or its log may be all that is left."""
+        end = self._head.read().end
+        events = 0 if end is None else end.events
+        if events or holds_log(self.path):
+            written = f"{events} events were written" if events else "its log is not"
             raise LedgerError(
-                f"{self.path} is damaged: it is empty, but {end.events} events were written; to "
-                f"start a new ledger, remove {self.path.name}-head and {self.path.name}-wal as well"
+                f"{self.path} is damaged: it is empty, but {written}; to start a new ledger, "
+                f"remove {self.path.name}-head and {self.path.name}-wal as well"
             )
 
     def _create(self, state: AgentState) -> None:
@@ -271,24 +124,23 @@ class SqliteLedger:
             "open": "1",
         }
         self._end = End(0, chain(b"", *(entries[name] for name in SEALED)))
+        self._head.start(self._end)
         self.database.write([*new_tables(entries), self._snapshot(state)])
         sync_folder(self.path.parent)
 
     def _continue(self, state: AgentState, learner: Learner) -> AgentState:
-        check_pages(self.database)
-        check_free_pages(self.database)
+        found = verify(self.database, self._head.read())
+        self._end = found.end
         self._check_policy(state.policy)
         state = state._replace(encoder=self._check_encoder(state.encoder))
-        seals = dict(self.database.rows("SELECT event, seal FROM states ORDER BY event DESC"))
-        self._end, links = follow_chain(self.database, self._head.read(), seals)
-        start, state = self._restore(state, seals, links)
+        start, state = self._restore(state, found.links)
         tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
         rows = [Row._make(values) for values in self.database.rows(tail, start)]
         self._since = len(rows)
         try:
             return repeat_events(state, rows, learner)
         except LedgerError as error:
-            raise damaged(self.database, str(error)) from error
+            raise damaged(self.path, str(error)) from error
 
     def _check_policy(self, policy: Policy) -> None:
         stored = json.loads(about(self.database, "policy"))
@@ -306,12 +158,11 @@ class SqliteLedger:
         except StateError as error:
             raise LedgerError(f"{self.path}: {error}") from error
 
-    def _restore(
-        self, state: AgentState, seals: dict[int, bytes], links: dict[int, bytes]
-    ) -> tuple[int, AgentState]:
+    def _restore(self, state: AgentState, links: dict[int, bytes]) -> tuple[int, AgentState]:
         """Return the newest intact state, and the event after which it was stored."""
         problem: Exception | None = None
-        for event, seal in seals.items():
+        seals = self.database.rows("SELECT event, seal FROM states ORDER BY event DESC")
+        for event, seal in seals:
             data = first_value(self.database, "SELECT data FROM states WHERE event = ?", event)
             try:
                 if seal != chain(links.get(event, b""), data):
@@ -320,7 +171,7 @@ class SqliteLedger:
                 return event, found._replace(limits=state.limits)
             except StateError as error:
                 problem = error
-        raise damaged(self.database, "it holds no intact state") from problem
+        raise damaged(self.path, "it holds no intact state") from problem
 
     # ---- writing
 
@@ -427,7 +278,7 @@ class SqliteLedger:
         """Close the file as it is: the state in memory may differ from it."""
         self._close_files.detach()
         self.database.close()
-        self._head.close()
+        self._head.discard()
 
     def leak(self) -> None:
         """In a forked child, release everything without touching the file."""

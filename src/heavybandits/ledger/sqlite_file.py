@@ -1,25 +1,21 @@
-"""The files of a SQLite ledger: a database with transactions, and the head file next to it.
+"""The database of a ledger: a SQLite file with transactions, for one process.
 
-A write-ahead log that is cut off at a commit looks intact; the head says how far it went. The head
-is also the lock: SQLite's locks are lost when anything in the process closes the database file, for
-example to copy it. Before a fork every agent finishes its call; the child releases all ledgers
-untouched, because closing one would remove what its parent has written. The operating system must
-provide an `fsync` that flushes, `flock`, and a local disk whose folders have a modification time.
+Before a fork every agent finishes its call; the child releases all ledgers untouched, because
+closing one would remove what its parent has written. The operating system must provide an `fsync`
+that flushes, `flock`, and a local disk whose folders have a modification time.
 """
 
 import ctypes
-import hashlib
 import os
 import shutil
 import sqlite3
-import struct
 import threading
 import time
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from .._utils.errors import LedgerError
 
@@ -40,12 +36,14 @@ FORKED = "was opened before a fork: open it in the child instead"
 
 
 class Database:
-    """A SQLite file for one writer. Every failure is a LedgerError that names the file."""
+    """A SQLite file for one writer. Every failure is a LedgerError that names the file.
 
-    def __init__(self, path: Path) -> None:
-        self.path, self._names = path, (str(path), f"{path}-wal")
+    Messages about a copy name the original.
+    """
+
+    def __init__(self, path: Path, copy_of: Path | None = None) -> None:
+        self.path, self._names = copy_of or path, (str(path), f"{path}-wal")
         self._place = str(path.parent)
-        self.had_wal = os.path.exists(self._names[1])
         self._process = os.getpid()
         self._files: list[tuple[int, int]] | None = None
         self._folder: tuple[int, ...] | None = None  # when the files were last checked
@@ -58,7 +56,7 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=1.0, isolation_level=None, check_same_thread=False
+            self._names[0], timeout=1.0, isolation_level=None, check_same_thread=False
         )
         try:
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
@@ -95,10 +93,10 @@ class Database:
         except FAILURES as error:
             self.fail(error)
 
-    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
         try:
-            yield from self._open().execute(statement)
+            yield from self._open().execute(statement, values)
         except FAILURES as error:
             self.fail(error)
 
@@ -225,7 +223,7 @@ def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def check_file(path: Path) -> None:
+def check_database(path: Path) -> None:
     """Raise LedgerError if the file exists and is not a ledger. The caller must have the lock:
     closing a database file drops the locks of the agent that has it open in this process."""
     start = b""
@@ -245,81 +243,6 @@ def room(folder: Path) -> str:
     if not os.access(folder, os.W_OK):
         return "the folder is read-only"
     return f"{shutil.disk_usage(folder).free} bytes free"
-
-
-# ---- the head
-
-
-class End(NamedTuple):
-    """The end of a ledger: its number of events, and the last link of their chain."""
-
-    events: int
-    link: bytes
-
-
-_LAYOUT = struct.Struct("<8sQ16s")
-_MAGIC = b"HBHEAD1\n"
-
-
-def _seal(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=8).digest()
-
-
-def read_end(data: bytes) -> End | None:
-    """Return the end that a head contains; None if it is not intact."""
-    if len(data) < _LAYOUT.size + 8 or _seal(data[: _LAYOUT.size]) != data[_LAYOUT.size :]:
-        return None
-    magic, events, link = _LAYOUT.unpack_from(data)
-    return End(events, link) if magic == _MAGIC else None
-
-
-class Head:
-    """The lock and the end of a ledger, in a file next to it."""
-
-    def __init__(self, ledger: Path) -> None:
-        self._path = f"{ledger}-head"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._file)
-            raise LedgerError(
-                f"{ledger} is in use by another agent, here or in another process; "
-                "a ledger has one at a time"
-            ) from error
-
-    @staticmethod
-    def check_free(ledger: Path) -> None:
-        """Raise LedgerError if an agent has this ledger open."""
-        if os.path.exists(f"{ledger}-head"):
-            Head(ledger).close()
-
-    def read(self) -> End | None:
-        """Return the end that was written last; None if there is none that is intact."""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        return read_end(os.read(self._file, _LAYOUT.size + 8))
-
-    def write(self, end: End) -> None:
-        """Write the end, without a flush: it may be older than the log, never newer."""
-        data = _LAYOUT.pack(_MAGIC, *end)
-        try:
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, data + _seal(data))
-        except OSError:
-            pass
-
-    def discard(self) -> None:
-        """Close it, and remove it if no ledger was created."""
-        if self.read() is None:
-            os.unlink(self._path)
-        self.close()
-
-    def close(self) -> None:
-        """Release the lock; in a forked child, where it is shared, leave it to the parent."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
 
 # ---- forks

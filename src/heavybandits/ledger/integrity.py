@@ -1,0 +1,204 @@
+"""The one check that every reader of a ledger makes: agents, `rebuild`, `LedgerReader`, `check`.
+
+The link of a row is a hash of the link before it and of all columns of the row: a row that is
+missing, altered or out of place breaks the chain. The head next to the ledger says where the chain
+ended. `survey` reports everything that is wrong, `verify` raises it.
+"""
+
+import hashlib
+import marshal
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._utils.errors import InvalidInputError, LedgerError, printable
+from .head import End, Record
+from .sqlite_file import Database
+from .store import Row, RowCheck, Source, first_value
+from .tables import COLUMNS, SCHEMA, SEALED, about
+
+Visit = Callable[[Row, bytes], object]
+
+
+class Survey(NamedTuple):
+    """What is intact in a ledger: the longest prefix of its events, and what is wrong after it."""
+
+    end: End
+    links: dict[int, bytes]  # at the events after which a state was stored
+    kinds: dict[str, int]
+    last_time: float | None
+    problems: list[str]
+
+
+def check_present(ledger: Path, head: Record) -> None:
+    """Raise an error if there is no ledger to read: LedgerError where its head is left."""
+    if ledger.exists() and ledger.stat().st_size > 0:
+        return
+    if head.end is not None and head.end.events > 0:
+        raise damaged(ledger, f"it is empty, but {head.end.events} events were written")
+    if not ledger.exists():
+        raise InvalidInputError(f"{ledger} is not a file: a ledger is needed")
+    raise damaged(ledger, "it is empty")
+
+
+def damaged(ledger: Path, why: str) -> LedgerError:
+    """Return the error of a damaged ledger, with the next step."""
+    return LedgerError(
+        f"{ledger} is damaged: {why}; to save the events that are intact, run "
+        f"`heavybandits ledger repair {shlex.quote(str(ledger))} new.db`"
+    )
+
+
+def verify(
+    database: Source, head: Record, since: End | None = None, visit: Visit | None = None
+) -> Survey:
+    """Return the survey of an intact ledger; raise LedgerError if anything is wrong with it."""
+    found = survey(database, head, since, visit)
+    for why in found.problems:
+        raise damaged(database.path, why)
+    return found
+
+
+def survey(
+    database: Source, head: Record, since: End | None = None, visit: Visit | None = None
+) -> Survey:
+    """Return what is intact in a ledger, and all that is not.
+
+    Parameters
+    ----------
+    database : Source
+        The ledger, or a copy of it.
+    head : Record
+        What its head said before the database was read.
+    since : End, optional
+        The end of an earlier survey of the same open file: only the events after it are checked.
+    visit : function, optional
+        Called with each intact row and its link.
+    """
+    problems = [] if since is not None else list(_page_problems(database))
+    links: dict[int, bytes] = {}
+    kinds: Counter[str] = Counter()
+    end, last_time, stored = since or End(0, b""), None, []
+    try:
+        stored = [event for (event,) in database.rows("SELECT event FROM states")]
+        places = {*stored, -1 if head.end is None else head.end.events}
+        end = since or first_end(database)
+        links[end.events] = end.link
+        for row, reached in _linked_rows(database, end):
+            end = reached
+            kinds[str(row.kind)] += 1
+            last_time = row.time
+            if end.events in places:
+                links[end.events] = end.link
+            if visit is not None:
+                visit(row, end.link)
+    except LedgerError as error:
+        problems.append(reason(error, database))
+    problems += _end_problems(database, head, end, links)
+    if any(event > end.events for event in stored):
+        problems.append(f"it ends at event {end.events}, but has the state after {max(stored)}")
+    return Survey(end, links, dict(kinds), last_time, list(dict.fromkeys(problems)))
+
+
+def reason(error: LedgerError, database: Source) -> str:
+    """Return the message without the name of the file."""
+    return str(error).removeprefix(printable(f"{database.path}: "))
+
+
+# ---- the pages
+
+
+def _page_problems(database: Source) -> Iterator[str]:
+    """Yield what is wrong with the tables and pages as such."""
+    try:
+        schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        if {sql for (sql,) in schema} != set(SCHEMA):
+            yield "its tables are not those of a ledger"
+        found = first_value(database, "PRAGMA integrity_check(1)")  # of the indexes too
+        if found != "ok":
+            yield str(found)
+        if isinstance(database, Database):
+            _try_free_pages(database)
+    except LedgerError as error:
+        yield reason(error, database)
+
+
+def _try_free_pages(database: Database) -> None:
+    """Raise LedgerError unless the free pages can be used: SQLite's own check trusts their list.
+
+    All of them are taken in a transaction that is rolled back: nothing is written.
+    """
+    count, page = (first_value(database, f"PRAGMA {n}") for n in ("freelist_count", "page_size"))
+    try:
+        for step in ("BEGIN IMMEDIATE", "CREATE TABLE trial (data BLOB)"):
+            database.rows(step)
+        database.rows("INSERT INTO trial VALUES (zeroblob(?))", count * page)
+    finally:
+        database.roll_back()
+
+
+# ---- the chain of hashes
+
+
+def chain(previous: bytes, *contents: Any) -> bytes:
+    """Return the link after `previous` for these contents.
+
+    >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
+    False
+    """
+    data = marshal.dumps(contents, 2)  # this version gives equal bytes in every Python
+    return hashlib.blake2b(previous + data, digest_size=16).digest()
+
+
+def first_end(database: Source) -> End:
+    """Return the end of the chain before any event."""
+    return End(0, chain(b"", *(about(database, name) for name in SEALED)))
+
+
+def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, End]]:
+    """Yield the rows after this end, each with the end of the chain there; raise LedgerError at
+    the first row that is not as it was written."""
+    check = RowCheck()
+    lowest = end.events + 1 if end.events else -(1 << 63)  # none may come before the first either
+    query = f"SELECT {COLUMNS}, link FROM events WHERE event >= ? ORDER BY event"
+    for *values, link in database.stream(query, lowest):
+        row = Row._make(values)
+        end = End(end.events + 1, chain(end.link, *values))
+        if row.event != end.events or link != end.link:
+            raise LedgerError(f"{database.path}: event {end.events} is missing or altered")
+        try:
+            check(row)
+        except LedgerError as error:
+            raise LedgerError(
+                f"{database.path}: event {end.events} does not fit: {error}"
+            ) from error
+        yield row, end
+
+
+def _end_problems(
+    database: Source, head: Record, end: End, links: dict[int, bytes]
+) -> Iterator[str]:
+    """Yield what is wrong with the end of the chain, which the head knows.
+
+    A ledger that was closed is complete without its head. A copy of one that was open is not:
+    the copy of a database has fewer events than its log.
+    """
+    if head.flaw == "not the head of a ledger":
+        yield f"its -head file is {head.flaw}"
+    if head.end is None:
+        try:
+            closed = about(database, "open") == "0"
+        except LedgerError as error:
+            yield reason(error, database)
+        else:
+            if not closed:
+                yield (
+                    f"it was not closed, or copied while it was open, and its -head file is "
+                    f"{head.flaw}: it has {end.events} events, and later ones may be missing"
+                )
+    elif head.end.events > end.events:
+        yield f"it ends at event {end.events}, but {head.end.events} were written"
+    elif links.get(head.end.events, head.end.link) != head.end.link:
+        yield "it is not the ledger that its -head file belongs to"
