@@ -26,6 +26,7 @@ from torture_agents import interleave_agents
 from torture_alarms import interrupt_ledgers
 from torture_cache import damage_cache
 from torture_damage import damage_ledgers
+from torture_edges import restore_edges
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_ledger import fill_disks, fork_agents, kill_agents
@@ -45,6 +46,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "kills": (kill_agents, 1000),  # of processes that work on a ledger
     "alarms": (interrupt_ledgers, 5000),  # signals to processes that work on a ledger
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
+    "edges": (restore_edges, 2000),  # agents at the ends of the range, kept in every way
     "encoder": (recognise_categories, 10_000),  # categories, from each source to each other
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers

@@ -14,7 +14,7 @@ import heavybandits as hb
 from heavybandits.cli import compile as compiling
 from heavybandits.cli.compile import own_policy
 
-# What a container does first: a decision, a reward, a simulation; what of it had to be compiled.
+# What a container does first: decisions, rewards, a simulation; what of it had to be compiled.
 FIRST = """
 import json
 import numpy as np
@@ -23,6 +23,8 @@ from heavybandits.core.compile import count_kernels
 policy = hb.policies.Uniform(dim=5)
 agent = hb.Agent(policy)
 agent.update(agent.select(np.eye(5)), 1.0)
+agent.select_many([np.eye(5), np.eye(5)])
+agent.warm_start(np.eye(5), np.zeros(5))
 agent.predict(np.eye(5))
 problem = hb.Problem(hb.arms.Fixed(4, 5), hb.links.Logistic(), hb.noises.StudentT(2.0))
 hb.simulate(policy, problem, horizon=20, repetitions=1)

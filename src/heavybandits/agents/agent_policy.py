@@ -1,7 +1,11 @@
 """The policy of an agent: decisions from the compiled policy, each of them learned once."""
 
+from typing import Any, NoReturn
+
 import numpy as np
 
+from .._utils.errors import PartError
+from .._utils.validation import SMALLEST
 from ..core.arrays import Floats
 from ..core.protocols import ArmSet, Policy
 from ..parts.compiled_policy import CompiledPolicy, Mask, State
@@ -42,6 +46,8 @@ class AgentPolicy:
         arm, features, expected, width, propensity = self.compiled.choose(
             state.learned, arms, mask, order=order
         )
+        if not (expected == expected and width == width and SMALLEST <= propensity <= 1.0):
+            _reject_choice(state.policy, expected, width, propensity)
         # + 0.0: a database does not distinguish -0.0 from 0.0
         plays = state.policy.plays
         return Decision(arm, features, expected + 0.0, width + 0.0, plays, propensity)
@@ -51,6 +57,11 @@ class AgentPolicy:
         order = row_orders(batch, state.generator)
         self.compiled.warn_norm(batch.rows)
         made = self.compiled.choose_many(state.learned, batch.rows, batch.mask, order)
+        numbers = made.expected, made.widths, made.propensities
+        chance, known = numbers[2], np.isfinite(numbers).all(axis=0)
+        wrong = np.flatnonzero(~(known & (chance >= SMALLEST) & (chance <= 1.0)))
+        if wrong.size:
+            _reject_choice(state.policy, *(column.item(wrong[0]) for column in numbers))
         arms = made.arms.tolist()
         return Choices(
             arms,
@@ -88,3 +99,12 @@ class AgentPolicy:
             revision.after = revised_arrays(self.compiled.policy, learned, revision, reward)
         for name, array in kept(learned).items():
             array[...] = revision.after[name]
+
+
+def _reject_choice(policy: Any, expected: float, width: float, propensity: float) -> NoReturn:
+    """Raise PartError: a ledger cannot store such a decision, and no evaluation can use it."""
+    raise PartError(
+        f"{type(policy).__name__} must estimate numbers and choose with a probability in (0, 1], "
+        f"got expected {expected}, width {width} and propensity {propensity}: nothing was "
+        "recorded. testing.check_policy says which part is wrong"
+    )

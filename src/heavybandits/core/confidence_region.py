@@ -258,13 +258,30 @@ def invert_again(region: Region, x: Floats, weight: float) -> float:
     rounding can hide: a step that is too long would leave V^-1 indefinite.
     """
     region.counts[_FALLBACKS] += 1
-    shrink = weight / (1.0 + region.numbers[_NOISE]) if region.numbers[_SQUARE] > 0.0 else 0.0
-    repair(region, shrink)
+    hidden = 1.0 + region.numbers[_NOISE]
+    repair(region, weight / hidden if region.numbers[_SQUARE] > 0.0 else 0.0)
     square = measure(region, x) ** 2
-    growth = 1.0 / max(1.0 - weight * square, 1e-9)
+    if region.numbers[_NOISE] >= 1.0:
+        square = measure_coarsely(region, x)
+    growth = 1.0 / max(1.0 - weight * square, 1.0 / hidden)
     region.numbers[_SQUARE] = growth * square
     stretch(region.direction, growth)
     return growth
+
+
+@jitable
+def measure_coarsely(region: Region, x: Floats) -> float:
+    """Return ||x||^2 / tr V, and set `direction` to x / tr V: V^-1 is at least I / tr V.
+
+    For an x of which rounding leaves nothing in V^-1 x. A step along noise would move the
+    predictions of other arms; this one is exact if all arms have one direction.
+    """
+    size = 0.0
+    for i in range(x.size):
+        size += region.design[i, i]
+    stretch(region.direction, 0.0)
+    subtract(region.direction, -1.0 / size, x)
+    return dot(x, x) / size
 
 
 @outlined
@@ -325,6 +342,37 @@ def discount(region: Region, keep: float) -> None:
     recompute(region)
 
 
+@outlined
+def copy_design(region: Region, out: Floats) -> None:
+    """Write V into the first d rows of `out` and V theta into the last, for `weaken_since`."""
+    dim = region.centre.size
+    for i in range(dim):
+        out[dim, i] = 0.0
+        for j in range(dim):
+            out[i, j] = region.design[i, j] + region.recent[i, j]
+            out[dim, i] += out[i, j] * region.centre[j]
+
+
+@outlined
+def weaken_since(region: Region, before: Floats, share: float) -> None:
+    """Let what was learned since `copy_design` count for a share, in V and in theta = V^-1 b.
+
+    Exact for ridge regression: the reward has the weight `share`. O(d^3).
+    """
+    dim, pull = region.centre.size, region.direction
+    for i in range(dim):
+        pull[i] = (1.0 - share) * before[dim, i]
+        for j in range(dim):
+            now = region.design[i, j] + region.recent[i, j]
+            pull[i] += share * now * region.centre[j]
+            region.design[i, j] = before[i, j] + share * (now - before[i, j])
+            region.recent[i, j] = 0.0
+        region.design[i, i] = max(region.design[i, i], region.numbers[_FLOOR])
+    forget_step(region)
+    if recompute(region):
+        combine(region.inverse, pull, region.centre)
+
+
 @jitable
 def recompute(region: Region) -> bool:
     """Compute V^-1 and det V / det V_1 from V; return False if V has too few digits for that."""
@@ -360,7 +408,7 @@ def change_penalty(region: Region, penalty: float) -> None:
 
 def shift_centre(region: Region, x: Floats, change: float) -> None:
     """centre += change V^-1 x, for an x that V already includes: its reward was corrected."""
-    region.centre[:] += change * (region.inverse @ x)
+    region.centre[:] += change * np.vecdot(region.inverse, x)  # `@` may wake the threads of BLAS
     forget_step(region)
 
 

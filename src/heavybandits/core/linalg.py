@@ -21,6 +21,14 @@ def bounded(number: float) -> float:
 
 
 @jitable
+def limited(number: float) -> float:
+    """Return the nearest number in [-LARGEST, LARGEST]; nan stays nan."""
+    if number > LARGEST:
+        return LARGEST
+    return -LARGEST if number < -LARGEST else number
+
+
+@jitable
 def clamp(rewards: Floats) -> None:
     """Limit rewards to [-LARGEST, LARGEST], so that no sum overflows."""
     for i in range(rewards.size):
