@@ -1,4 +1,4 @@
-"""Agents at the ends of the documented range that are saved, loaded, cloned, reopened and rebuilt."""
+"""Agents at the ends of the documented range: saved, loaded, cloned, reopened and rebuilt."""
 
 import random
 import tempfile
@@ -200,6 +200,6 @@ def attempt(seed: str) -> str:
 
 
 def restore_edges(attempts: int, seed: int) -> Counter[str]:
-    """Features, penalties, rewards and delays at the ends of the range: what was reached is kept."""
+    """Features, penalties, rewards, delays at the ends of the range: what was reached is kept."""
     warnings.simplefilter("ignore")
     return Counter(attempt(f"{seed} {n}") for n in range(attempts))

@@ -637,6 +637,11 @@ def test_an_event_is_a_frozen_value():
 # ---- the ends of the documented range: what an agent reaches, it keeps
 
 
+def crash(agent):
+    """Leave the ledger as a kill would: opening it applies all events again."""
+    agent.ledger.drop()
+
+
 def wide(rng, t):
     return rng.uniform(-1e6, 1e6, (5, 8))
 
@@ -682,7 +687,7 @@ def test_what_an_agent_can_reach_can_be_kept(case, tmp_path, digest):
     assert all(np.isfinite(array).all() for array in flatten(agent.state.learned).values())
     agent.save(tmp_path / "agent.state")
     others = [hb.Agent.load(tmp_path / "agent.state"), agent.clone()]
-    agent.ledger.drop()  # as a kill would: all events are applied again
+    crash(agent)
     with hb.Agent(policy, ledger=path) as again:
         others.append(again)
     others += [hb.Agent.rebuild(path), hb.Agent(policy, ledger=path)]
@@ -690,15 +695,22 @@ def test_what_an_agent_can_reach_can_be_kept(case, tmp_path, digest):
     others[-1].close()
 
 
-def test_a_choice_that_a_ledger_cannot_store_is_not_recorded(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", ["expected", "width", "propensity"])
+def test_a_choice_that_a_ledger_cannot_store_is_not_recorded(tmp_path, monkeypatch, number):
     agent = hb.Agent(LINUCB, ledger=tmp_path / "agent.db")
-    sound = agent._policy.compiled.choose(agent.state.learned, ARMS)
-    for wrong in ({"expected": math.nan}, {"width": math.nan}, {"propensity": 0.0}):
-        with monkeypatch.context() as patch, pytest.raises(hb.PartError, match="nothing was rec"):
-            patch.setattr(
-                agent._policy.compiled, "choose", lambda *_, **__: sound._replace(**wrong)
-            )
+    compiled: Any = agent._policy.compiled
+    wrong = compiled.choose(agent.state.learned, ARMS)._replace(**{number: math.nan})
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "choose", lambda *_, **__: wrong)
+        with pytest.raises(hb.PartError, match="nothing was recorded"):
             agent.select(ARMS)
+    columns = {"expected": "expected", "width": "widths", "propensity": "propensities"}
+    many = compiled.choose_many(agent.state.learned, ARMS[None], np.ones((1, 4), bool))
+    many = many._replace(**{columns[number]: np.array([math.nan])})
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "choose_many", lambda *_, **__: many)
+        with pytest.raises(hb.PartError, match="nothing was recorded"):
+            agent.select_many([ARMS])
     assert agent.pending == []
     assert agent.select(ARMS).id == 0
     agent.close()
@@ -711,7 +723,7 @@ def test_a_ledger_has_the_draws_of_many_decisions_also_where_the_last_was_certai
     for agent in agents:
         tickets = agent.select_many([ARMS, ARMS, ARMS[:1]])
         assert tickets[-1].propensity == 1.0
-    agents[0].ledger.drop()
+    crash(agents[0])
     agents[0] = hb.Agent(policy, rng, ledger=tmp_path / "agent.db")
     later = [[t[1:2] + t[3:7] for t in agent.select_many([ARMS] * 8)] for agent in agents]
     assert later[0] == later[1]
@@ -721,7 +733,7 @@ def test_a_ledger_has_the_draws_of_many_decisions_also_where_the_last_was_certai
 def test_an_agent_is_saved_or_cloned_not_pickled():
     agent = hb.Agent(LINUCB)
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(hb.InvalidInputError, match=r"use `save` and `Agent\.load`"):
+        with pytest.raises(hb.InvalidInputError, match=r"Use `save` and `Agent\.load`"):
             duplicate(agent)
 
 

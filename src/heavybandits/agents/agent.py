@@ -792,8 +792,8 @@ class Agent:
 
     def __reduce__(self) -> NoReturn:
         raise InvalidInputError(
-            "an Agent cannot be pickled or copied, because two agents would issue the same tickets: "
-            "use `save` and `Agent.load` to move it, or `clone` for a copy"
+            "an Agent cannot be pickled or copied: two agents would issue the same tickets. "
+            "Use `save` and `Agent.load` to move it, or `clone` for a copy"
         )
 
     def __enter__(self) -> "Agent":
