@@ -57,20 +57,16 @@ class AgentPolicy:
         order = row_orders(batch, state.generator)
         self.compiled.warn_norm(batch.rows)
         made = self.compiled.choose_many(state.learned, batch.rows, batch.mask, order)
-        numbers = made.expected, made.widths, made.propensities
-        chance, known = numbers[2], np.isfinite(numbers).all(axis=0)
-        wrong = np.flatnonzero(~(known & (chance >= SMALLEST) & (chance <= 1.0)))
-        if wrong.size:
-            _reject_choice(state.policy, *(column.item(wrong[0]) for column in numbers))
-        arms = made.arms.tolist()
-        return Choices(
-            arms,
-            batch.rows[np.arange(batch.size), made.arms],
-            (made.expected + 0.0).tolist(),  # as in `choose`
-            (made.widths + 0.0).tolist(),
-            made.propensities.tolist(),
-            batch.names_of(arms),
-        )
+        arms, propensities = made.arms.tolist(), made.propensities.tolist()
+        expected, widths = (made.expected + 0.0).tolist(), (made.widths + 0.0).tolist()
+        total = sum(expected) + sum(widths)  # nan if one of them is: the kernel limits the others
+        certain = propensities.count(1.0) == len(arms)
+        wrong = [] if certain else [p for p in propensities if not SMALLEST <= p <= 1.0]
+        if total != total or wrong:
+            _reject_choice(state.policy, total, total, (wrong or propensities)[0])
+        features = batch.rows[np.arange(batch.size), made.arms]
+        names = batch.names_of(arms)
+        return Choices(arms, features, expected, widths, propensities, names)
 
     def learn(self, learned: State, decision: Decision) -> None:
         """Learn from a decision with all its rewards: once, however often this is called."""
