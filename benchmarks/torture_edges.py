@@ -141,8 +141,11 @@ class Twins:
         """Only the ledger knows what was learned; the twin gets the arrays that come of it."""
         number, first = self.dice.choice(self.twin.pending), self.world.reward(late)
         self.both("update", number, first)
+        right = self.world.reward(not late)
+        if right == first:
+            return  # a duplicate, which is counted until the next snapshot only
         try:
-            self.agent.revise(number, self.world.reward(not late))
+            self.agent.revise(number, right)
         except hb.InvalidInputError:
             return  # an estimator that cannot
         revised, counts = self.agent.state, dict(self.agent.state.tickets.counts)
