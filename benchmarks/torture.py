@@ -27,6 +27,7 @@ from torture_alarms import interrupt_ledgers
 from torture_cache import damage_cache
 from torture_coverage import cover_truth
 from torture_damage import damage_ledgers
+from torture_edges import restore_edges
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
 from torture_helpers import edit_helpers
@@ -55,6 +56,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "kills": (kill_agents, 1000),  # of processes that work on a ledger
     "alarms": (interrupt_ledgers, 5000),  # signals to processes that work on a ledger
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
+    "edges": (restore_edges, 2000),  # agents at the ends of the range, kept in every way
     "encoder": (recognise_categories, 10_000),  # categories, from each source to each other
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known

@@ -1,7 +1,9 @@
 """The agent: tickets, late rewards, refusals that change nothing, threads, the bits of the loop."""
 
+import copy
 import itertools
 import math
+import pickle
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -630,3 +632,124 @@ def test_an_event_is_a_frozen_value():
     assert hash(event) == hash(Rewarded(1, 2.0, 3.0))
     with pytest.raises(FrozenInstanceError):
         event.reward = 4.0  # type: ignore[misc]
+
+
+# ---- the ends of the documented range: what an agent reaches, it keeps
+
+
+def crash(agent):
+    """Leave the ledger as a kill would: opening it applies all events again."""
+    agent.ledger.drop()
+
+
+def wide(rng, t):
+    return rng.uniform(-1e6, 1e6, (5, 8))
+
+
+def one_direction(rng, t):
+    return 1e6 * np.outer(rng.uniform(-1, 1, 4), np.sin(np.arange(8.0)))
+
+
+def collinear(rng, t):
+    return 1e5 * np.outer(rng.uniform(-1, 1, 4), np.ones(8)) + 1e-3 * rng.normal(size=(4, 8))
+
+
+def small_first(rng, t):
+    return rng.uniform(-1, 1, (6, 8)) * (1e-80 if t == 0 else 1.0)
+
+
+def growing(rng, t):
+    return rng.uniform(-1, 1, (3, 8)) * min(10.0 ** (t - 12), 1e6)
+
+
+EDGES = {
+    "features of a million": (hb.linucb(dim=8, radius=1.0), wide, 1.0),
+    "one direction": (hb.linucb(dim=8, radius=1.0, penalty=1e-6), one_direction, 1.0),
+    "collinear": (hb.linucb(dim=8, radius=1.0, penalty=1e-8), collinear, 1e300),
+    "a tiny first arm": (hb.auto(dim=8), small_first, 1.0),
+    "growing arms": (hb.auto(dim=8), growing, 1e300),
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+@pytest.mark.filterwarnings("ignore:an arm has norm")
+def test_what_an_agent_can_reach_can_be_kept(case, tmp_path, digest):
+    """V and V^-1 were compared more tightly than rounding allows; nan made a ledger unreadable."""
+    policy, arms, size = EDGES[case]
+    rng, path = np.random.default_rng(0), tmp_path / "agent.db"
+    agent = hb.Agent(policy, ledger=path)
+    for t in range(120):
+        ticket = agent.select(arms(rng, t))
+        assert math.isfinite(ticket.expected)
+        assert math.isfinite(ticket.width)
+        agent.update(ticket, size * math.tanh(rng.normal()))
+    wanted = digest(agent.state.learned)
+    assert all(np.isfinite(array).all() for array in flatten(agent.state.learned).values())
+    agent.save(tmp_path / "agent.state")
+    others = [hb.Agent.load(tmp_path / "agent.state"), agent.clone()]
+    crash(agent)
+    with hb.Agent(policy, ledger=path) as again:
+        others.append(again)
+    others += [hb.Agent.rebuild(path), hb.Agent(policy, ledger=path)]
+    assert [digest(other.state.learned) for other in others] == [wanted] * 5
+    others[-1].close()
+
+
+@pytest.mark.parametrize("number", ["expected", "width", "propensity"])
+def test_a_choice_that_a_ledger_cannot_store_is_not_recorded(tmp_path, monkeypatch, number):
+    agent = hb.Agent(LINUCB, ledger=tmp_path / "agent.db")
+    compiled: Any = agent._policy.compiled
+    wrong = compiled.choose(agent.state.learned, ARMS)._replace(**{number: math.nan})
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "choose", lambda *_, **__: wrong)
+        with pytest.raises(hb.PartError, match="nothing was recorded"):
+            agent.select(ARMS)
+    columns = {"expected": "expected", "width": "widths", "propensity": "propensities"}
+    many = compiled.choose_many(agent.state.learned, ARMS[None], np.ones((1, 4), bool))
+    many = many._replace(**{columns[number]: np.array([math.nan])})
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "choose_many", lambda *_, **__: many)
+        with pytest.raises(hb.PartError, match="nothing was recorded"):
+            agent.select_many([ARMS])
+    assert agent.pending == []
+    assert agent.select(ARMS).id == 0
+    agent.close()
+
+
+@pytest.mark.parametrize("rng", [None, 1])
+def test_a_ledger_has_the_draws_of_many_decisions_also_where_the_last_was_certain(tmp_path, rng):
+    policy = hb.policies.EpsilonGreedy(LINUCB, epsilon=0.5)
+    agents = [hb.Agent(policy, rng, ledger=tmp_path / "agent.db"), hb.Agent(policy, rng)]
+    for agent in agents:
+        tickets = agent.select_many([ARMS, ARMS, ARMS[:1]])
+        assert tickets[-1].propensity == 1.0
+    crash(agents[0])
+    agents[0] = hb.Agent(policy, rng, ledger=tmp_path / "agent.db")
+    later = [[t[1:2] + t[3:7] for t in agent.select_many([ARMS] * 8)] for agent in agents]
+    assert later[0] == later[1]
+    agents[0].close()
+
+
+def test_an_agent_is_saved_or_cloned_not_pickled():
+    agent = hb.Agent(LINUCB)
+    for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(hb.InvalidInputError, match=r"Use `save` and `Agent\.load`"):
+            duplicate(agent)
+
+
+def test_a_ticket_from_before_a_reset_is_not_called_settled():
+    agent = hb.Agent(LINUCB)
+    ticket = agent.select(ARMS)
+    agent.reset()
+    with pytest.raises(hb.InvalidInputError, match="forgotten by cancel_all or reset"):
+        agent.update(ticket, 1.0)
+
+
+@pytest.mark.parametrize("context", [3, "Oslo", [("city", "Oslo")]])
+def test_a_context_must_have_names(context):
+    encoder = hb.Encoder([], [hb.features.Number("price")])
+    agent = hb.Agent(hb.linucb(dim=encoder.dim, radius=1.0), encoder=encoder)
+    with pytest.raises(hb.InvalidInputError, match="context must be features by name"):
+        agent.select(context=context, actions={"tea": {"price": 1.0}})
+    with pytest.raises(hb.InvalidInputError, match="context must be features by name"):
+        agent.select_many(contexts=[None, context], actions={"tea": {"price": 1.0}})

@@ -14,7 +14,7 @@ import heavybandits as hb
 from heavybandits.cli import compile as compiling
 from heavybandits.cli.compile import own_policy
 
-# What a container does first: a decision, a reward, a simulation; what of it had to be compiled.
+# What a container does first: decisions, rewards, a simulation; what of it had to be compiled.
 FIRST = """
 import json
 import numpy as np
@@ -23,6 +23,8 @@ from heavybandits.core.compile import count_kernels
 policy = hb.policies.Uniform(dim=5)
 agent = hb.Agent(policy)
 agent.update(agent.select(np.eye(5)), 1.0)
+agent.select_many([np.eye(5), np.eye(5)])
+agent.warm_start(np.eye(5), np.zeros(5))
 agent.predict(np.eye(5))
 problem = hb.Problem(hb.arms.Fixed(4, 5), hb.links.Logistic(), hb.noises.StudentT(2.0))
 hb.simulate(policy, problem, horizon=20, repetitions=1)
@@ -67,10 +69,10 @@ def run(environment: dict[str, str], script: str, *arguments: str) -> str:
 def test_after_compile_nothing_is_compiled(environment, tmp_path):
     said = run(environment, COMMAND, "compile", "random play")
     cache = tmp_path / "cache" / "heavybandits"
-    assert said == f"random play: 6 compiled, 0 were there\nkept in {cache}\n"
-    assert json.loads(run(environment, FIRST)) == [0, 5]
+    assert said == f"random play: 7 compiled, 0 were there\nkept in {cache}\n"
+    assert json.loads(run(environment, FIRST)) == [0, 6]
     again = run(environment, COMMAND, "compile", "random play")
-    assert again.startswith("random play: 0 compiled, 6 were there\n")
+    assert again.startswith("random play: 0 compiled, 7 were there\n")
 
 
 def read_to(terminal: int, end: bytes) -> bytes:

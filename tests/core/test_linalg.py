@@ -14,10 +14,14 @@ from heavybandits.core import linalg
 from heavybandits.core import order_statistics as selection
 from heavybandits.core.confidence_region import (
     add_observation,
+    change_penalty,
+    discount,
     fallback_count,
+    is_valid_region,
     log_volume,
     make_region,
     measure,
+    reset_region,
 )
 from heavybandits.core.projection import ROWS, project_ball
 
@@ -385,6 +389,57 @@ def test_the_inverse_stays_one_where_cholesky_fails(case):
     counts = np.bincount(order)
     for x in (*arms, np.eye(5)[0]):
         assert 0.5 < measure(region, x) / exact_width(arms, counts, penalty, x) < 2.0
+
+
+EDGES = {  # length, penalty, arms, updates: at the ends of what the documentation allows
+    "long arms, one direction": (1e5, 1.0, 1, 3000),
+    "the longest arms, one direction": (1e6, 1.0, 1, 1023),
+    "a small penalty, one direction": (30.0, 1e-6, 1, 20_000),
+    "a small penalty, some directions": (30.0, 1e-6, 4, 20_000),
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+def test_widths_hold_where_few_directions_are_known(case):
+    """Rank-one steps made the width of the first arm 2.9 times too large, or V alone 3 times."""
+    length, penalty, distinct, updates = EDGES[case]
+    rng = np.random.default_rng(1)
+    arms = rng.normal(size=(distinct, 8))
+    arms *= length / np.linalg.norm(arms, axis=1)[:, None]
+    order = rng.integers(0, distinct, size=updates)
+    region, counts = make_region(8, penalty), np.bincount(order)
+    widen_many(region, arms, order, 1.0)
+    assert is_valid_region(region)
+    for x in (*arms, *np.eye(8)):
+        assert 0.95 < measure(region, x) / exact_width(arms, counts, penalty, x) < 1.05
+
+
+def test_the_inverse_stays_bounded_where_double_precision_ends():
+    """Half of the directions known from the longest arms, and the smallest penalty: it was nan
+    after 69 updates. 1e-16 |x|^2 / penalty is far above every known square."""
+    rng = np.random.default_rng(0)
+    arms = 1e6 * rng.normal(size=(4, 8)) / np.sqrt(8)
+    region = make_region(8, 1e-6)
+    widen_many(region, arms, rng.integers(0, 4, size=5000), 1.0)
+    assert is_valid_region(region)
+    unknown = np.linalg.svd(arms)[2][4:]
+    np.testing.assert_allclose([measure(region, x) for x in unknown], 1e3, rtol=1e-3)
+    for _ in range(50):
+        discount(region, 1e-3)
+    assert is_valid_region(region)
+
+
+@pytest.mark.parametrize("penalty", [1e-200, 1e-12, 1e12, 1e200])
+def test_a_penalty_from_the_data_keeps_the_region_finite(penalty):
+    region, rng = make_region(3, 1.0), np.random.default_rng(0)
+    widen_many(region, rng.normal(size=(5, 3)), rng.integers(0, 5, size=20), 1.0)
+    for _ in range(3):
+        change_penalty(region, penalty)
+        assert is_valid_region(region)
+        assert all(np.isfinite(array).all() for array in region)
+        change_penalty(region, 1.0)
+    reset_region(region, penalty)
+    assert is_valid_region(region)
 
 
 def test_arms_that_are_only_long_cost_no_digit():

@@ -204,7 +204,8 @@ def test_a_late_reward_does_not_turn_the_clock_back():
     clock.now = 600.0
     agent.update(agent.select([[0.0, 1.0]]), 1.0)
     agent.update(early, 1.0)
-    np.testing.assert_allclose(agent.design, 0.5 * np.eye(2) + np.eye(2))
+    np.testing.assert_allclose(agent.design, np.diag([0.5 + 2.0**-10, 1.5]))
+    np.testing.assert_allclose(agent.theta, [2.0**-10 / (0.5 + 2.0**-10), 1.0 / 1.5])
     assert agent.state.learned.clock[0] == 600.0
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from numpy.typing import ArrayLike
 
@@ -790,6 +790,12 @@ class Agent:
         with self._lock:
             if self._ledger is not None:
                 self._ledger.close(self.state)
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInputError(
+            "an Agent cannot be pickled or copied: two agents would issue the same tickets. "
+            "Use `save` and `Agent.load` to move it, or `clone` for a copy"
+        )
 
     def __enter__(self) -> "Agent":
         return self

@@ -1,7 +1,11 @@
 """The policy of an agent: decisions from the compiled policy, each of them learned once."""
 
+from typing import Any, NoReturn
+
 import numpy as np
 
+from .._utils.errors import PartError
+from .._utils.validation import SMALLEST
 from ..core.arrays import Floats
 from ..core.protocols import ArmSet, Policy
 from ..parts.compiled_policy import CompiledPolicy, Mask, State
@@ -42,6 +46,8 @@ class AgentPolicy:
         arm, features, expected, width, propensity = self.compiled.choose(
             state.learned, arms, mask, order=order
         )
+        if not (expected == expected and width == width and SMALLEST <= propensity <= 1.0):
+            _reject_choice(state.policy, expected, width, propensity)
         # + 0.0: a database does not distinguish -0.0 from 0.0
         plays = state.policy.plays
         return Decision(arm, features, expected + 0.0, width + 0.0, plays, propensity)
@@ -51,15 +57,16 @@ class AgentPolicy:
         order = row_orders(batch, state.generator)
         self.compiled.warn_norm(batch.rows)
         made = self.compiled.choose_many(state.learned, batch.rows, batch.mask, order)
-        arms = made.arms.tolist()
-        return Choices(
-            arms,
-            batch.rows[np.arange(batch.size), made.arms],
-            (made.expected + 0.0).tolist(),  # as in `choose`
-            (made.widths + 0.0).tolist(),
-            made.propensities.tolist(),
-            batch.names_of(arms),
-        )
+        arms, propensities = made.arms.tolist(), made.propensities.tolist()
+        expected, widths = (made.expected + 0.0).tolist(), (made.widths + 0.0).tolist()
+        total = sum(expected) + sum(widths)  # nan if one of them is: the kernel limits the others
+        certain = propensities.count(1.0) == len(arms)
+        wrong = [] if certain else [p for p in propensities if not SMALLEST <= p <= 1.0]
+        if total != total or wrong:
+            _reject_choice(state.policy, total, total, (wrong or propensities)[0])
+        features = batch.rows[np.arange(batch.size), made.arms]
+        names = batch.names_of(arms)
+        return Choices(arms, features, expected, widths, propensities, names)
 
     def learn(self, learned: State, decision: Decision) -> None:
         """Learn from a decision with all its rewards: once, however often this is called."""
@@ -88,3 +95,12 @@ class AgentPolicy:
             revision.after = revised_arrays(self.compiled.policy, learned, revision, reward)
         for name, array in kept(learned).items():
             array[...] = revision.after[name]
+
+
+def _reject_choice(policy: Any, expected: float, width: float, propensity: float) -> NoReturn:
+    """Raise PartError: a ledger cannot store such a decision, and no evaluation can use it."""
+    raise PartError(
+        f"{type(policy).__name__} must estimate numbers and choose with a probability in (0, 1], "
+        f"got expected {expected}, width {width} and propensity {propensity}: nothing was "
+        "recorded. testing.check_policy says which part is wrong"
+    )

@@ -63,6 +63,10 @@ def encode(
     `known` are these names, if the caller has them already.
     """
     names = action_names(encoder, actions) if known is None else known
+    if context is not None and not isinstance(context, Mapping):
+        raise InvalidInputError(
+            f"context must be features by name, such as {{'hour': 9}}, got {context!r:.100}"
+        )
     assert encoder is not None  # action_names raises without one
     assert actions is not None
     rows = encoder.encode(context, actions)

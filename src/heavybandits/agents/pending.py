@@ -237,7 +237,10 @@ class TicketTable:
         """Count a ticket that is not pending, and raise InvalidInputError."""
         self.check_issued(number)
         self.counts["duplicate"] += 1
-        raise InvalidInputError(f"ticket {number} must be pending, but has been settled already")
+        raise InvalidInputError(
+            f"ticket {number} must be pending, but has been settled already, or was forgotten by "
+            "cancel_all or reset"
+        )
 
     def check_issued(self, number: int) -> None:
         """Raise InvalidInputError unless this ticket was issued."""

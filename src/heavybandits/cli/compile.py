@@ -61,10 +61,13 @@ def versions(name: str, link: Any) -> Iterator[Policy]:
 
 
 def warm(policy: Any, problem: Problem) -> None:
-    """Let a policy decide, learn, predict and play, once each."""
+    """Let a policy decide, learn, predict and play, in every way that an agent offers."""
     agent, rows = Agent(policy), np.full((ROWS, policy.dim), policy.dim**-0.5)
     for _ in range(policy.plays):
         agent.update(agent.select(rows), 0.0)
+    agent.warm_start(rows, np.zeros(ROWS if policy.plays == 1 else (ROWS, policy.plays)))
+    if policy.plays == 1:
+        agent.select_many([rows, rows])
     agent.predict(rows)
     for kind in ARM_SETS[policy.plays > 1]:
         shown = problem._replace(arms=kind(ROWS, policy.dim))

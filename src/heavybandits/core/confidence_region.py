@@ -8,7 +8,7 @@ import numpy as np
 from .allocation import aligned_zeros
 from .arrays import Floats, Integers
 from .jit import jitable, outlined
-from .linalg import LOST, add_outer, combine, correct_inverse, dot, invert, stretch, subtract
+from .linalg import SURE, add_outer, combine, correct_inverse, dot, invert, stretch, subtract
 from .projection import ROWS
 
 # Places in Region.numbers and in Region.counts. Only the functions of this module use them.
@@ -17,6 +17,8 @@ _UPDATES, _PROJECTIONS, _CLIPPED, _FALLBACKS = range(4)
 
 ROUNDING = 1e-15  # relative to the largest term of a square
 REPAIR_EVERY = 1024  # updates between two full inversions, which stop the drift of rank-one steps
+CHECK_EVERY = 64  # updates between two looks whether that drift calls for an inversion earlier
+LEAST_PENALTY, LARGEST_PENALTY = 1e-60, 1e60  # that data may lead to: every square stays finite
 
 
 class Region(NamedTuple):
@@ -63,16 +65,23 @@ def make_region(dim: int, penalty: float) -> Region:
     return Region(centre, inverse, design, direction, numbers, counts, scratch, recent)
 
 
+@jitable
+def limit_penalty(penalty: float) -> float:
+    """Return the nearest penalty that keeps every step finite."""
+    return min(max(penalty, LEAST_PENALTY), LARGEST_PENALTY)
+
+
 @outlined
 def reset_region(region: Region, penalty: float) -> None:
     """Set the centre to 0 and V to penalty I; the counts stay."""
+    floor = limit_penalty(penalty)
     for i in range(region.centre.size):
         region.centre[i] = 0.0
         for j in range(region.centre.size):
             region.recent[i, j] = 0.0
-            region.design[i, j] = penalty if i == j else 0.0
-            region.inverse[i, j] = 1.0 / penalty if i == j else 0.0
-    region.numbers[_FLOOR], region.numbers[_NOISE] = penalty, 0.0
+            region.design[i, j] = floor if i == j else 0.0
+            region.inverse[i, j] = 1.0 / floor if i == j else 0.0
+    region.numbers[_FLOOR], region.numbers[_NOISE] = floor, 0.0
     region.numbers[_LOGDET], region.numbers[_GROWTH] = 0.0, 1.0
 
 
@@ -97,9 +106,21 @@ def log_volume(region: Region) -> float:
     return region.numbers[_LOGDET] + math.log(region.numbers[_GROWTH])
 
 
-def has_valid_volume(region: Region) -> bool:
-    """Return True if det V / det V_1 is at least 1, as updates can only make it."""
-    return bool(region.numbers[_LOGDET] >= 0.0 and region.numbers[_GROWTH] >= 1.0)
+def is_valid_region(region: Region) -> bool:
+    """Return True if V and V^-1 can be those of a region, as far as rounding lets anyone tell.
+
+    V >= lambda I, so V_ii >= lambda and |V^-1_ij| <= 1 / lambda. Both are symmetric, and
+    det V / det V_1 is at least 1. Whether V^-1 is the inverse is not asked: where V is badly
+    conditioned, rounding makes a product of the two differ from I by any amount.
+    """
+    design, inverse, floor = region.design + region.recent, region.inverse, penalty_of(region)
+    volume = region.numbers[_LOGDET] >= 0.0 and region.numbers[_GROWTH] >= 1.0
+    if not (floor > 0.0 and volume and (design.diagonal() >= 0.5 * floor).all()):
+        return False
+    asymmetry = np.abs(design - design.T).max() / design.diagonal().max()
+    other = np.abs(inverse - inverse.T).max() * floor
+    low, high = inverse.diagonal().min() * floor, np.abs(inverse).max() * floor
+    return bool(asymmetry <= 1e-9 and other <= 1e-6 and low >= -1e-6 and high <= 10.0)
 
 
 @jitable
@@ -207,7 +228,7 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     square = region.numbers[_SQUARE]
     if not (weight * square > region.numbers[_NOISE] or square == 0.0):
         growth = invert_again(region, x, weight)
-    elif region.counts[_UPDATES] % REPAIR_EVERY == 0:
+    elif region.counts[_UPDATES] % CHECK_EVERY == 0 and is_repair_due(region, weight):
         region.counts[_FALLBACKS] += 0 if repair(region, weight / growth) else 1
     else:
         region.numbers[_SHRINK] = weight / growth
@@ -219,21 +240,48 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     return growth
 
 
+@jitable
+def is_repair_due(region: Region, weight: float) -> bool:
+    """Return True if V^-1 is to be computed from V: after REPAIR_EVERY updates, or earlier if the
+    rounding of CHECK_EVERY steps can be as large as weight ||x||^2_{V^-1}."""
+    drift = CHECK_EVERY * region.numbers[_NOISE]
+    return region.counts[_UPDATES] % REPAIR_EVERY == 0 or weight * region.numbers[_SQUARE] < drift
+
+
 @outlined
 def invert_again(region: Region, x: Floats, weight: float) -> float:
     """End an update in which rounding may have produced all of ||x||^2_{V^-1}, or its sign.
 
     V^-1 may then be indefinite, and rank-one steps would make that grow without end. So V^-1 is
     computed from V, and V^-1 x from that. V already includes x, so V^-1 x is smaller than before by
-    `growth`.
+    `growth`. Where V has too few digits, the rank-one step counts the square as the largest that
+    rounding can hide: a step that is too long would leave V^-1 indefinite.
     """
     region.counts[_FALLBACKS] += 1
-    repair(region, weight / (1.0 + weight * max(region.numbers[_SQUARE], 0.0)))
+    hidden = 1.0 + region.numbers[_NOISE]
+    repair(region, weight / hidden if region.numbers[_SQUARE] > 0.0 else 0.0)
     square = measure(region, x) ** 2
-    growth = 1.0 / max(1.0 - weight * square, 1e-9)
+    if region.numbers[_NOISE] >= 1.0:
+        square = measure_coarsely(region, x)
+    growth = 1.0 / max(1.0 - weight * square, 1.0 / hidden)
     region.numbers[_SQUARE] = growth * square
     stretch(region.direction, growth)
     return growth
+
+
+@jitable
+def measure_coarsely(region: Region, x: Floats) -> float:
+    """Return ||x||^2 / tr V, and set `direction` to x / tr V: V^-1 is at least I / tr V.
+
+    For an x of which rounding leaves nothing in V^-1 x. A step along noise would move the
+    predictions of other arms; this one is exact if all arms have one direction.
+    """
+    size = 0.0
+    for i in range(x.size):
+        size += region.design[i, i]
+    stretch(region.direction, 0.0)
+    subtract(region.direction, -1.0 / size, x)
+    return dot(x, x) / size
 
 
 @outlined
@@ -269,9 +317,9 @@ def renew_inverse(region: Region, shrink: float) -> bool:
 
 @jitable
 def is_well_conditioned(region: Region) -> bool:
-    """Return True if V has digits in every direction: V_ii V^-1_ii is how much of V_ii cancels."""
+    """Return True if V is more exact than V^-1: V_ii V^-1_ii is how much of V_ii cancels."""
     for i in range(region.centre.size):
-        if LOST * region.design[i, i] * region.inverse[i, i] > 1.0:
+        if SURE * region.design[i, i] * region.inverse[i, i] > 1.0:
             return False
     return True
 
@@ -294,6 +342,37 @@ def discount(region: Region, keep: float) -> None:
     recompute(region)
 
 
+@outlined
+def copy_design(region: Region, out: Floats) -> None:
+    """Write V into the first d rows of `out` and V theta into the last, for `weaken_since`."""
+    dim = region.centre.size
+    for i in range(dim):
+        out[dim, i] = 0.0
+        for j in range(dim):
+            out[i, j] = region.design[i, j] + region.recent[i, j]
+            out[dim, i] += out[i, j] * region.centre[j]
+
+
+@outlined
+def weaken_since(region: Region, before: Floats, share: float) -> None:
+    """Let what was learned since `copy_design` count for a share, in V and in theta = V^-1 b.
+
+    Exact for ridge regression: the reward has the weight `share`. O(d^3).
+    """
+    dim, pull = region.centre.size, region.direction
+    for i in range(dim):
+        pull[i] = (1.0 - share) * before[dim, i]
+        for j in range(dim):
+            now = region.design[i, j] + region.recent[i, j]
+            pull[i] += share * now * region.centre[j]
+            region.design[i, j] = before[i, j] + share * (now - before[i, j])
+            region.recent[i, j] = 0.0
+        region.design[i, i] = max(region.design[i, i], region.numbers[_FLOOR])
+    forget_step(region)
+    if recompute(region):
+        combine(region.inverse, pull, region.centre)
+
+
 @jitable
 def recompute(region: Region) -> bool:
     """Compute V^-1 and det V / det V_1 from V; return False if V has too few digits for that."""
@@ -311,14 +390,17 @@ def recompute(region: Region) -> bool:
 @outlined
 def change_penalty(region: Region, penalty: float) -> None:
     """Give V another penalty and set theta = V^-1 b, with the b of ridge regression. O(d^3)."""
-    dim, pull = region.centre.size, region.direction
+    dim, pull, floor = region.centre.size, region.direction, limit_penalty(penalty)
     for i in range(dim):
         pull[i] = 0.0
         for j in range(dim):
             pull[i] += (region.design[i, j] + region.recent[i, j]) * region.centre[j]
+    wider = max(region.numbers[_FLOOR] / floor, 1.0)
     for i in range(dim):
-        region.design[i, i] += penalty - region.numbers[_FLOOR]
-    region.numbers[_FLOOR] = penalty
+        for j in range(dim):
+            region.inverse[i, j] *= wider  # what is corrected if V has too few digits
+        region.design[i, i] = max(region.design[i, i] + (floor - region.numbers[_FLOOR]), floor)
+    region.numbers[_FLOOR] = floor
     region.numbers[_STRAYED] = 1.0
     if recompute(region):
         combine(region.inverse, pull, region.centre)
@@ -326,7 +408,7 @@ def change_penalty(region: Region, penalty: float) -> None:
 
 def shift_centre(region: Region, x: Floats, change: float) -> None:
     """centre += change V^-1 x, for an x that V already includes: its reward was corrected."""
-    region.centre[:] += change * (region.inverse @ x)
+    region.centre[:] += change * np.vecdot(region.inverse, x)  # `@` may wake the threads of BLAS
     forget_step(region)
 
 

@@ -6,6 +6,7 @@ from .arm_buffer import ArmBuffer, fill_rows, mark_stale
 from .arrays import Booleans, Floats, Integers
 from .compile import Function, stamped
 from .dispatch import choose, estimate_arm, learn, propensity
+from .linalg import limited
 from .loop import draw_noise, play
 from .protocols import ArmSet, Policy
 
@@ -29,7 +30,7 @@ def choose_kernel(stamp: str) -> Function:
         arm = choose(policy, state, arms, buffer)
         chance = propensity(policy, state)
         expected, width = estimate_arm(policy, state, buffer.chosen)
-        return arm, expected, width, chance
+        return arm, limited(expected), limited(width), chance
 
     return kernel
 
@@ -54,7 +55,8 @@ def choose_rows_kernel(stamp: str) -> Function:
             arm = choose(policy, state, arms, buffer)
             chosen[n] = order[n, arm] if 0 <= arm < order.shape[1] else arm
             numbers[n, 2] = propensity(policy, state)
-            numbers[n, 0], numbers[n, 1] = estimate_arm(policy, state, buffer.chosen)
+            expected, width = estimate_arm(policy, state, buffer.chosen)
+            numbers[n, 0], numbers[n, 1] = limited(expected), limited(width)
 
     return kernel
 
@@ -84,6 +86,7 @@ def predict_kernel(stamp: str) -> Function:
     def kernel(policy: Policy, state: Any, arms: Floats, out: Floats) -> None:
         stamp  # noqa: B018
         for k in range(arms.shape[0]):
-            out[0, k], out[1, k] = estimate_arm(policy, state, arms[k])
+            expected, width = estimate_arm(policy, state, arms[k])
+            out[0, k], out[1, k] = limited(expected), limited(width)
 
     return kernel

@@ -21,6 +21,14 @@ def bounded(number: float) -> float:
 
 
 @jitable
+def limited(number: float) -> float:
+    """Return the nearest number in [-LARGEST, LARGEST]; nan stays nan."""
+    if number > LARGEST:
+        return LARGEST
+    return -LARGEST if number < -LARGEST else number
+
+
+@jitable
 def clamp(rewards: Floats) -> None:
     """Limit rewards to [-LARGEST, LARGEST], so that no sum overflows."""
     for i in range(rewards.size):
@@ -147,10 +155,14 @@ def correct_inverse(
     """Bring an inverse made by rank-one steps closer to M^-1, as far as the digits of M allow.
 
     For a symmetric M >= `floor` I that is too badly conditioned for `invert`. With P the rows of
-    its large pivots, N the others and B = M^-1, B_PP = M_PP^-1 + B_PN B_NN^-1 B_NP. Where M is
-    small, rounding leaves no digit of it in M; but there B is large, and `inverse` has its
-    digits. So M_PP^-1 is computed again, by sweeps, and B_PN and B_NN stay. `work` and `mark` are
-    scratch: a matrix, and 1 for the rows of N.
+    its large pivots, N the others, B = M^-1 and K = M_PP^-1 M_PN:
+
+        B_PN = -K B_NN,    B_PP = M_PP^-1 + K B_NN K^T
+
+    Where M is small, rounding leaves no digit of it in M; but there B is large, and `inverse` has
+    its digits. So B_NN stays, and the rest is computed again from M, by sweeps. This is positive
+    definite if B_NN is, and no error of B_PN or B_PP survives. `work` and `mark` are scratch: a
+    matrix, and 1 for the rows of N.
     """
     dim = matrix.shape[0]
     copy_matrix(matrix, work, mark)
@@ -160,31 +172,43 @@ def correct_inverse(
             sweep(work, p)
             mark[p] = 0.0
     for i in range(dim):
+        if mark[i] == 1.0:
+            limit_entry(inverse, i, 1.0 / matrix[i, i], 1.0 / floor)
+    for i in range(dim):
         for j in range(dim):
+            if mark[i] == 0.0 and mark[j] == 1.0:
+                inverse[i, j] = -known_part(work, inverse, mark, i, j)
+    for i in range(dim):
+        for j in range(i + 1):
             if mark[i] == 0.0 and mark[j] == 0.0:
-                inverse[i, j] = -work[i, j]
-            work[i, j] = inverse[i, j]
-    for _ in range(dim):
-        p = largest_pivot(work, mark)
-        if mark[p] == 1.0:
-            complete(inverse, work, mark, p)
+                inverse[i, j] = -work[i, j] - known_part(inverse, work, mark, i, j)
+            elif mark[i] == 1.0 and mark[j] == 0.0:
+                inverse[i, j] = inverse[j, i]
+            inverse[j, i] = inverse[i, j]
 
 
 @jitable
-def complete(inverse: Floats, work: Floats, mark: Floats, p: int) -> None:
-    """B_PP += B_PN B_NN^-1 B_NP for one pivot of N, which is then finished."""
-    least = LOST * abs(inverse[p, p])
-    if not work[p, p] > least:  # rounding: B_NN must stay positive definite
-        inverse[p, p] += least - work[p, p]
-        work[p, p] = least
-    for i in range(mark.size):
-        for j in range(mark.size):
-            update = work[i, p] * work[j, p] / work[p, p]
-            if mark[i] == 0.0 and mark[j] == 0.0:
-                inverse[i, j] += update
-            elif i != p and j != p:
-                work[i, j] -= update
-    mark[p] = 2.0
+def limit_entry(inverse: Floats, p: int, least: float, most: float) -> None:
+    """Bring B_pp into [least, most], as M^-1 has it, and keep B positive definite if it is."""
+    entry = inverse[p, p]
+    factor = 1.0 if entry <= most else math.sqrt(most / entry)
+    if not entry >= least:  # rounding, and so is the rest of the row
+        factor = 0.0
+    for j in range(inverse.shape[0]):
+        if j != p and factor != 1.0:
+            inverse[p, j] *= factor
+            inverse[j, p] *= factor
+    inverse[p, p] = min(max(entry, least), most)
+
+
+@jitable
+def known_part(left: Floats, right: Floats, mark: Floats, i: int, j: int) -> float:
+    """Return sum_n left_in right_nj over the rows n of N, for a symmetric `right`."""
+    total = 0.0
+    for n in range(mark.size):
+        if mark[n] == 1.0:
+            total += left[i, n] * right[n, j]
+    return total
 
 
 @jitable

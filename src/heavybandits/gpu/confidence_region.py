@@ -8,7 +8,7 @@ from numba.cuda.types import float64
 
 from ..core.confidence_region import penalty_of, renew_inverse
 from ..core.jit import jitable
-from ..core.linalg import LOST, add_outer, cholesky, correct_inverse, stretch, subtract
+from ..core.linalg import SURE, add_outer, cholesky, correct_inverse, stretch, subtract
 from .team import Shared, broadcast, lane, sync, twin, writable
 
 AT_ONCE = 8  # entries of a row
@@ -120,10 +120,10 @@ def trace(matrix: Any) -> float:
 
 @jitable
 def is_well_conditioned(design: Any, inverse: Any) -> bool:
-    """Do what the function of this name in core does: return True if V has enough digits."""
+    """Do what the function of this name in core does: return True if V is the more exact."""
     most = 0.0
     for i in range(design.shape[0]):
-        most = max(most, LOST * design[i, i] * inverse[i, i])
+        most = max(most, SURE * design[i, i] * inverse[i, i])
     return most <= 1.0
 
 

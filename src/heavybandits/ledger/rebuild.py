@@ -15,7 +15,7 @@ from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmSt
 from ..agents.inputs import check_encoder, encode_again, encode_rows_again
 from ..agents.pending import TicketTable
 from ..agents.revise import check_revisable
-from ..agents.state import AgentState, apply, check_state, install, make_plan
+from ..agents.state import AgentState, apply, install, make_plan
 from ..agents.state_file import Start, describe_encoder, read_start, restore_encoder
 from ..agents.tickets import Owners, TicketLike, new_owner, ticket_number
 from ..core.part import build, describe, known_parts
@@ -142,7 +142,6 @@ def _repeat(
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
             unwritten.clear()
-    check_state(state.policy, state.learned)
     if ledger is not None:
         ledger.write(unwritten)
         ledger.snapshot(state)

@@ -20,7 +20,6 @@ from ..agents.state import (
     AgentState,
     Learner,
     apply,
-    check_state,
     install,
     make_plan,
 )
@@ -303,7 +302,6 @@ def repeat_events(state: AgentState, rows: Iterable[Row], learner: Learner) -> A
             if isinstance(event, events.Selected):
                 state = install(state, event.changes)
             state = apply(state, make_plan(state, [event]), learner)
-        check_state(state.policy, state.learned)
     except (KeyError, TypeError, ValueError, LedgerError) as error:
         raise LedgerError(f"event {number} does not fit: {error}") from error
     return state

@@ -113,7 +113,8 @@ def learn_error(region: Region, x: Floats, weight: float, error: float, limit: f
     if abs(error) > limit:
         count_clipped(region)
         kept, move = math.copysign(limit, error), limit * square / (1.0 + square)
-        share = max(move / (square * (abs(error) - move)), LEAST_WEIGHT)
+        excess = square * (abs(error) - move)
+        share = max(move / excess, LEAST_WEIGHT) if excess > 0.0 else LEAST_WEIGHT
     add_observation(region, x, share * weight)
     move_centre(region, -math.sqrt(weight) * kept / (1.0 + square))
     return kept
@@ -266,7 +267,9 @@ class ScaleFreeHuber(NamedTuple):
         z = dot(x, region.centre)
         weight = min(max(slope(self.link, z), FLATTEST), STEEPEST)
         root, expected = math.sqrt(weight), mean(self.link, z)
-        limit = largest_error(self, estimate, weight * max(dot(x, region.inverse @ x), 0.0))
+        limit = largest_error(
+            self, estimate, weight * max(dot(x, np.vecdot(region.inverse, x)), 0.0)
+        )
         old, new = (min(max((y - expected) / root, -limit), limit) for y in (before, after))
         shift_centre(region, x, root * (new - old))
 

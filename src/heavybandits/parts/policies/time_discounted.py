@@ -9,7 +9,7 @@ from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
 from ...core.capabilities import capacity_of
-from ...core.confidence_region import discount, update_count
+from ...core.confidence_region import copy_design, discount, update_count, weaken_since
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.part import walk
 from ...core.protocols import ArmSet, Policy, Tally
@@ -21,10 +21,11 @@ LEAST = 1e-6  # of V that is kept, however long nothing came
 
 class TimeDiscountedState(NamedTuple):
     """State of `TimeDiscounted`: that of the policy inside; until when it has faded, the time of
-    the decision that is learned from, which the agent writes there."""
+    the decision that is learned from, which the agent writes there; room for V and V theta."""
 
     inner: Any
     clock: Floats
+    scratch: Floats
 
 
 class TimeDiscounted(NamedTuple):
@@ -32,8 +33,10 @@ class TimeDiscounted(NamedTuple):
 
     V <- rho V + (1 - rho) lambda I, rho = 2^(-seconds / half_life): stabilised forgetting as in
     `estimators.Discounted`, but by the clock of the agent. Time is that of the decisions, not of
-    their rewards, which may come late; it is in the ledger, and so is replayed exactly. In
-    `simulate` and `replay`, where there is no clock, nothing fades.
+    their rewards, which may come late; it is in the ledger, and so is replayed exactly. The reward
+    of a decision that is older than V counts as if it had faded with V: with the weight 2^(-age /
+    half_life), in V and in theta. This is exact for ridge regression. In `simulate` and `replay`,
+    where there is no clock, nothing fades.
 
     >>> from heavybandits import Agent, auto
     >>> moments = iter([0.0, 0.0, 3600.0, 3600.0])
@@ -69,7 +72,7 @@ class TimeDiscounted(NamedTuple):
         return ()
 
     def init(self) -> TimeDiscountedState:
-        return TimeDiscountedState(self.policy.init(), zeros(2))
+        return TimeDiscountedState(self.policy.init(), zeros(2), zeros(self.dim + 1, self.dim))
 
     def choose(self, state: TimeDiscountedState, arms: ArmSet, buffer: ArmBuffer) -> int:
         return choose(self.policy, state.inner, arms, buffer)
@@ -82,7 +85,12 @@ class TimeDiscounted(NamedTuple):
         elif elapsed * STEPS >= self.half_life:
             discount(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
             clock[SINCE] = clock[NOW]
+        late = -elapsed * STEPS >= self.half_life and update_count(region) > 0
+        if late:
+            copy_design(region, state.scratch)
         learn(self.policy, state.inner, x, rewards)
+        if late:
+            weaken_since(region, state.scratch, max(math.pow(2.0, elapsed / self.half_life), LEAST))
 
     def estimate_arm(self, state: TimeDiscountedState, x: Floats) -> tuple[float, float]:
         return estimate_arm(self.policy, state.inner, x)
