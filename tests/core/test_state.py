@@ -163,7 +163,7 @@ class Extra(hb.policies.Uniform):
 
 class Wordy(hb.policies.Uniform):
     __slots__ = ()
-    any_norm = "yes"
+    any_norm = "yes"  # type: ignore[assignment]
 
 
 def test_an_optional_attribute_that_fails_is_not_taken_for_missing():
