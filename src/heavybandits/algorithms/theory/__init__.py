@@ -22,6 +22,7 @@ printed "triangle inequality" drops a factor 2, and the correct step is ((a + b)
 """
 
 from .column_medians import ColumnTheorem, column_theorem
+from .doubling import DoublingTheorem, doubling_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
 from .medians import (
     MedianConstants,
@@ -46,10 +47,12 @@ from .truncation import (
 
 __all__ = [
     "ColumnTheorem",
+    "DoublingTheorem",
     "HuberTheorem",
     "MedianConstants",
     "column_theorem",
     "confidence_log",
+    "doubling_theorem",
     "growth_log",
     "huber_factor",
     "huber_theorem",
