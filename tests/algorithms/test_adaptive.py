@@ -336,3 +336,23 @@ def test_an_estimator_with_a_factor_is_not_discounted():
         hb.Agent(policy._replace(estimator=hb.estimators.Discounted(policy.estimator, 50.0)))
     with pytest.raises(hb.InvalidInputError, match="keeps a Cholesky factor of V"):
         hb.Agent(hb.policies.TimeDiscounted(policy, 60.0))
+
+
+@pytest.mark.parametrize("penalty", [1e-18, 1e-6, 1e12])
+def test_an_agent_with_a_small_penalty_saves_and_loads(tmp_path, penalty):
+    """V^-1 is huge in the directions that are played last, until they are: it must lose its errors
+    then, or the file holds matrices that are not inverse to each other."""
+    policy = hb.cral(dim=2, penalty=penalty, radius_scale=0.4)
+    state: Any = policy.init()
+    rng = np.random.default_rng(0)
+    for t in range(500):
+        x = [0.6, 0.7] if t < 400 else rng.normal(size=2) / 4
+        learn(policy, state, x, rng.standard_t(1.5))
+    region = state.estimate.region
+    product = (region.design + region.recent) @ region.inverse
+    np.testing.assert_allclose(product, np.eye(2), atol=1e-9)
+    agent = hb.Agent(policy)
+    agent.warm_start([[0.6, 0.7]] * 400 + [[0.1, -0.2]], rng.standard_t(1.5, size=401))
+    agent.save(tmp_path / "agent.state")
+    loaded = hb.Agent.load(tmp_path / "agent.state")
+    assert (loaded.theta == agent.theta).all()

@@ -17,6 +17,7 @@ _SQUARE, _SHRINK, _LOGDET, _GROWTH, _STEP, _STRAYED, _FLOOR, _NOISE = range(8)
 _UPDATES, _PROJECTIONS, _CLIPPED, _FALLBACKS = range(4)
 
 ROUNDING = 1e-15  # relative to the largest term of a square
+FRESH = 5.0  # growth of ln det V between two inversions of a region with a Cholesky factor
 REPAIR_EVERY = 1024  # updates between two full inversions, which stop the drift of rank-one steps
 
 
@@ -250,7 +251,8 @@ def add_by_factor(region: Region, factor: Floats, x: Floats, weight: float) -> f
     1 + weight ||x||^2_{V^-1}.
 
     V and V^-1 follow the factor, whose digits do not depend on the penalty: the step of V^-1 uses
-    the factor's V^-1 x, and every 1024 updates V^-1 is computed from the factor.
+    the factor's V^-1 x. V^-1 is computed from the factor every 1024 updates, and whenever det V has
+    grown by another e^5: errors of a V^-1 that was large would remain in one that is small.
     """
     root, growth = math.sqrt(weight), 1.0 + weight * region.numbers[_SQUARE]
     scaled = region.scratch[0]
@@ -259,13 +261,15 @@ def add_by_factor(region: Region, factor: Floats, x: Floats, weight: float) -> f
     add_to_factor(factor, scaled)
     add_outer(region.recent, weight, x)
     region.counts[_UPDATES] += 1
-    if region.counts[_UPDATES] % REPAIR_EVERY == 0:
+    before = log_volume(region)
+    grow_volume(region, growth)
+    grown = math.floor(log_volume(region) / FRESH) > math.floor(before / FRESH)
+    if grown or region.counts[_UPDATES] % REPAIR_EVERY == 0:
         fold_recent(region)
         invert_factor(factor, region.inverse, scaled)
     else:
         add_outer(region.inverse, -weight / growth, region.direction)
     forget_step(region)
-    grow_volume(region, growth)
     return growth
 
 
