@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .offline.log import Log
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
+    from .offline.robust_interval import robust_interval
     from .sweeps.grid import map_cells, sweep
     from .sweeps.tune import Tuning, tune
 
@@ -97,6 +98,7 @@ __all__ = [
     "policies",
     "radii",
     "replay",
+    "robust_interval",
     "simulate",
     "sweep",
     "theory",
@@ -117,6 +119,7 @@ _LATER = {
     "evaluate": "offline.evaluate.estimators",
     "map_cells": "sweeps.grid",
     "replay": "offline.replay.replay",
+    "robust_interval": "offline.robust_interval",
     "sweep": "sweeps.grid",
     "tune": "sweeps.tune",
 }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavybandits import InvalidInputError, theory
+from heavybandits import InvalidInputError, noises, theory
 from heavybandits._utils import validation as valid
 
 KAPPA, BOUND = 0.196611933, 0.731058579
@@ -385,3 +385,94 @@ def test_what_the_theorem_of_columns_does_not_cover_is_not_promised() -> None:
         few.regret()
     with pytest.raises(InvalidInputError, match="kappa must be at most lipschitz"):
         theory.column_theorem(**numbers, kappa=0.3)
+
+
+# ---- CRAL
+
+
+def pareto(tail: float) -> Callable[[Any], Any]:
+    return lambda x: np.maximum(x, 1.0) ** -tail
+
+
+LAWS: dict[str, tuple[Any, float, float]] = {  # survival, mean, C of the page
+    "exponential": (lambda x: np.exp(-np.maximum(x, 0.0)), 1.0, 0.317),
+    "its mirror": (lambda x: 1.0 - np.exp(np.minimum(x, 0.0)), -1.0, 0.317),
+    "Weibull .5": (lambda x: np.exp(-np.sqrt(np.maximum(x, 0.0))), 2.0, 0.635),
+    "Pareto 3": (pareto(3.0), 1.5, 0.500),
+    "Pareto 2": (pareto(2.0), 2.0, 0.661),
+    "Pareto 1.5": (pareto(1.5), 3.0, 1.000),
+    "Pareto 1.2": (pareto(1.2), 6.0, 2.179),
+    "Pareto 1.1": (pareto(1.1), 11.0, 4.519),
+    "sales": (lambda x: np.where(x < 0, 1.0, 0.01 * pareto(1.7)(x)), 0.017 / 0.7, 4.500),
+    "atom": (lambda x: np.where(x < 0, 1.0, np.where(x < 7, 0.04, 0.0)), 0.28, 2.0),
+    "symmetric": (lambda x: 0.5 - 0.5 * np.sign(x) * (1.0 - np.exp(-abs(x))), 0.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_c_of_known_laws(name):
+    survival, mean, wanted = LAWS[name]
+    assert theory.asymmetry_of_tail(survival, mean) == pytest.approx(wanted, abs=2e-3)
+    stretched = theory.asymmetry_of_tail(lambda x: survival(x / 100.0), 100.0 * mean)
+    assert stretched == pytest.approx(wanted, abs=2e-3)
+
+
+def test_c_of_noises():
+    assert theory.asymmetry_of(noises.StudentT(0.5)) == 0.0
+    assert theory.asymmetry_of(noises.Pareto(1.2, 5.0)) == pytest.approx(2.179, abs=1e-3)
+    assert theory.asymmetry_of(noises.LogNormal(2.0)) == pytest.approx(1.120, abs=1e-3)
+    with pytest.raises(InvalidInputError, match="must have a mean"):
+        theory.asymmetry_of(noises.Pareto(0.9, centred=False))
+    with pytest.raises(InvalidInputError, match="asymmetry_of_tail"):
+        theory.asymmetry_of(noises.AlphaStable(1.5, 0.5))
+    with pytest.raises(InvalidInputError, match="a law with a mean"):
+        theory.asymmetry_of_tail(pareto(0.9), 1.0)
+    with pytest.raises(InvalidInputError, match="not a constant"):
+        theory.asymmetry_of_tail(lambda x: np.where(x < 1, 1.0, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.01, 0.1, 0.25, 0.3, 0.45, 0.8])
+def test_c_of_a_lone_atom(p):
+    """The supremum over tau of the exact ratio, and the inverse."""
+    tau = np.logspace(-9, 2, 200_001)
+    high, low = min(1 - p, p), max(1 - p, p)  # sizes of eta, with probabilities low and high
+    clip = np.minimum(tau, low) * high - np.minimum(tau, high) * low
+    square = np.minimum(tau, low) ** 2 * high + np.minimum(tau, high) ** 2 * low
+    assert theory.asymmetry_of_atom(p) == pytest.approx(
+        np.max(np.abs(clip) * tau / square), rel=1e-6
+    )
+    assert theory.rarest_atom(theory.asymmetry_of_atom(p)) == pytest.approx(min(p, 1 - p))
+
+
+def test_the_theorem_of_cral():
+    """The sizes that section "Weakest steps" of the page states."""
+    plain = theory.doubling_theorem(dim=10, asymmetry=0.0)
+    assert round(plain.radius(10**6, noise_scale=1.0)) == 1834
+    level = plain.confidence(10**6)
+    early = plain.largest_threshold(10**6, 1.0) * math.sqrt(level / plain.confidence(1))
+    assert early > plain.largest_threshold(10**6, 1.0)
+    for asymmetry, when in ((0.0, 1.8e9), (1.0, 3e10)):
+        made = theory.doubling_theorem(dim=10, asymmetry=asymmetry)
+        assert made.regret(int(when), 1.0) < 2.0 * when < 3.0 * made.regret(int(when), 1.0)
+        assert made.regret(int(when / 2), 1.0) > when
+    assert theory.doubling_theorem(dim=1, asymmetry=1.0).least_threshold == pytest.approx(
+        45, abs=0.5
+    )
+    assert plain.least_threshold == pytest.approx(14.44, abs=0.01)
+
+
+def test_the_parts_of_crals_theorem():
+    small = theory.doubling_theorem(dim=2, asymmetry=0.0, penalty=1e-6)
+    assert small.largest_threshold(100, 1.0, 0.5) == pytest.approx(
+        2 * (2.14 / math.log(1000)) ** (2 / 3) * 100 ** (1 / 6) * math.sqrt(small.volume(100))
+    )
+    lies = theory.doubling_theorem(dim=2, asymmetry=1.0, corruption=3.0)
+    assert lies.factor == 37.0
+    clean = theory.doubling_theorem(dim=2, asymmetry=1.0)
+    assert lies.regret(1000, 1.0) > clean.regret(1000, 1.0)
+    known = theory.doubling_theorem(dim=2, asymmetry=1.0, horizon=1000)
+    assert known.confidence(1) == known.confidence(1000) == math.log(5e5)
+    assert clean.doublings(1000, 1e-9) == 0
+    assert clean.largest_threshold(1000, 1e-9) == clean.threshold
+    with pytest.raises(InvalidInputError, match="at most the horizon of 1000"):
+        known.regret(1001, 1.0)

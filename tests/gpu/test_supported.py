@@ -52,6 +52,8 @@ def simulate(policy, arms=None, device="cuda"):
         ("tofu", "keeps its history"),
         ("menu", "one estimate per play"),
         ("crcm", "one estimate per play"),
+        ("cral", "DoublingHuber keeps a Cholesky factor"),
+        ("cral_tuned", "GrowingHuber keeps a Cholesky factor"),
         ("auto", "ScaleFreeHuber writes to its region itself"),
         ("supbtc", "StagedElimination has no cooperative form"),
         ("btc", "PerArmUCB has no cooperative form"),

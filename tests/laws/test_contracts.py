@@ -302,6 +302,7 @@ class Read(NamedTuple):
     sums: Any
     scale: Any
     counts: Any
+    numbers: Any
 
 
 @rows(examples("radius"))
@@ -309,9 +310,11 @@ def test_a_radius_is_finite_positive_and_does_not_shrink(part):
     gloc = hb.estimators.OnlineToConfidence(
         DIM, hb.links.Logistic(), 0.2, 1.0, hb.estimators.NoProjection()
     ).init()
-    estimate, values = Read(gloc.region, gloc.sums, np.zeros(1), np.ones(1, np.int64)), []
+    zeros, values = np.zeros((2, 4)), []
+    estimate = Read(gloc.region, gloc.sums, zeros[0], np.ones(1, np.int64), zeros[1])
     for t in (0, 1, 2, 10, 10**6, 10**12):
         estimate.sums[0] = estimate.scale[0] = t
+        estimate.numbers[:] = t + 1
         values.append(verbs.radius(part, estimate, t))
     assert all(map(math.isfinite, values))
     assert values[0] >= 0.0

@@ -38,6 +38,7 @@ POLICIES |= {
         dim=3, radius=1.0, filter=AdaptiveClip(weighted=True, truncate=True)
     ),
     "crhl_theory": hb.crhl(dim=3, noise_scale=1.0, epsilon=0.5, corruption=1.0),
+    "cral_tuned": hb.cral(dim=3, radius_scale=0.4),
     "crtm_local": hb.crtm(dim=3, horizon=60, raw_moment=1.0, radius_scale=0.01, curvature="local"),
     "linucb_leverage": hb.linucb(dim=3, radius=1.0, filter=LeverageClip()),
     "linucb_tail": hb.linucb(dim=3, radius=1.0, filter=TailClip()),

@@ -1,5 +1,6 @@
 """Named algorithms: a citation, the assumptions and one expression over parts."""
 
+from .adaptive import cral
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
@@ -10,6 +11,7 @@ __all__ = [
     "auto",
     "bmm",
     "btc",
+    "cral",
     "crcm",
     "crhl",
     "crmm",

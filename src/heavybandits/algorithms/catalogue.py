@@ -14,6 +14,7 @@ from ..core.protocols import KnownNoise, Link, Policy
 from ..parts.links import Logistic
 from ..parts.noises import reward_moment
 from ..parts.policies import Uniform
+from .adaptive import cral
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
@@ -163,6 +164,16 @@ ALGORITHMS: dict[str, Algorithm] = {
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
     "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
+    "CRAL": Algorithm(
+        cral,
+        OURS,
+        GLM,
+        None,
+        "|E clip(noise, tau)| <= C E min(noise^2, tau^2) / tau",
+        HEAVY,
+        NEWTON,
+        SMALL,
+    ),
     "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
     "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
     "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),

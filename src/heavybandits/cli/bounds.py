@@ -20,6 +20,7 @@ from .options import COUNT, JSON, LINK_OPTION, print_json, with_default
 @with_default("--delta", 0.01, "Probability of failure.")
 @with_default("--raw-moment", 3.534446647, "u: E|y|^(1+eps).")
 @with_default("--central-moment", 3.0, "v: E|noise|^(1+eps).")
+@with_default("--asymmetry", 1.0, "C of CRAL's condition on the noise, 0 if it is symmetric.")
 @with_default("--norm", 1.0, "Bound S on the norm of theta*.")
 @LINK_OPTION
 @click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
@@ -27,9 +28,9 @@ from .options import COUNT, JSON, LINK_OPTION, print_json, with_default
 def bounds(link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
     """Print thresholds, confidence regions, plays per decision and regret bounds of the algorithms.
 
-    CRTM and CRMM are the paper's, CRHL and CRCM this library's. Radii of different matrices do not
-    compare, widths of an arm do; all of them are safe, and vacuous at most sizes: far wider than
-    the rewards. The defaults are the paper's: Student's t noise with 3 degrees of freedom.
+    CRTM and CRMM are the paper's, CRHL, CRAL and CRCM this library's. Radii of different matrices
+    do not compare, widths of an arm do; all of them are safe, and vacuous at most sizes: far wider
+    than the rewards. The defaults are the paper's: Student's t noise with 3 degrees of freedom.
 
     \b
     heavybandits bounds --dim 5 --horizon 10000 --epsilon 0.5 --raw-moment 2
@@ -70,6 +71,7 @@ def promised(link: Any, corrected: bool, given: dict[str, Any]) -> dict[str, Any
         "CRMM: squared radius at the end": region,
         "CRMM: regret bound": theory.median_regret(central_moment=v, lipschitz=slope, **known),
         **own_promises(v, kappa, slope, norm, sizes),
+        **adaptive_promises(v, kappa, slope, norm, given),
         "lower bound, without its constant": theory.lower_bound(
             dim=sizes["dim"], horizon=sizes["horizon"], epsilon=sizes["epsilon"]
         ),
@@ -99,4 +101,30 @@ def own_promises(
         "CRCM: decisions": columns.decisions,
         "CRCM: squared radius at the end": columns.radius(columns.decisions) ** 2,
         "CRCM: regret bound": columns.regret(),
+    }
+
+
+def adaptive_promises(
+    v: float, kappa: float, slope: float, norm: float, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the numbers of CRAL, which itself receives neither epsilon nor a moment."""
+    end, epsilon, asymmetry = given["horizon"], given["epsilon"], given["asymmetry"]
+    promise = theory.doubling_theorem(
+        dim=given["dim"],
+        asymmetry=asymmetry,
+        kappa=kappa,
+        lipschitz=slope,
+        norm=norm,
+        delta=given["delta"],
+        horizon=end,
+    )
+    noise = (math.pow(v, 1.0 / (1.0 + epsilon)), epsilon)
+    radius = promise.radius(end, *noise)
+    return {
+        "CRAL: factor c": promise.factor,
+        "CRAL: rarest lone atom that C allows": theory.rarest_atom(asymmetry),
+        "CRAL: smallest threshold of a reward": promise.least_threshold,
+        "CRAL: squared radius at the end": radius**2,
+        "CRAL: width of an arm times sqrt(plays)": radius / math.sqrt(kappa),
+        "CRAL: regret bound": promise.regret(end, *noise),
     }

@@ -105,6 +105,17 @@ def takes_noise_scale(policy: Any) -> bool:
     return policy.plays == 1 and any("noise_scale" in getattr(kind, "_fields", ()) for kind in kept)
 
 
+def keeps_factor(estimator: Any) -> bool:
+    """Return True if an estimator keeps a Cholesky factor of V, which cannot be discounted.
+
+    >>> from heavybandits import cral, linucb
+    >>> keeps_factor(cral(dim=2).estimator), keeps_factor(linucb(dim=2).estimator)
+    (True, False)
+    """
+    kept = inspect.get_annotations(type(estimator).init).get("return")
+    return "factor" in getattr(kept, "_fields", ())
+
+
 def set_noise_scale(policy: Any, state: Any, noise_scale: float | None) -> None:
     """Set the noise scale of the next reward: by default that of the estimator."""
     inside, inner = innermost(policy, state)

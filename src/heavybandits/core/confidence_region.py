@@ -7,6 +7,7 @@ import numpy as np
 
 from .allocation import aligned_zeros
 from .arrays import Floats, Integers
+from .factor import add_to_factor, invert_factor, solve_lower, solve_upper
 from .jit import jitable, outlined
 from .linalg import SURE, add_outer, combine, correct_inverse, dot, invert, stretch, subtract
 from .projection import ROWS
@@ -16,6 +17,7 @@ _SQUARE, _SHRINK, _LOGDET, _GROWTH, _STEP, _STRAYED, _FLOOR, _NOISE = range(8)
 _UPDATES, _PROJECTIONS, _CLIPPED, _FALLBACKS = range(4)
 
 ROUNDING = 1e-15  # relative to the largest term of a square
+FRESH = 5.0  # growth of ln det V between two inversions of a region with a Cholesky factor
 REPAIR_EVERY = 1024  # updates between two full inversions, which stop the drift of rank-one steps
 CHECK_EVERY = 64  # updates between two looks whether that drift calls for an inversion earlier
 LEAST_PENALTY, LARGEST_PENALTY = 1e-60, 1e60  # that data may lead to: every square stays finite
@@ -217,6 +219,14 @@ def measure(region: Region, x: Floats) -> float:
 
 
 @jitable
+def norm_of(region: Region, x: Floats) -> float:
+    """Return ||x||_{V^-1} and leave `direction` as it is."""
+    image = region.scratch[0]
+    combine(region.inverse, x, image)
+    return math.sqrt(max(dot(x, image), 0.0))
+
+
+@jitable
 def add_observation(region: Region, x: Floats, weight: float) -> float:
     """V += weight x x^T, after `measure(region, x)`; return 1 + weight ||x||^2_{V^-1}."""
     growth = 1.0 + weight * region.numbers[_SQUARE]
@@ -233,10 +243,54 @@ def add_observation(region: Region, x: Floats, weight: float) -> float:
     else:
         region.numbers[_SHRINK] = weight / growth
         add_outer(region.inverse, -region.numbers[_SHRINK], region.direction)
+    grow_volume(region, growth)
+    return growth
+
+
+@jitable
+def grow_volume(region: Region, growth: float) -> None:
+    """Multiply det V / det V_1 by `growth`."""
     if region.numbers[_GROWTH] * growth > 1e100:
         region.numbers[_LOGDET] = log_volume(region)
         region.numbers[_GROWTH] = 1.0
     region.numbers[_GROWTH] *= growth
+
+
+@jitable
+def measure_by_factor(region: Region, factor: Floats, x: Floats) -> float:
+    """Return ||x||_{V^-1}, computed with the Cholesky factor of V; `direction` becomes V^-1 x."""
+    half = region.scratch[0]
+    square = solve_lower(factor, x, half)
+    solve_upper(factor, half, region.direction)
+    region.numbers[_SQUARE] = square
+    return math.sqrt(square)
+
+
+@jitable
+def add_by_factor(region: Region, factor: Floats, x: Floats, weight: float) -> float:
+    """V += weight x x^T in a region with a Cholesky factor, after `measure_by_factor`; return
+    1 + weight ||x||^2_{V^-1}.
+
+    V and V^-1 follow the factor, whose digits do not depend on the penalty: the step of V^-1 uses
+    the factor's V^-1 x. V^-1 is computed from the factor every 1024 updates, and whenever det V has
+    grown by another e^5: errors of a V^-1 that was large would remain in one that is small.
+    """
+    root, growth = math.sqrt(weight), 1.0 + weight * region.numbers[_SQUARE]
+    scaled = region.scratch[0]
+    for i in range(x.size):
+        scaled[i] = root * x[i]
+    add_to_factor(factor, scaled)
+    add_outer(region.recent, weight, x)
+    region.counts[_UPDATES] += 1
+    before = log_volume(region)
+    grow_volume(region, growth)
+    grown = math.floor(log_volume(region) / FRESH) > math.floor(before / FRESH)
+    if grown or region.counts[_UPDATES] % REPAIR_EVERY == 0:
+        fold_recent(region)
+        invert_factor(factor, region.inverse, scaled)
+    else:
+        add_outer(region.inverse, -weight / growth, region.direction)
+    forget_step(region)
     return growth
 
 
@@ -246,6 +300,15 @@ def is_repair_due(region: Region, weight: float) -> bool:
     rounding of CHECK_EVERY steps can be as large as weight ||x||^2_{V^-1}."""
     drift = CHECK_EVERY * region.numbers[_NOISE]
     return region.counts[_UPDATES] % REPAIR_EVERY == 0 or weight * region.numbers[_SQUARE] < drift
+
+
+@jitable
+def fold_recent(region: Region) -> None:
+    """Add `recent` to `design`."""
+    for i in range(region.centre.size):
+        for j in range(region.centre.size):
+            region.design[i, j] += region.recent[i, j]
+            region.recent[i, j] = 0.0
 
 
 @outlined
@@ -303,10 +366,7 @@ def renew_inverse(region: Region, shrink: float) -> bool:
     """Add `recent` to `design` and invert V by Cholesky. If V has too few digits for that, make the
     rank-one step, bring its result closer to V (see `correct_inverse`) and return False."""
     dim, design, inverse = region.centre.size, region.design, region.inverse
-    for i in range(dim):
-        for j in range(dim):
-            design[i, j] += region.recent[i, j]
-            region.recent[i, j] = 0.0
+    fold_recent(region)
     inverted = is_well_conditioned(region) and invert(design, inverse, region.scratch)
     if not inverted:
         add_outer(inverse, -shrink, region.direction)

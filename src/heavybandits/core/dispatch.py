@@ -21,6 +21,7 @@ from numba.extending import overload
 
 from .._utils.errors import PartError
 from . import protocols
+from .confidence_region import norm_of
 from .numba_internals import class_of, options
 from .part_errors import PACKAGE, Place
 
@@ -180,6 +181,14 @@ def _certain(self, state):  # type: ignore[no-untyped-def]
     return 1.0
 
 
+def _best_by_inverse(self, estimate, arms, buffer, width):  # type: ignore[no-untyped-def]
+    return maximise(arms, buffer, estimate.region, width)
+
+
+def _norm_by_inverse(self, estimate, x):  # type: ignore[no-untyped-def]
+    return norm_of(estimate.region, x)
+
+
 mean = dispatched(protocols.Link.mean)
 means = dispatched(protocols.ManyMeans.means, default=_each_mean)
 slope = dispatched(protocols.Link.slope)
@@ -191,6 +200,8 @@ apply = dispatched(protocols.Filter.apply)
 project = dispatched(protocols.Projection.project, inline=True)
 predict = dispatched(protocols.Estimator.predict)
 update = dispatched(protocols.Estimator.update, inline=True)
+best_arm = dispatched(protocols.ArmMeasure.best_arm, inline=True, default=_best_by_inverse)
+arm_norm = dispatched(protocols.ArmMeasure.arm_norm, default=_norm_by_inverse)
 radius = dispatched(protocols.Radius.radius)
 squared = dispatched(protocols.TimeRadius.squared)
 estimate_arms = dispatched(protocols.PerArmEstimator.estimate_arms)

@@ -162,6 +162,19 @@ class Estimator(Protocol):
         measure(estimate.region, x)."""
 
 
+class ArmMeasure(Estimator, Protocol):
+    """Optional members of an estimator that has more digits of V than V^-1 has."""
+
+    def best_arm(
+        self: Estimator, estimate: Any, arms: ArmSet, buffer: ArmBuffer, width: float
+    ) -> int:
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}; copy its features into
+        buffer.chosen. By default arms.maximise does so, with V^-1."""
+
+    def arm_norm(self: Estimator, estimate: Any, x: Floats) -> float:
+        """Return ||x||_{V^-1}. By default V^-1 is used."""
+
+
 class Tally(NamedTuple):
     """Counts of a policy."""
 

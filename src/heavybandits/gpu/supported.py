@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.errors import DeviceError, InvalidInputError
-from ..core.capabilities import capacity_of
+from ..core.capabilities import capacity_of, keeps_factor
 from ..core.part import classes_of, is_part, separate_streams
 from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
 from ..parts.estimators import Discounted, NewtonEnsemble, RidgeEnsemble, ScaleFreeHuber
@@ -80,6 +80,8 @@ def _obstacle(policy: Any) -> str | None:
         return (
             f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
         )
+    if keeps_factor(estimator):
+        return f"{type(estimator).__name__} keeps a Cholesky factor: it has no cooperative form"
     if classes_of(policy) & {Discounted, ScaleFreeHuber}:
         return f"{type(estimator).__name__} writes to its region itself: it has no cooperative form"
     kinds = {str(array.dtype) for array in flatten(policy.init())}

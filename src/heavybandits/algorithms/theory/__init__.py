@@ -2,8 +2,9 @@
 
 The symbols are those of Xue, Wang, Wan, Yi, Zhang (2023), "Efficient Algorithms for Generalized
 Linear Bandits with Heavy-tailed Rewards", NeurIPS 36. Theorems carry their printed numbers:
-1 = region of CRTM, 2 = regret of CRTM, 3 = region of CRMM, 4 = regret of CRMM. CRHL and CRCM are
-this library's own: `huber_theorem` and `column_theorem`, with proofs in docs/maths.
+1 = region of CRTM, 2 = regret of CRTM, 3 = region of CRMM, 4 = regret of CRMM. CRHL, CRAL and
+CRCM are this library's own: `huber_theorem`, `doubling_theorem` and `column_theorem`, with proofs
+in docs/maths.
 
     dim             d      dimension of the arms, ||x|| <= 1
     horizon         T      number of plays
@@ -13,6 +14,7 @@ this library's own: `huber_theorem` and `column_theorem`, with proofs in docs/ma
     kappa           kappa  smallest slope of the link on [-S, S]
     lipschitz       L      largest slope of the link on [-S, S]
     bound           U      largest |mean reward| on [-S, S]
+    asymmetry       C      |E clip(eta, tau)| <= C E min(eta^2, tau^2) / tau, for CRAL
     norm            S      bound on ||theta*||
     epsilon         eps    in (0, 1]; 1 is finite variance
     delta           delta  probability that the promise fails (CRMM: 2 delta)
@@ -21,7 +23,9 @@ The regions of the paper are SQUARED radii. `corrected=True` repairs one step of
 printed "triangle inequality" drops a factor 2, and the correct step is ((a + b)^2)/2 <= a^2 + b^2.
 """
 
+from .asymmetry import asymmetry_of, asymmetry_of_atom, asymmetry_of_tail, rarest_atom
 from .column_medians import ColumnTheorem, column_theorem
+from .doubling import DoublingTheorem, doubling_theorem
 from .huber import HuberTheorem, huber_factor, huber_theorem
 from .medians import (
     MedianConstants,
@@ -46,10 +50,15 @@ from .truncation import (
 
 __all__ = [
     "ColumnTheorem",
+    "DoublingTheorem",
     "HuberTheorem",
     "MedianConstants",
+    "asymmetry_of",
+    "asymmetry_of_atom",
+    "asymmetry_of_tail",
     "column_theorem",
     "confidence_log",
+    "doubling_theorem",
     "growth_log",
     "huber_factor",
     "huber_theorem",
@@ -61,6 +70,7 @@ __all__ = [
     "median_region",
     "median_regret",
     "median_tuned",
+    "rarest_atom",
     "regularisation",
     "truncation_region",
     "truncation_regret",

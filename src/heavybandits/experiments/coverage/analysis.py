@@ -12,7 +12,7 @@ from ..._utils.statistics import Estimate, wilson
 from ..._utils.tables import Row, grouped, values
 from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import column
-from .settings import NOISES, PROMISES
+from .settings import LABELS, PROMISES
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
@@ -61,7 +61,7 @@ def size_figure(rows: Sequence[Row]) -> Figure:
             made = dots(algorithm, [np.quantile(w, (0.5, 0.025, 0.975)) for w in worst])
             places = [float(regions.index(region)) for region in values(part, "region")]
             series.append(replace(made, x=places))
-        panels.append(Panel(NOISES[noise][0], "", label, series, "linear", "log", regions))
+        panels.append(Panel(LABELS[noise], "", label, series, "linear", "log", regions))
     return Figure(
         "coverage",
         "How much of the region is used",
@@ -80,5 +80,5 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
             claim = f"{theorem}: the region of {algorithm} holds theta* at all times "
             claim += f"with probability {share}"
             words = f"share of {len(mine)} repetitions always covered"
-            made.append(judge(claim, NOISES[noise][0], words, always(mine), share))
+            made.append(judge(claim, LABELS[noise], words, always(mine), share))
     return made

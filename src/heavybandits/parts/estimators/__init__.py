@@ -3,6 +3,7 @@
 from .auto import ScaleFreeHuber
 from .batch_huber import BatchHuber
 from .discounted import Discounted
+from .doubling import DoublingHuber, GrowingHuber
 from .huber import HuberNewton
 from .newton_ensemble import NewtonEnsemble
 from .one_pass import LocalNewton, OnlineNewton, Ridge
@@ -16,7 +17,9 @@ __all__ = [
     "BallProjection",
     "BatchHuber",
     "Discounted",
+    "DoublingHuber",
     "EuclideanProjection",
+    "GrowingHuber",
     "HuberNewton",
     "LocalNewton",
     "MedianRegression",

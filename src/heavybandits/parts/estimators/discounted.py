@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Positive
-from ...core.capabilities import capacity_of
+from ...core.capabilities import capacity_of, keeps_factor
 from ...core.confidence_region import discount, update_count
 from ...core.dispatch import predict, update
 from ...core.protocols import Estimator, Observation
@@ -38,6 +38,11 @@ class Discounted(NamedTuple):
             raise InvalidInputError(
                 "Discounted.inner must have one theta, whose V may fade, but "
                 f"{type(self.inner).__name__} has one per play, and keeps their distances"
+            )
+        if keeps_factor(self.inner):
+            raise InvalidInputError(
+                "Discounted.inner must keep V only, which may fade, but "
+                f"{type(self.inner).__name__} keeps a Cholesky factor of V"
             )
 
     @property

@@ -8,7 +8,7 @@ from ..._utils.validation import Positive
 from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
-from ...core.capabilities import capacity_of
+from ...core.capabilities import capacity_of, keeps_factor
 from ...core.confidence_region import copy_design, discount, update_count, weaken_since
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.part import walk
@@ -57,6 +57,11 @@ class TimeDiscounted(NamedTuple):
                 "TimeDiscounted.policy must keep one confidence region, one theta and no history, "
                 "but "
                 f"{type(self.policy).__name__} does not"
+            )
+        if keeps_factor(estimator):
+            raise InvalidInputError(
+                "TimeDiscounted.policy must keep V only, which may fade, but "
+                f"{type(estimator).__name__} keeps a Cholesky factor of V"
             )
 
     @property

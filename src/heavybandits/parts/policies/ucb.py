@@ -1,14 +1,13 @@
 """UCB: the arm that is best under the most favourable theta of a region."""
 
-import math
 from typing import NamedTuple
 
 from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
 from ...core.confidence_region import clipped_count, measure, projection_count, update_count
-from ...core.dispatch import apply, maximise, predict, radius, update
-from ...core.linalg import bounded, clamp, combine, dot
+from ...core.dispatch import apply, arm_norm, best_arm, predict, radius, update
+from ...core.linalg import bounded, clamp, dot
 from ...core.part import check_reads
 from ...core.protocols import (
     ArmSet,
@@ -73,7 +72,7 @@ class UCB(NamedTuple):
     def choose(self, state: UCBState, arms: ArmSet, buffer: ArmBuffer) -> int:
         region = state.estimate.region
         width = bounded(radius(self.radius, state.estimate, update_count(region)))
-        return maximise(arms, buffer, region, width)
+        return best_arm(self.estimator, state.estimate, arms, buffer, width)
 
     def learn(self, state: UCBState, x: Floats, rewards: Floats) -> None:
         region = state.estimate.region
@@ -87,10 +86,8 @@ class UCB(NamedTuple):
     def estimate_arm(self, state: UCBState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
         width = bounded(radius(self.radius, state.estimate, update_count(region)))
-        image = region.scratch[0]
-        combine(region.inverse, x, image)
         expected = predict(self.estimator, state.estimate, dot(x, region.centre))
-        return expected, width * math.sqrt(max(dot(x, image), 0.0))
+        return expected, width * arm_norm(self.estimator, state.estimate, x)
 
     def tally(self, state: UCBState) -> Tally:
         region = state.estimate.region

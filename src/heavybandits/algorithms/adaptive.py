@@ -1,0 +1,99 @@
+"""CRAL of this library: heavy tails without a given moment."""
+
+from .._utils.validation import positive, whole
+from ..core.part import cast, check_part
+from ..core.protocols import Link, Projection
+from ..parts.estimators import BallProjection, DoublingHuber, GrowingHuber, NoProjection
+from ..parts.filters import NoFilter
+from ..parts.links import Identity, check_link
+from ..parts.policies import UCB
+from ..parts.radii import DoublingRadius, GrowingRadius
+from . import theory
+from .common import call_with_known
+
+
+def cral(
+    *,
+    dim: int,
+    link: Link = Identity(),
+    asymmetry: float = 1.0,
+    delta: float = 0.01,
+    norm: float = 1.0,
+    horizon: int | None = None,
+    penalty: float = 1.0,
+    noise_scale: float = 1.0,
+    radius_scale: float | None = None,
+    corruption: float = 0.0,
+) -> UCB:
+    """Make CRAL, Confidence Region with an Adaptive Level: this library's own (docs/maths/cral.md).
+
+    Huber regression whose threshold doubles when too many rewards reach it (see `DoublingHuber`).
+    It receives neither the size nor the order of a moment of the noise. Its region
+    {||theta - theta_t||_V <= beta_t} contains theta* with probability 1 - delta at all times.
+
+    Assumes |E clip(noise, tau)| <= C E min(noise^2, tau^2) / tau for all tau, where C is
+    `asymmetry`; ||x|| <= 1, ||theta*|| <= `norm`. Symmetric noise has C = 0, whatever its tails.
+    The assumption excludes means that are carried by rare events which nothing smaller announces.
+    Arms may change in every round. O(K d^2) per round, O(d^2) memory, regret
+    O~((L/kappa) nu d T^{1/(1+epsilon)}) for every epsilon and nu that the noise satisfies.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension of the arms.
+    link : Link, default Identity()
+        Link of the mean reward.
+    asymmetry : float, default 1.0
+        C. 0 for symmetric noise; 0.32 for exponential noise, 1 for Pareto noise of tail index 1.5,
+        2.2 for 1.2. `theory.asymmetry_of` computes it. Twice the C makes the radius twice as large.
+    delta : float, default 0.01
+        Probability that the region ever misses theta*, at most 0.1.
+    norm : float, default 1.0
+        Bound S on ||theta*||.
+    horizon : int, optional
+        Number of plays T, for smaller logarithms. None for a region valid at all times.
+    penalty : float, default 1.0
+        lambda. A small one costs a logarithm only.
+    noise_scale : float, default 1.0
+        Scale s of a reward that comes without its own: a guess, not a bound. Rewards with a larger
+        s count less. `Agent.update` takes the s of one reward.
+    radius_scale : float, optional
+        Share a of the tuned radius a sqrt(B) + 0.1 tau (see `GrowingHuber`); try 0.4. The tuned
+        form uses `dim`, `link`, `norm` (for links only), `penalty` and `noise_scale`. With the
+        identity link its choices do not depend on the unit of the rewards. No theorem covers it.
+        None for the theorem's radius: safe, and enormous.
+    corruption : float, default 0.0
+        Bound on sum |c_t|, if rewards may be falsified by c_t; with the identity link.
+
+    >>> policy = cral(dim=10, asymmetry=0.0)
+    >>> policy.estimator.factor, float(policy.radius.radius(policy.init().estimate, 0))
+    (9.0, 10.0)
+    >>> cral(dim=10, radius_scale=0.4).radius
+    GrowingRadius(share=0.4, floor=0.1)
+    """
+    link, noise_scale = check_part("link", link, Link), positive("noise_scale", noise_scale)
+    penalty = positive("penalty", penalty)
+    kappa = check_link(link, positive("norm", norm))
+    linear = isinstance(link, Identity)
+    projection: Projection = NoProjection() if linear else BallProjection(norm)
+    if radius_scale is not None:
+        share = positive("radius_scale", radius_scale)
+        step = GrowingHuber(whole("dim", dim), link, projection, kappa, penalty, noise_scale)
+        return cast(UCB(step, NoFilter(), GrowingRadius(share)))
+    known = locals() | {"lipschitz": link.lipschitz(norm)}
+    promise = call_with_known(theory.doubling_theorem, known)
+    proven = DoublingHuber(
+        dim=dim,
+        link=link,
+        curvature=kappa,
+        ratio=promise.ratio,
+        penalty=penalty,
+        projection=projection,
+        noise_scale=noise_scale,
+        factor=promise.factor,
+        start=promise.start,
+        delta=delta,
+        horizon=promise.horizon or 0,
+        corruption=corruption,
+    )
+    return cast(UCB(proven, NoFilter(), DoublingRadius()))

@@ -1,0 +1,49 @@
+"""CRAL's radii: computed from the threshold that its estimators find."""
+
+import math
+from typing import NamedTuple
+
+from ..._utils.validation import NonNegative
+from ...core.linalg import LARGEST
+from ..estimators.doubling import DoublingEstimate, energy_of, radius_of, threshold_of
+
+
+class DoublingRadius(NamedTuple):
+    """beta / sqrt(kappa), beta = c tau l + r, as `DoublingHuber` computes it (docs/maths/cral.md).
+
+    >>> from heavybandits.estimators import DoublingHuber, NoProjection
+    >>> from heavybandits.links import Identity
+    >>> step = DoublingHuber(2, Identity(), 1.0, 1.0, 1.0, NoProjection(), 1.0, 9.0, 1.0, 0.05)
+    >>> round(float(DoublingRadius().radius(step.init(), 0)), 12)
+    10.0
+    """
+
+    def radius(self, estimate: DoublingEstimate, t: int) -> float:
+        return radius_of(estimate)
+
+
+class GrowingRadius(NamedTuple):
+    """share sqrt(B) + floor tau, where B is the sum of the squares of all clipped steps.
+
+    Before the first residual that is not zero there is no bound. No theorem covers it.
+
+    Parameters
+    ----------
+    share : float, default 0.4
+        Multiplier of sqrt(B).
+    floor : float, default 0.1
+        Multiplier of the threshold tau of `GrowingHuber`.
+
+    >>> from heavybandits.estimators import GrowingHuber, NoProjection
+    >>> from heavybandits.links import Identity
+    >>> GrowingRadius().radius(GrowingHuber(2, Identity(), NoProjection()).init(), 0)
+    1e+100
+    """
+
+    share: NonNegative = 0.4
+    floor: NonNegative = 0.1
+
+    def radius(self, estimate: DoublingEstimate, t: int) -> float:
+        if threshold_of(estimate) == 0.0:
+            return LARGEST
+        return self.share * math.sqrt(energy_of(estimate)) + self.floor * threshold_of(estimate)
