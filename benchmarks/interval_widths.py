@@ -8,12 +8,12 @@ variance. They have no entry for a noise without a variance.
 
 import argparse
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 import heavybandits as hb
-from heavybandits.offline.evaluate.means import robust_mean
 from heavybandits.theory import asymmetry_of
 
 DELTA, BOUND, SEED = 0.05, 10.0, 0
@@ -47,9 +47,9 @@ def half_widths(name: str, count: int) -> list[float]:
         assert (ends.low <= 0.0).all()
         assert (ends.high >= 0.0).all()
         found.append(float(ends.high[-1] - ends.low[-1]) / 2.0)
-    student = robust_mean(values, "mean", DELTA)
+    quantile = NormalDist().inv_cdf(1.0 - DELTA / 2.0)
     variance = float(noise.central_moment(2.0)) if noise.tail_index() > 2.0 else math.nan
-    found.append((student.high - student.low) / 2.0)
+    found.append(quantile * float(values.std(ddof=1)) / math.sqrt(count))
     found.append(math.sqrt(variance / (DELTA * count)))
     found.append(math.sqrt(2.0 * math.log(2.0 / DELTA) * variance / count))
     return found
