@@ -141,7 +141,9 @@ class Holding(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": 1.0}, {1.0}, print, object(), b"bytes", 2**70, (1.0, {}), range(3)], ids=repr
+    "value",
+    [{"a": 1.0}, {1.0}, print, object(), b"bytes", 2**70, (1.0, {}), range(3)],
+    ids=lambda value: type(value).__name__,
 )
 def test_a_field_that_compiled_code_cannot_read_is_rejected(value):
     with pytest.raises(hb.InvalidInputError, match=r"^Holding.held must (be a number|fit into 64)"):
