@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from heavybandits.core.arm_buffer import LANES
-from heavybandits.core.rng import ARMS, NOISE, stream_key, uniform
+from heavybandits.core.rng import ARMS, NOISE, stream_key, uniform_in_registers
 
 BLOCK = 512  # rounds whose arms and noise are drawn in one go
 REPAIR_EVERY = 1024
 
-uniforms: Any = uniform  # its text takes arrays as well as it takes numbers
+uniforms: Any = uniform_in_registers  # its text takes arrays as well as it takes numbers
 
 
 def draw_arms(key: Any, start: int, rounds: int, dim: int, size: int) -> Any:

@@ -8,7 +8,6 @@ ended. `survey` reports everything that is wrong, `verify` raises it.
 import hashlib
 import marshal
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,27 +78,27 @@ def survey(
     """
     problems = [] if since is not None else list(_page_problems(database))
     links: dict[int, bytes] = {}
-    kinds: Counter[str] = Counter()
+    kinds: dict[str, int] = {}
     end, last_time, stored = since or End(0, b""), None, []
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
         places = {*stored, -1 if head.end is None else head.end.events}
         end = since or first_end(database)
         links[end.events] = end.link
-        for row, reached in _linked_rows(database, end):
-            end = reached
-            kinds[str(row.kind)] += 1
+        for row, link in _linked_rows(database, end):
+            end = End(row.event, link)
+            kinds[row.kind] = kinds.get(row.kind, 0) + 1
             last_time = row.time
-            if end.events in places:
-                links[end.events] = end.link
+            if row.event in places:
+                links[row.event] = link
             if visit is not None:
-                visit(row, end.link)
+                visit(row, link)
     except LedgerError as error:
         problems.append(reason(error, database))
     problems += _end_problems(database, head, end, links)
     if any(event > end.events for event in stored):
         problems.append(f"it ends at event {end.events}, but has the state after {max(stored)}")
-    return Survey(end, links, dict(kinds), last_time, list(dict.fromkeys(problems)))
+    return Survey(end, links, kinds, last_time, list(dict.fromkeys(problems)))
 
 
 def reason(error: LedgerError, database: Source) -> str:
@@ -148,6 +147,10 @@ def chain(previous: bytes, *contents: Any) -> bytes:
     >>> chain(b"", 1, "reward", 0.5) == chain(b"", 1, "reward", 0.25)
     False
     """
+    return _link(previous, contents)
+
+
+def _link(previous: bytes, contents: tuple[Any, ...]) -> bytes:
     data = marshal.dumps(contents, 2)  # this version gives equal bytes in every Python
     return hashlib.blake2b(previous + data, digest_size=16).digest()
 
@@ -157,24 +160,22 @@ def first_end(database: Source) -> End:
     return End(0, chain(b"", *(about(database, name) for name in SEALED)))
 
 
-def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, End]]:
-    """Yield the rows after this end, each with the end of the chain there; raise LedgerError at
-    the first row that is not as it was written."""
-    check = RowCheck()
-    lowest = end.events + 1 if end.events else -(1 << 63)  # none may come before the first either
+def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, bytes]]:
+    """Yield the rows after this end, each with its link; raise LedgerError at the first row that is
+    not as it was written."""
+    check, (number, before) = RowCheck(), end
+    lowest = number + 1 if number else -(1 << 63)  # none may come before the first either
     query = f"SELECT {COLUMNS}, link FROM events WHERE event >= ? ORDER BY event"
-    for *values, link in database.stream(query, lowest):
-        row = Row._make(values)
-        end = End(end.events + 1, chain(end.link, *values))
-        if row.event != end.events or link != end.link:
-            raise LedgerError(f"{database.path}: event {end.events} is missing or altered")
+    for values in database.stream(query, lowest):
+        row, link = Row._make(values[:-1]), values[-1]
+        number, before = number + 1, _link(before, values[:-1])
+        if row.event != number or link != before:
+            raise LedgerError(f"{database.path}: event {number} is missing or altered")
         try:
             check(row)
         except LedgerError as error:
-            raise LedgerError(
-                f"{database.path}: event {end.events} does not fit: {error}"
-            ) from error
-        yield row, end
+            raise LedgerError(f"{database.path}: event {number} does not fit: {error}") from error
+        yield row, link
 
 
 def _end_problems(

@@ -225,6 +225,9 @@ def _type_of(column: str) -> type:
     return bytes if column in BLOBS else int if column in WHOLE else float
 
 
+_SELECTED, _REVISED = events.Selected.kind, events.Revised.kind
+
+
 class RowCheck:
     """Rejects rows that no agent has written, although their hashes are right.
 
@@ -238,11 +241,12 @@ class RowCheck:
 
     def __call__(self, row: Row) -> None:
         """Raise LedgerError if the columns of a row are not those of its kind."""
-        types = (row.kind, *map(type, row))
+        kind = row.kind
+        types = (kind, *map(type, row))
         if types not in self._known:
             _check_columns(row)
             self._known.add(types)
-        if row.kind == events.Selected.kind or row.kind == events.Revised.kind:
+        if kind in (_SELECTED, _REVISED):
             size = 0 if row.features is None else len(row.features)
             self._arm = self._arm or size
             if size != self._arm or size % 8 or not size:
