@@ -118,7 +118,7 @@ def test_an_invalid_state_of_any_part_is_found(wrap: Any) -> None:
     policy = wrap(hb.linucb(dim=DIM, radius=1.0, filter=DriftMonitor(NoFilter())))
     state = policy.init()
     assert is_valid_state(policy, state)
-    innermost(policy, state)[1].memory.counts[4] = -1
+    innermost(policy, state)[1].memory.counts[3] = -1
     assert not is_valid_state(policy, state)
 
 

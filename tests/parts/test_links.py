@@ -64,7 +64,7 @@ class Folded(hb.links.Logistic):
 
 def test_a_link_that_does_not_increase_is_refused_with_the_place():
     with pytest.raises(
-        hb.InvalidInputError, match=r"positive slope on \[-1.0, 1.0\].*Folded.slope\(-1"
+        hb.InvalidInputError, match=r"positive slope on \[-1, 1\].*Folded.slope\(-1"
     ):
         hb.crtm(dim=2, horizon=10, raw_moment=1.0, link=Folded())
 

@@ -29,7 +29,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     grid: dict[str, Any] = {"grid": [0.01, 0.1], "bounds": (0.001, 1.0)}
     policies = {"CRTM": crtm, "deaf": deaf, "as it is": crtm(1.0)}
     folder = tmp_path_factory.mktemp("tuned")
-    with pytest.warns(UserWarning, match="deaf") as heard:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
         found = hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
     said = [str(one.message) for one in heard]
     assert [words for words in said if "deaf" in words] == [

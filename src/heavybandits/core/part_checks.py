@@ -20,7 +20,7 @@ from .dispatch import draw, maximise, mean, means, refresh, slope, top
 from .part import check_part, own_classes, walk
 from .part_errors import Place, attempt
 from .protocols import ArmSet, KnownNoise, Link, Noise
-from .rng import _WEYL
+from .rng import RecordingKey
 
 CELLS = 256  # of the grid on which a link is compared with its slope
 LOOSE = 1e-6  # relative tolerance for the constants of a link
@@ -146,25 +146,6 @@ def _number(part: Any, method: str, value: Any) -> float:
 # ---- noises
 
 
-class RecordingKey(np.uint64):
-    """The key of a stream that records which of its uniforms are read.
-
-    `uniform` adds index times an odd number to the key, so the index can be computed from the sum.
-    """
-
-    seen: list[int]
-
-    def __add__(self, other: Any) -> Any:
-        self.seen.append(int(other) * pow(int(_WEYL), -1, 2**64) % 2**64)
-        return np.uint64(self) + other
-
-
-def _recording_key(value: int) -> RecordingKey:
-    key = RecordingKey(value)
-    key.seen = []
-    return key
-
-
 def check_noise(noise: Noise) -> None:
     """Raise if a noise is no function of its own uniforms, or contradicts its declared moments.
 
@@ -215,7 +196,7 @@ def _check_plays(noise: Any) -> None:
     wraps = any(hasattr(inner, "draw") for field in noise for inner in walk(field))
     with np.errstate(all="ignore"):
         for play in PLAYS:
-            key = _recording_key(0x9D39247E33776D41)
+            key = RecordingKey(0x9D39247E33776D41)
             drawn = attempt(own, draw, noise, key, play)
             again = attempt(own, draw, noise, np.uint64(key), play)
             if not math.isfinite(drawn):

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from .._utils.errors import PartError
@@ -42,7 +43,7 @@ IMPURE = {
     "os": FIELD,
     "nt": FIELD,
     "posix": FIELD,
-    "numba.core.withcontexts": PLAIN,  # objmode
+    type(numba.objmode).__module__: PLAIN,
 }
 HARMLESS_OS = ("path", "fspath", "PathLike")
 # Generators that need a seed. Methods that are never compiled may use them.
