@@ -133,7 +133,8 @@ def test_ctrl_c_ends_a_run_with_its_workers_and_says_how_to_go_on(
     _, errors = process.communicate(timeout=30)
     assert process.returncode != 0
     assert errors.count("Run the same command again") == 1
-    assert errors.count("Traceback") == 1  # of this little script; the workers say nothing
+    spoken = errors.count("Traceback") - errors.count("Exception ignored in")  # by Python itself
+    assert spoken == 1  # of this little script; the workers say nothing
     assert gone(mark, within=10.0)
     done = len(list((tmp_path / "cells").glob("*.npz")))
     assert 1 <= done < 100

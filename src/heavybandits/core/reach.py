@@ -171,7 +171,7 @@ class _Walker:
             self._visit_file(code.co_filename)
         names = _names(code)
         self._note_opaque(code, names)
-        for name in sorted(names & function.__globals__.keys()):
+        for name in sorted(_globals(code) & function.__globals__.keys()):
             self._emit(name)
             self.visit(function.__globals__[name], names)
         self._visit_all("defaults", function.__defaults__, function.__kwdefaults__)
@@ -192,9 +192,7 @@ class _Walker:
 
     def _note_opaque(self, code: CodeType, names: frozenset[str]) -> None:
         found = [*sorted(names & OPAQUE_METHODS)]
-        for inner in _codes(code) if names & OPAQUE else ():
-            steps = [step for step in dis.get_instructions(inner) if step.opname in _LOADS]
-            found += [step.argval for step in steps if step.argval in OPAQUE]
+        found += sorted(_globals(code) & OPAQUE)
         if found and self.opaque is None:
             self.opaque = f"{code.co_filename}, {code.co_qualname} calls {found[0]}"
 
@@ -299,3 +297,10 @@ def _codes(code: CodeType) -> list[CodeType]:
 def _names(code: CodeType) -> frozenset[str]:
     """Return all names that a code mentions: of globals, and of attributes."""
     return frozenset(name for one in _codes(code) for name in one.co_names)
+
+
+@functools.lru_cache(4096)
+def _globals(code: CodeType) -> frozenset[str]:
+    """Return the global names that code reads: `x` of `row.x` is none of them."""
+    steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
+    return frozenset(step.argval for step in steps if step.opname in _LOADS)

@@ -33,8 +33,8 @@ def extreme_rewards(policy: Any) -> None:
     agent, arms = still_agent(policy), make_arms(policy)
     for place in range(policy.plays * decisions(policy, len(EXTREMES))):
         agent.update(agent.select(arms), EXTREMES[place % len(EXTREMES)])
-    for name, array in kept(agent.state.learned).items():
-        require(bool(np.isfinite(array).all()), f"{name} is not finite")
+        for name, array in kept(agent.state.learned).items():
+            require(bool(np.isfinite(array).all()), f"{name} is not finite")
     means, widths = agent.predict(arms, return_width=True)
     require(bool(np.isfinite(means).all() and np.isfinite(widths).all()), "a prediction is not")
 
