@@ -327,6 +327,7 @@ def sell(agent: hb.Agent, rounds: int, seed: int = 0) -> None:
         assert ticket.action == names[ticket.arm]
         agent.update(ticket, OFFERS[ticket.action]["price"] * rng.random())
 
+
 def test_a_decision_of_several_plays_finds_its_action_in_another_order(tmp_path):
     policy = hb.crmm(dim=ENCODER.dim, horizon=1000, central_moment=1.0, plays=3)
     path, orders = tmp_path / "agent.db", (["tea", "nut"], ["nut", "tea"], ["pot", "nut", "tea"])
@@ -342,7 +343,6 @@ def test_a_decision_of_several_plays_finds_its_action_in_another_order(tmp_path)
             assert [play["arm"] for play in agent.history()] == arms
             updates = agent.updates
     assert updates == 1
-
 
 
 def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
