@@ -328,6 +328,23 @@ def sell(agent: hb.Agent, rounds: int, seed: int = 0) -> None:
         agent.update(ticket, OFFERS[ticket.action]["price"] * rng.random())
 
 
+def test_a_decision_of_several_plays_finds_its_action_in_another_order(tmp_path):
+    policy = hb.crmm(dim=ENCODER.dim, horizon=1000, central_moment=1.0, plays=3)
+    path, orders = tmp_path / "agent.db", (["tea", "nut"], ["nut", "tea"], ["pot", "nut", "tea"])
+    arms = []
+    for names in orders:
+        with hb.Agent(policy, encoder=ENCODER, ledger=path) as agent:
+            ticket = agent.select(
+                context={"visits": 3.0}, actions={name: OFFERS[name] for name in names}
+            )
+            agent.update(ticket, 1.0)
+            assert ticket.action == names[ticket.arm]
+            arms.append(ticket.arm)
+            assert [play["arm"] for play in agent.history()] == arms
+            updates = agent.updates
+    assert updates == 1
+
+
 def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
     with shop(ledger=tmp_path / "shop.db") as agent:
         sell(agent, 30)

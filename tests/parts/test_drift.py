@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.core.confidence_region import penalty_of
 from heavybandits.parts.filters.drift import (
     _ERROR,
     _LEVEL,
@@ -207,6 +208,35 @@ def test_a_late_reward_does_not_turn_the_clock_back():
     np.testing.assert_allclose(agent.design, np.diag([0.5 + 2.0**-10, 1.5]))
     np.testing.assert_allclose(agent.theta, [2.0**-10 / (0.5 + 2.0**-10), 1.0 / 1.5])
     assert agent.state.learned.clock[0] == 600.0
+
+
+def test_a_late_reward_that_changes_the_penalty_leaves_v_above_it():
+    """A state in which V is below its penalty cannot be loaded."""
+    clock, rng = Clock(), np.random.default_rng(130)
+    agent = hb.Agent(hb.auto(dim=2, half_life_seconds=10.0), clock=clock)
+    rows = np.ones((40, 1, 2)) + 0.01 * rng.normal(size=(40, 1, 2))
+    early, late = [agent.select(x) for x in rows[:20]], rows[20:]
+    clock.now = 500.0
+    for i in range(1, 17):
+        ticket = early.pop() if i in (4, 8, 16) else agent.select(late[i])
+        agent.update(ticket, float(rng.normal()))
+        penalty = penalty_of(agent.state.learned.inner.estimate.region)
+        assert np.linalg.eigvalsh(agent.design)[0] >= penalty * (1.0 - 1e-9)
+    np.testing.assert_array_equal(agent.clone().theta, agent.theta)
+
+
+def test_a_restart_at_a_late_reward_is_complete():
+    clock, rng = Clock(), np.random.default_rng(2)
+    agent = hb.Agent(hb.auto(dim=2, half_life_seconds=100.0), clock=clock)
+    early = [agent.select([[1.0, 0.5]]) for _ in range(8)]
+    clock.now = 50.0
+    for _ in range(200):
+        agent.update(agent.select([[1.0, 0.5]]), float(1.0 + 0.1 * rng.normal()))
+    for ticket in early:
+        agent.update(ticket, 1e6)
+    assert agent.restarts == 1
+    np.testing.assert_allclose(agent.design, 0.1 * 1.25 * np.eye(2))
+    np.testing.assert_array_equal(agent.theta, np.zeros(2))
 
 
 def test_a_ledger_replays_the_times_exactly(tmp_path, digest):

@@ -1,6 +1,7 @@
 """Decisions: what is given is validated, arms are chosen, and the tickets are planned."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +97,10 @@ def check_together(state: AgentState, size: int) -> None:
 
 
 def repeated(tickets: TicketTable, request: Request) -> Decision | None:
-    """Return the decision that still needs plays, if its arm is available."""
+    """Return the decision that still needs plays, if its arm is available.
+
+    Its arm is the row of this request: named actions may come in another order.
+    """
     if not tickets.open:
         return None
     decision, (arms, allowed, names, _) = tickets.open[0], request
@@ -112,7 +116,7 @@ def repeated(tickets: TicketTable, request: Request) -> Decision | None:
             f"{decision.plays_left} more times before it decides again. "
             "Keep the arms of a decision unchanged, or call cancel_all()"
         )
-    return decision
+    return decision if arm == decision.arm else replace(decision, arm=arm)
 
 
 def choose_one(state: AgentState, policy: AgentPolicy, request: Request) -> Decision:

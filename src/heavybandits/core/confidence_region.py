@@ -414,12 +414,19 @@ def copy_design(region: Region, out: Floats) -> None:
 
 
 @outlined
-def weaken_since(region: Region, before: Floats, share: float) -> None:
+def weaken_since(region: Region, before: Floats, penalty: float, share: float) -> None:
     """Let what was learned since `copy_design` count for a share, in V and in theta = V^-1 b.
 
-    Exact for ridge regression: the reward has the weight `share`. O(d^3).
+    Exact for ridge regression: the reward has the weight `share`. `penalty` is the one before; a
+    new one counts in full, and so does a restart, after which V is less than before. O(d^3).
     """
     dim, pull = region.centre.size, region.direction
+    added, learned, known = region.numbers[_FLOOR] - penalty, 0.0, 0.0
+    for i in range(dim):
+        learned += region.design[i, i] + region.recent[i, i] - region.numbers[_FLOOR]
+        known += before[i, i] - penalty
+    if learned < 0.5 * known:
+        return
     for i in range(dim):
         pull[i] = (1.0 - share) * before[dim, i]
         for j in range(dim):
@@ -427,6 +434,7 @@ def weaken_since(region: Region, before: Floats, share: float) -> None:
             pull[i] += share * now * region.centre[j]
             region.design[i, j] = before[i, j] + share * (now - before[i, j])
             region.recent[i, j] = 0.0
+        region.design[i, i] += (1.0 - share) * added
         region.design[i, i] = max(region.design[i, i], region.numbers[_FLOOR])
     forget_step(region)
     if recompute(region):

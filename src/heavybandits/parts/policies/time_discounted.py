@@ -9,7 +9,13 @@ from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
 from ...core.capabilities import capacity_of, keeps_factor
-from ...core.confidence_region import copy_design, discount, update_count, weaken_since
+from ...core.confidence_region import (
+    copy_design,
+    discount,
+    penalty_of,
+    update_count,
+    weaken_since,
+)
 from ...core.dispatch import choose, estimate_arm, learn, tally
 from ...core.part import walk
 from ...core.protocols import ArmSet, Policy, Tally
@@ -91,11 +97,13 @@ class TimeDiscounted(NamedTuple):
             discount(region, max(math.pow(2.0, -elapsed / self.half_life), LEAST))
             clock[SINCE] = clock[NOW]
         late = -elapsed * STEPS >= self.half_life and update_count(region) > 0
+        penalty = penalty_of(region)
         if late:
             copy_design(region, state.scratch)
         learn(self.policy, state.inner, x, rewards)
         if late:
-            weaken_since(region, state.scratch, max(math.pow(2.0, elapsed / self.half_life), LEAST))
+            share = max(math.pow(2.0, elapsed / self.half_life), LEAST)
+            weaken_since(region, state.scratch, penalty, share)
 
     def estimate_arm(self, state: TimeDiscountedState, x: Floats) -> tuple[float, float]:
         return estimate_arm(self.policy, state.inner, x)
