@@ -723,3 +723,12 @@ def test_a_moment_that_the_log_contradicts_is_a_warning(moment, count):
     found = evaluate(log, {1: 1.0}, propensity="uniform", raw_moment=moment)
     assert len(found.warnings) == count
     assert all("on which the interval is based" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_policy_names_each_action_once(constant):
+    """The last of two names of an action would count alone."""
+    twice = {0: 0.5, 1: 0.5, "1": 0.5}
+    log = {"action": [0, 1] * 20, "reward": np.arange(40.0), "propensity": [0.5] * 40}
+    with pytest.raises(hb.InvalidInputError, match="each action once, got 1 and '1'"):
+        hb.evaluate(log, policy=twice if constant else lambda row: twice, estimator="ips")
