@@ -407,3 +407,9 @@ def test_the_unit_of_a_feature_does_not_matter(unit):
     features = np.random.default_rng(0).normal(size=(50, 2))
     scaled = tables.scale_features(features * [unit, 1.0])
     assert np.allclose(scaled, tables.scale_features(features), rtol=1e-12)
+
+
+def test_space_around_the_name_of_an_action_does_not_make_another_action():
+    log = {"action": ["a", " a", "b", "b "] * 10, "reward": [1.0, 3.0, 5.0, 5.0] * 10}
+    found = hb.evaluate(hb.Log(log, propensity="uniform"), policy={"a": 1.0}, estimator="ips")
+    assert found.value == 2.0

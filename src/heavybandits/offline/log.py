@@ -345,7 +345,7 @@ def _context_names(data: frames.Table) -> list[str]:
 
 
 def read_names(frame: Frame, action: str, kept: Bools) -> list[Name]:
-    """Return the names of the actions taken, in the rows that are kept.
+    """Return the names of the actions taken, in the rows that are kept, text less the space around.
 
     >>> read_names({"action": ["b", "a"]}, "action", np.array([True, False]))
     ['b']
@@ -356,7 +356,7 @@ def read_names(frame: Frame, action: str, kept: Bools) -> list[Name]:
             raise InvalidInputError(
                 f"action must be one text or number per row, got {name!r:.80} in row {row}"
             )
-    return names
+    return [name.strip() if isinstance(name, str) else name for name in names]
 
 
 class NameLookup:
