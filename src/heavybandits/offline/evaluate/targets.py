@@ -30,10 +30,28 @@ def read_target(policy: Target, log: Log, known: Decisions, folds: int, seed: in
         return _from_answers([policy(known.row(n)) for n in range(known.taken.size)], known)
     if isinstance(policy, str):
         cells = values(log.frame, policy, "policy", as_written=True)
+        if len(cells) != known.kept.size:
+            raise InvalidInputError(
+                f"column {policy!r} must have {known.kept.size} rows like the log, got {len(cells)}"
+            )
         return _from_answers([c for c, kept in zip(cells, known.kept, strict=True) if kept], known)
     if isinstance(policy, Mapping):
         return _from_constant(policy, known)
+    if hasattr(type(policy), "columns"):
+        return check_probabilities(_sort_columns(policy, known), known)
     return check_probabilities(cast(ArrayLike, policy), known)
+
+
+def _sort_columns(policy: Any, log: Decisions) -> Floats:
+    """Return the columns of a frame, which are named by the actions, in the order of the log."""
+    known, made = NameLookup(log.actions), np.asarray(policy)
+    places = [_place(name, log, known, "a column of policy") for name in policy.columns]
+    if sorted(places) != list(range(len(log.actions))):
+        raise InvalidInputError(
+            f"policy must have a column for each of the actions {list(log.actions)[:20]}, got "
+            f"{list(policy.columns)[:20]}"
+        )
+    return finite_array("policy", made[:, np.argsort(places)], log.available.shape)
 
 
 def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
