@@ -795,3 +795,29 @@ def test_a_log_is_encoded_with_the_texts_of_its_file(tmp_path):
     rows = encode_rows(frames.read_frame(path), encoder)
     assert rows.tobytes() == encoder.encode_rows(path).tobytes()
     assert not rows[:, encoder.names.index("code=(other)")].any()
+
+
+@pytest.mark.parametrize("form", ["%Y-%d-%m", "%Y%m%d"])
+def test_date_formats_hold_for_dates_that_a_file_has_in_other_forms(tmp_path, form):
+    """2026-02-01 of the form %Y-%d-%m is 2 January; 20260201 is no number."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    days = [datetime(2026, 1 + n % 12, 1 + n % 11).strftime(form) for n in range(50)]
+    path.write_text("when,p\n" + "\n".join(f"{day},1" for day in days))
+    made = [
+        hb.Encoder.from_data(
+            data, context_columns=["when"], action_columns=["p"], date_formats={"when": form}
+        )
+        for data in (path, {"when": days, "p": [1] * 50})
+    ]
+    assert made[0] == made[1]
+    rows = made[0].encode_rows({"when": days, "p": [1] * 50})
+    assert made[0].encode_rows(path).tobytes() == rows.tobytes()
+
+
+def test_the_values_of_an_action_must_not_have_another_name():
+    encoder = hb.Encoder((), [Category("offer", ["tea", "nut"])], action="offer")
+    same = encoder.encode(None, {"tea": {"offer": "tea"}})
+    assert same.tobytes() == encoder.encode(None, {"tea": {}}).tobytes()
+    with pytest.raises(hb.EncodingError, match=r"must be left out or be the name '0'.*got 'tea'"):
+        encoder.encode(None, {"0": {"offer": "tea"}, "1": {"offer": "nut"}})

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import heavybandits as hb
 from heavybandits._utils.errors import printable
-from heavybandits.features import Category
+from heavybandits.features import Category, Number
 from heavybandits.features.values import (
     Lookup,
     is_missing,
@@ -271,3 +271,33 @@ def test_a_lesson_from_a_csv_file_is_read_again_by_a_new_encoder(tmp_path):
         agent.warm_start(path, [1.0, 2.0, 3.0])
     again = hb.Agent.rebuild(ledger, hb.linucb(dim=new.dim, radius=1.0), encoder=new)
     assert again.theta.tobytes() == lived.theta.tobytes()
+
+
+@pytest.mark.parametrize("masked", [np.ma.masked, np.ma.array(7.0, mask=True)])
+def test_a_masked_value_is_missing(masked):
+    """Its item is a number: 0.0, or what the mask hides."""
+    for column in (Number("f", allow_missing=True), Category("f", ["0"], allow_missing=True)):
+        missing = column.read(None)
+        assert column.read(masked) == column.reader()(masked) == missing
+        assert column.read_many([masked, 0]).tolist() == column.read_many([None, 0]).tolist()
+    with pytest.raises(hb.EncodingError, match="must not be missing"):
+        Number("f").read(masked)
+    assert to_plain(masked) is None
+
+
+def test_a_lesson_from_a_csv_file_keeps_versions_and_large_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    path.write_text("version,p\n1.1,1e17\n1.10,2e17\n1.10,3e17\n")
+    encoder = hb.Encoder.from_data(
+        path,
+        context_columns=["version"],
+        action_columns=["p"],
+        column_types={"version": "category"},
+    )
+    policy = hb.linucb(dim=encoder.dim, radius=1.0)
+    with hb.Agent(policy, encoder=encoder, ledger=tmp_path / "agent.db") as agent:
+        agent.warm_start(path, [1.0, 2.0, 3.0])
+        theta = agent.theta.tobytes()
+    again = hb.Agent.rebuild(tmp_path / "agent.db", policy, encoder=encoder)
+    assert again.theta.tobytes() == theta

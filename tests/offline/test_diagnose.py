@@ -330,3 +330,16 @@ def test_features_of_other_rows_raise_errors_also_where_gaps_are_dropped():
 def test_rewards_without_noise_have_no_parameters_to_choose() -> None:
     told = diagnose(np.full(200, 5.0)).advice.assumptions
     assert set(told.values()) == {"no parameters to choose: the rewards have no noise"}
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e250, 1e-308])
+def test_the_advice_does_not_depend_on_an_extreme_unit(unit):
+    """The squares of such rewards are zero or infinite."""
+    rewards = np.random.default_rng(0).normal(size=300)
+    with np.errstate(all="ignore"):
+        usual, odd = hb.diagnose(rewards), hb.diagnose(rewards * unit)
+    assert odd.scale / unit == pytest.approx(usual.scale)
+    assert "no noise" not in str(odd)
+    assert usual.heavy or f"{(usual.noise / usual.scale).std():.3g}" in usual.advice.reason
+    if unit != 1e-308:  # a subnormal unit leaves few digits for the tail
+        assert odd.advice.reason == usual.advice.reason

@@ -723,3 +723,24 @@ def test_a_moment_that_the_log_contradicts_is_a_warning(moment, count):
     found = evaluate(log, {1: 1.0}, propensity="uniform", raw_moment=moment)
     assert len(found.warnings) == count
     assert all("on which the interval is based" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_policy_names_each_action_once(constant):
+    """The last of two names of an action would count alone."""
+    twice = {0: 0.5, 1: 0.5, "1": 0.5}
+    log = {"action": [0, 1] * 20, "reward": np.arange(40.0), "propensity": [0.5] * 40}
+    with pytest.raises(hb.InvalidInputError, match="each action once, got 1 and '1'"):
+        hb.evaluate(log, policy=twice if constant else lambda row: twice, estimator="ips")
+
+
+def test_the_columns_of_a_frame_of_probabilities_are_found_by_name():
+    pandas = pytest.importorskip("pandas")
+    log = {"action": ["a", "b"] * 20, "reward": [1.0, 5.0] * 20, "propensity": [0.5] * 40}
+    frame = pandas.DataFrame({"b": [1.0] * 40, "a": [0.0] * 40})
+    assert hb.evaluate(log, policy=frame, estimator="snips").value == 5.0
+    for wrong, words in ((frame[["b"]], "for each of"), (frame.rename(columns={"a": "z"}), "'z'")):
+        with pytest.raises(hb.InvalidInputError, match=words):
+            hb.evaluate(log, policy=wrong, estimator="snips")
+    with pytest.raises(hb.InvalidInputError, match="must have 40 rows like the log, got 39"):
+        hb.evaluate({**log, "rule": ["a"] * 39}, policy="rule", estimator="snips")

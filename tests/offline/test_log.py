@@ -341,3 +341,75 @@ def test_rows_without_an_action_are_offers_themselves(log_file):
 )
 def test_what_cannot_be_encoded_is_a_sentence(log_file, words, message):
     assert message in run(*words, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1.1", "1.10"), ("12e4", "120000"), ("12345678901234567890", "12345678901234567891")],
+)
+def test_actions_of_a_csv_file_stay_apart_if_their_numbers_are_equal(tmp_path, one, other):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    rows = [f"{name},{reward},0.5,{other}" for name, reward in [(one, 1), (other, 5)] * 20]
+    path.write_text("action,reward,propensity,rule\n" + "\n".join(rows))
+    assert set(hb.Log(path).decisions.actions) == {one, other}
+    assert hb.evaluate(path, policy={one: 1.0}, estimator="snips").value == 1.0
+    assert hb.evaluate(path, policy="rule", estimator="snips").value == 5.0
+
+
+@pytest.mark.parametrize(("one", "other"), [("true", "false"), ("09:10", "10:00"), ("1.0", "2.50")])
+def test_actions_of_a_csv_file_are_found_by_their_text(tmp_path, one, other):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    rows = [f"{name},{reward},{one}|{other}" for name, reward in [(one, 1), (other, 5)] * 20]
+    path.write_text("action,reward,offers\n" + "\n".join(rows))
+    log = hb.Log(path, propensity="uniform", available="offers")
+    assert log.decisions.propensities.tolist() == [0.5] * 40
+    assert hb.evaluate(log, policy={one: 1.0}, estimator="snips").value == 1.0
+
+
+def test_integers_beyond_64_bits_stay_apart_as_actions():
+    names = [2**63 + 1, 2**63 + 2, -1] * 10
+    found = hb.Log({"action": names, "reward": [1.0] * 30}, propensity="uniform").decisions
+    assert found.actions == (-1, 2**63 + 1, 2**63 + 2)
+
+
+def test_dates_are_actions_by_their_name():
+    days = np.array(["2026-01-01", "2026-01-02"] * 15, "datetime64[ns]")
+    log = {"action": days, "reward": [1.0, 5.0] * 15, "propensity": [0.5] * 30}
+    assert hb.evaluate(log, policy={"2026-01-01": 1.0}, estimator="snips").value == 1.0
+
+
+def test_a_list_is_no_action():
+    log = hb.Log({"action": [["a"]] * 3, "reward": [1.0] * 3}, propensity="uniform")
+    with pytest.raises(hb.InvalidInputError, match=r"action must be one text .* in row 0"):
+        _ = log.decisions
+
+
+def test_actions_must_be_fewer_than_their_number():
+    """Actions from 1 to 2 would be three of them with the action 0."""
+    log = {"action": [1, 2] * 15, "reward": [1.0] * 30, "n_actions": 2}
+    with pytest.raises(hb.InvalidInputError, match=r"action must lie in 0\.\.1"):
+        _ = hb.Log(log, propensity="uniform").decisions
+
+
+def test_rows_without_an_action_are_left_out_with_an_encoder_too():
+    data = {"action": ["a", "b", None] * 4, "x": [1.0] * 12, "price": [1.0, 2.0, 3.0] * 4}
+    encoder = hb.Encoder.from_data(data, context_columns=["x"], action_columns=["price"])
+    data["reward"] = [1.0] * 12
+    log = hb.Log(data, features=encoder, propensity="uniform", drop_missing=True)
+    assert log.decisions.actions == ("a", "b")
+    assert log.decisions.dropped == 4
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_the_unit_of_a_feature_does_not_matter(unit):
+    features = np.random.default_rng(0).normal(size=(50, 2))
+    scaled = tables.scale_features(features * [unit, 1.0])
+    assert np.allclose(scaled, tables.scale_features(features), rtol=1e-12)
+
+
+def test_space_around_the_name_of_an_action_does_not_make_another_action():
+    log = {"action": ["a", " a", "b", "b "] * 10, "reward": [1.0, 3.0, 5.0, 5.0] * 10}
+    found = hb.evaluate(hb.Log(log, propensity="uniform"), policy={"a": 1.0}, estimator="ips")
+    assert found.value == 2.0

@@ -463,7 +463,6 @@ class Date:
     allow_missing: bool = False
     formats: Sequence[str] = ()
     type: ClassVar[str] = "date"
-    as_written: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         numbers: dict[str, Check] = {
@@ -486,6 +485,11 @@ class Date:
     def size(self) -> int:
         """Return the number of features."""
         return 2 * len(self.cycles) + self.trend + self.allow_missing
+
+    @property
+    def as_written(self) -> bool:
+        """Return True if dates have formats that readers of files do not know."""
+        return bool(self.formats)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -375,7 +375,7 @@ class Encoder:
                 raise InvalidInputError(
                     f"actions[{name!r}] must be a dictionary of values by column, got {row!r:.80}"
                 )
-            used = {**row, str(self.action): name} if self._name_is_column else row
+            used = self._with_name(row, name) if self._name_is_column else row
             right += self._read(used, self._read_action, name)
         wide = np.array(right).reshape(len(actions), -1)
         try:
@@ -430,6 +430,15 @@ class Encoder:
             raise
         self._check_row(row, readers, name)
         return out
+
+    def _with_name(self, row: Row, name: str) -> Row:
+        """Return the values of an action with its name, or raise if they have another name."""
+        column = str(self.action)
+        given = row.get(column, name)
+        if given is not name and read_text(given, column) != read_text(name, column):
+            reason = f"must be left out or be the name {name!r}, which is the key in actions"
+            raise EncodingError(reason, column, given, _place(name))
+        return {**row, column: name}
 
     def _check_row(self, row: object, readers: Readers, name: str | None) -> None:
         """Raise if this is not a dictionary with these columns and no others."""

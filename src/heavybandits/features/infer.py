@@ -68,11 +68,13 @@ class Inference:
         formats = check_formats(name, self.date_formats.get(name, ()))
         given = self.column_types.get(name) or ("date" if formats else None)
         found = given or infer_type(present, decimal)
-        if found == "date":
-            return infer_date(name, present, allow, formats=formats)
+        if found == "date" and not formats:
+            return infer_date(name, present, allow)
         if found == "number" and decimal == ".":
             return infer_number(name, present, allow)
         written = find_present(frames.values(self.frame, name, as_written=True))
+        if found == "date":
+            return infer_date(name, written, allow, formats=formats)
         if found == "number":
             return infer_number(name, written, allow, decimal=decimal)
         normalize = _of(self.normalize, name, "nfc")

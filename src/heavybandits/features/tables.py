@@ -188,17 +188,29 @@ def records(source: Table) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _exact(frame: Frame, name: str) -> ColumnValues:
-    typed, texts = values(frame, name), values(frame, name, as_written=True)
-    same = texts is typed or all(map(_is_same, typed, texts))
-    return typed if same else texts
+def _exact(frame: Frame, name: str, label: str = "column") -> ColumnValues:
+    typed, texts = values(frame, name, label), values(frame, name, as_written=True)
+    if texts is typed:
+        return typed
+    same = all(_is_same(*pair) for pair in set(zip(typed, texts, strict=True)))
+    return typed if same and not _has_versions(texts) else texts
+
+
+def _has_versions(texts: ColumnValues) -> bool:
+    """Return True if two of the texts are one number, as the versions 1.1 and 1.10 are."""
+    written = {read_text(text) for text in set(texts) if not is_missing(text)}
+    keys = [key for key in map(number_key, written) if key is not None]
+    return len(set(keys)) < len(keys)
 
 
 def _is_same(value: object, text: object) -> bool:
     """Return True if a value of a file is the category that its text is."""
     if is_missing(value) or is_missing(text):
         return is_missing(value) and is_missing(text)
-    read, written = read_text(value), read_text(text)
+    try:
+        read, written = read_text(value), read_text(text)
+    except EncodingError:  # a float that has lost digits
+        return False
     return read == written or read == number_key(written)
 
 
@@ -229,13 +241,15 @@ def _count(found: Any, name: str) -> int:
     return len(found)
 
 
-def column(frame: Frame, name: str, label: str = "column") -> NDArray[Any]:
+def column(frame: Frame, name: str, label: str = "column", *, exact: bool = False) -> NDArray[Any]:
     """Return one column as an array of numbers, texts or objects.
+
+    `exact` returns the texts of a CSV file if its numbers do not say how they were written.
 
     >>> column({"arm": ["a", "b"]}, "arm").tolist()
     ['a', 'b']
     """
-    found = values(frame, name, label)
+    found = _exact(frame, name, label) if exact else values(frame, name, label)
     if isinstance(found, list) and not _is_uniform(found):
         cells = np.empty(len(found), object)  # keeps nan apart from "nan", and lists as cells
         for row, value in enumerate(found):
@@ -250,8 +264,14 @@ def column(frame: Frame, name: str, label: str = "column") -> NDArray[Any]:
 
 
 def _is_uniform(found: list[Any]) -> bool:
-    """Return True if these values are all text, or all numbers."""
-    return all(isinstance(v, str) for v in found) or all(is_number(v) for v in found)
+    """Return True if these values are all text, or all numbers that an array holds exactly."""
+    if all(isinstance(v, str) for v in found):
+        return True
+    if not all(is_number(v) for v in found):
+        return False
+    if np.asarray(found).dtype.kind in "biu":
+        return True
+    return not any(isinstance(v, int) and abs(v) > 2**53 for v in found)
 
 
 def numbers(frame: Frame, name: str, label: str = "column") -> Floats:
@@ -359,8 +379,10 @@ def standardise(features: Floats) -> Floats:
     >>> standardise(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    deviation = features.std(axis=0)
-    moved = features - features.mean(axis=0)
+    powers = np.frexp(np.abs(features).max(axis=0))[1]
+    scaled = np.ldexp(features, -powers)  # exact; the squares of 1e200 are no numbers
+    deviation = scaled.std(axis=0)
+    moved = scaled - scaled.mean(axis=0)
     return np.asarray(moved / np.where(deviation > 0.0, deviation, 1.0))
 
 

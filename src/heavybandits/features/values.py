@@ -44,7 +44,7 @@ def is_missing(value: object) -> bool:
     """
     if type(value) in NEVER_MISSING:
         return False
-    if value is None or value is np.ma.masked:
+    if value is None or _is_masked(value):
         return True
     if isinstance(value, str | bytes):
         return not value.strip()
@@ -54,8 +54,13 @@ def is_missing(value: object) -> bool:
         return type(value).__name__ == "NAType"
 
 
+def _is_masked(value: object) -> bool:
+    """Return True for a single value of a masked array that its mask hides."""
+    return isinstance(value, np.ma.MaskedArray) and value.ndim == 0 and bool(value.mask)
+
+
 def plain(value: Any) -> Any:
-    """Convert a NumPy scalar or a member of an Enum to a Python value.
+    """Convert a NumPy scalar or a member of an Enum to a Python value; None if it is masked.
 
     >>> plain(np.int64(3)), plain("a")
     (3, 'a')
@@ -69,6 +74,8 @@ def plain(value: Any) -> Any:
         return value if isinstance(moment, int) else moment  # after the year 9999
     if isinstance(value, np.timedelta64):  # a whole number for NumPy, but it has a unit
         return value
+    if _is_masked(value):  # its item is 0.0
+        return None
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     return value
@@ -280,7 +287,7 @@ def to_plain(value: Any) -> Any:
     TypeError
         JSON has nothing for it.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, np.ma.MaskedArray) and value.ndim:
         return unmask(value)
     if isinstance(value, np.ndarray) and value.ndim:
         return value.tolist() if value.dtype.kind not in "Mm" else list(value)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._utils.errors import InvalidInputError
+from .._utils.errors import EncodingError, InvalidInputError
 from .._utils.validation import SMALLEST, finite_array
 from ..core.arrays import Floats
 from ..features import Encoder, FeatureMap
 from ..features import tables as frames
 from ..features.encoder import read_column
-from ..features.values import is_missing, plain, read_text
+from ..features.values import Lookup, is_missing, plain, read_text
 
 UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
 ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
@@ -241,7 +241,7 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
     numeric = [*wanted, log.reward] + ([] if propensity == UNIFORM else [propensity])
     named = {"action": action} | ({} if log.available is None else {"available": log.available})
     values, kept = frames.table(frame, numeric, drop_missing=log.drop_missing, named=named)
-    chosen = [plain(value) for value in frames.column(frame, action, "action")[kept].tolist()]
+    chosen = read_names(frame, action, kept)
     lists = None if log.available is None else frames.column(frame, log.available)[kept]
     known = _known_actions(log, action, chosen, every_action)
     names, taken, available = read_actions(chosen, lists, known)
@@ -289,7 +289,14 @@ def _known_actions(log: Log, action: str, chosen: Sequence[Name], every: bool) -
     if every and log.action_vectors is not None:
         return range(len(log.action_vectors))
     count = log.data.get("n_actions") if isinstance(log.data, Mapping) else None
-    return range(int(count)) if action == "action" and isinstance(count, int | np.integer) else []
+    if action != "action" or not isinstance(count, int | np.integer):
+        return []
+    odd = [name for name in chosen if name not in range(int(count))]
+    if odd:
+        raise InvalidInputError(
+            f"action must lie in 0..{count - 1}, because n_actions is {count}, got {odd[0]!r}"
+        )
+    return range(int(count))
 
 
 # ---- the dictionary of the Open Bandit Pipeline
@@ -337,6 +344,54 @@ def _context_names(data: frames.Table) -> list[str]:
 # ---- actions and propensities
 
 
+def read_names(frame: Frame, action: str, kept: Bools) -> list[Name]:
+    """Return the names of the actions taken, in the rows that are kept, text less the space around.
+
+    >>> read_names({"action": ["b", "a"]}, "action", np.array([True, False]))
+    ['b']
+    """
+    names = [plain(v) for v in frames.column(frame, action, "action", exact=True)[kept]]
+    for row, name in zip(np.flatnonzero(kept), names, strict=True):
+        if not isinstance(name, Hashable):
+            raise InvalidInputError(
+                f"action must be one text or number per row, got {name!r:.80} in row {row}"
+            )
+    return [name.strip() if isinstance(name, str) else name for name in names]
+
+
+class NameLookup:
+    """Find the names of actions, also by their text: 1, 1.0 and "1" are one name.
+
+    >>> known = NameLookup([True, 2.5])
+    >>> known.find("true"), known.find("2.50"), known.find("x")
+    (0, 1, None)
+    """
+
+    def __init__(self, names: Sequence[Name]) -> None:
+        self.names: dict[Name, int] = {}
+        self.shown: dict[str, int] = {}
+        for place, name in enumerate(names):
+            self.names.setdefault(name, place)
+            self.shown.setdefault(str(name), place)
+        self.texts = Lookup(map(_text, names))
+
+    def find(self, name: object) -> int | None:
+        """Return the place of a name, or None."""
+        if not isinstance(name, Hashable):
+            return None
+        for known in (self.names, self.shown):
+            if name in known:
+                return known[name]  # type: ignore[index]
+        return None if is_missing(name) else self.texts.find(_text(name))
+
+
+def _text(name: object) -> str:
+    try:
+        return read_text(name)
+    except EncodingError:  # such as a pair, or a float that has lost digits
+        return repr(name)
+
+
 def read_actions(
     chosen: Sequence[Name], lists: Iterable[object] | None, known: Sequence[Name] = ()
 ) -> tuple[tuple[Name, ...], Places, Bools]:
@@ -348,8 +403,11 @@ def read_actions(
     >>> names, taken.tolist(), available.tolist()
     (('a', 'b'), [1, 0], [[False, True], [True, True]])
     """
-    written = {str(name): name for name in (*known, *chosen)}  # text may name a number
-    shown = None if lists is None else [_names(c, row, written) for row, c in enumerate(lists)]
+    first = list(dict.fromkeys((*known, *chosen)))
+    written = NameLookup(first)  # text may name a number
+    shown = None
+    if lists is not None:
+        shown = [_names(cell, row, first, written) for row, cell in enumerate(lists)]
     others = {*chosen, *(name for cell in shown or () for name in cell)} - set(known)
     actions = (*known, *sorted(others, key=lambda name: (str(type(name)), name)))
     places = {name: place for place, name in enumerate(actions)}
@@ -368,11 +426,12 @@ def read_actions(
     return actions, taken, available
 
 
-def _names(cell: object, row: int, written: Mapping[str, Name]) -> list[Name]:
+def _names(cell: object, row: int, first: Sequence[Name], written: NameLookup) -> list[Name]:
     """Return the names in a cell: a list of them, or text with bars between them."""
     if isinstance(cell, str):
         texts = [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
-        return [written.get(text, text) for text in texts]
+        places = [written.find(text) for text in texts]
+        return [t if p is None else first[p] for t, p in zip(texts, places, strict=True)]
     if isinstance(cell, Sequence | np.ndarray | set | frozenset):
         return [plain(name) for name in cell]
     raise InvalidInputError(
@@ -442,7 +501,8 @@ def _find_action_columns(
             "transformer does not know which of its columns they are"
         )
     found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
-    taken = [read_text(name) for name in frames.values(frame, action, "action")]
+    cells = frames.column(frame, action, "action", exact=True)
+    taken = ["" if is_missing(name) else read_text(name) for name in cells]
     for column in (column.name for column in encoder.action_columns if column.name not in named):
         for name, value in zip(taken, read_column(frame, column, encoder), strict=True):
             if name not in found:  # only in rows that are left out

@@ -77,7 +77,7 @@ def _reason(diagnosis: "Diagnosis") -> str:
 
 
 def _deviation(diagnosis: "Diagnosis") -> float:
-    return float(diagnosis.noise.std()) / diagnosis.scale
+    return float((diagnosis.noise / diagnosis.scale).std())  # squares in other units overflow
 
 
 def _about_linucb(diagnosis: "Diagnosis") -> str:

@@ -240,8 +240,8 @@ def _noise(rewards: Floats, features: Floats | None) -> Floats:
 
 def _scale(rewards: Floats) -> float:
     """Return the mean |reward|: dividing by it makes S about one."""
-    scale = float(np.mean(np.abs(rewards) / max(np.abs(rewards).max(), 1e-300)))
-    return scale * float(np.abs(rewards).max()) or 1.0
+    largest = float(np.abs(rewards).max()) or 1.0
+    return float(np.mean(np.abs(rewards) / largest)) * largest or 1.0
 
 
 def _index(tails: list[Tail]) -> Estimate:

@@ -1,6 +1,6 @@
 """The policy to evaluate, in any of its forms, as probabilities of the actions."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -11,8 +11,8 @@ from ..._utils.validation import finite_array, finite_number
 from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
-from ...features.tables import column
-from ..log import Decisions, Log, Name
+from ...features.tables import values
+from ..log import Decisions, Log, Name, NameLookup
 from .models import play_policy
 
 Probabilities: TypeAlias = Mapping[Any, float]  # by action
@@ -29,10 +29,29 @@ def read_target(policy: Target, log: Log, known: Decisions, folds: int, seed: in
     if callable(policy):
         return _from_answers([policy(known.row(n)) for n in range(known.taken.size)], known)
     if isinstance(policy, str):
-        return _from_answers(column(log.frame, policy, "policy")[known.kept].tolist(), known)
+        cells = values(log.frame, policy, "policy", as_written=True)
+        if len(cells) != known.kept.size:
+            raise InvalidInputError(
+                f"column {policy!r} must have {known.kept.size} rows like the log, got {len(cells)}"
+            )
+        return _from_answers([c for c, kept in zip(cells, known.kept, strict=True) if kept], known)
     if isinstance(policy, Mapping):
         return _from_constant(policy, known)
+    if hasattr(type(policy), "columns"):
+        return check_probabilities(_sort_columns(policy, known), known)
     return check_probabilities(cast(ArrayLike, policy), known)
+
+
+def _sort_columns(policy: Any, log: Decisions) -> Floats:
+    """Return the columns of a frame, which are named by the actions, in the order of the log."""
+    known, made = NameLookup(log.actions), np.asarray(policy)
+    places = [_place(name, log, known, "a column of policy") for name in policy.columns]
+    if sorted(places) != list(range(len(log.actions))):
+        raise InvalidInputError(
+            f"policy must have a column for each of the actions {list(log.actions)[:20]}, got "
+            f"{list(policy.columns)[:20]}"
+        )
+    return finite_array("policy", made[:, np.argsort(places)], log.available.shape)
 
 
 def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
@@ -61,8 +80,7 @@ def check_probabilities(policy: ArrayLike, log: Decisions) -> Floats:
 def _from_constant(policy: Probabilities, log: Decisions) -> Floats:
     """Return the same probabilities in every row, divided by their sum over available actions."""
     constant = np.zeros(len(log.actions))
-    for name, value in policy.items():
-        constant[_place(name, log, "policy")] = finite_number(f"policy[{name!r}]", value)
+    _fill(constant, policy, log, NameLookup(log.actions), "policy")
     if abs(constant.sum() - 1.0) > ROUNDING:
         raise InvalidInputError(
             f"policy must have probabilities that add up to one, got {constant.sum():g}"
@@ -80,29 +98,36 @@ def _from_constant(policy: Probabilities, log: Decisions) -> Floats:
 
 def _from_answers(answers: Sequence[Name | Probabilities], log: Decisions) -> Floats:
     """Return the probabilities of answers, one per row: an action, or probabilities by action."""
-    made = np.zeros(log.available.shape)
+    made, known = np.zeros(log.available.shape), NameLookup(log.actions)
     for number, answer in enumerate(answers):
-        chosen = answer.items() if isinstance(answer, Mapping) else [(answer, 1.0)]
-        for name, value in chosen:
-            place = _place(name, log, f"policy(row {number})")
-            made[number, place] = finite_number(f"policy(row {number})[{name!r}]", value)
+        argument = f"policy(row {number})"
+        if isinstance(answer, Mapping):
+            _fill(made[number], answer, log, known, argument)
+        else:
+            made[number, _place(answer, log, known, argument)] = 1.0
     return check_probabilities(made, log)
 
 
-def _place(name: Name, log: Decisions, argument: str) -> int:
+def _fill(
+    row: Floats, given: Probabilities, log: Decisions, known: NameLookup, argument: str
+) -> None:
+    """Write probabilities by name into a row; raise if two names are one action."""
+    named: dict[int, Name] = {}
+    for name, value in given.items():
+        place = _place(name, log, known, argument)
+        if place in named:
+            raise InvalidInputError(
+                f"{argument} must name each action once, got {named[place]!r} and {name!r}"
+            )
+        named[place] = name
+        row[place] = finite_number(f"{argument}[{name!r}]", value)
+
+
+def _place(name: Name, log: Decisions, known: NameLookup, argument: str) -> int:
     """Return the place of an action, also by its name as text, as on a command line."""
-    for words in (log.actions, tuple(map(str, log.actions))):
-        if _is_name(name) and name in words:
-            return words.index(name)
-    raise InvalidInputError(
-        f"{argument} must name actions of the log, {list(log.actions)[:20]}, got {name!r:.80}"
-    )
-
-
-def _is_name(name: object) -> bool:
-    """Return True for a value that can be compared with a name; an array is no name.
-
-    >>> _is_name("mail"), _is_name(["mail"]), _is_name(np.array([1.0, 0.0]))
-    (True, False, False)
-    """
-    return isinstance(name, Hashable)
+    place = known.find(name)
+    if place is None:
+        raise InvalidInputError(
+            f"{argument} must name actions of the log, {list(log.actions)[:20]}, got {name!r:.80}"
+        )
+    return place

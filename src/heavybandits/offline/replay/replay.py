@@ -198,7 +198,7 @@ def make_rounds(
     if group is None:
         size = 10 if arms_per_round is None else arms_per_round
         return protocols.RowRounds(known, rows.rewards, size, seed)
-    groups = frames.column(log.frame, group, "group")[rows.kept]
+    groups = frames.column(log.frame, group, "group", exact=True)[rows.kept]
     if protocol == "rounds":
         return protocols.NamedRounds(known, rows.rewards, groups, seed)
     return protocols.GroupRounds(known, rows.rewards, groups, horizon, seed)
