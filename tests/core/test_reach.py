@@ -1,6 +1,7 @@
 """What a function can reach: the helpers, the values, and the text of those without a file."""
 
 import functools
+import re
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -41,6 +42,13 @@ CASES = {
     "list": "C = [dict(c=({},))]\ndef f(): return C",
     "array": "C = np.array([{}.0])\ndef f(): return C",
     "attribute": "def f(): return f.c\nf.c = {}",
+    "masked array": "C = np.ma.array([1.0, 2.0], mask=[{} == 1, 0])\ndef f(): return C",
+    "library object": "C = np.polynomial.Polynomial([{}])\ndef f(): return C",
+    "iterator": "C = map(abs, [{}])\ndef f(): return C",
+    "vectorised": "def g(x): return x + {}\ng = np.vectorize(g)\ndef f(): return g(1)",
+    "number": "class N(float): pass\nC = N({})\ndef f(): return C",
+    "own list": "class L(list): pass\nC = L()\nC.c = {}\ndef f(): return C",
+    "own dict": "class D(dict): pass\nC = D()\nC.c = {}\ndef f(): return C",
 }
 
 
@@ -49,6 +57,45 @@ def test_another_helper_or_value_is_another_hash(case: str):
     text = CASES[case]
     assert reach([made(text.format(1))]) == reach([made(text.format(1))])
     assert reach([made(text.format(1))]).values != reach([made(text.format(2))]).values
+
+
+def test_a_table_counts_by_its_values_and_not_by_how_it_was_used():
+    pandas = pytest.importorskip("pandas")
+
+    def table(day: str) -> Any:
+        return pandas.DataFrame({"day": pandas.to_datetime([day]), "paid": [1.0]})
+
+    def found(value: Any) -> str:
+        return reach([made("def f(): return C", C=value)]).values
+
+    used = table("2026-01-01")
+    assert used.loc[0].size == 2
+    assert found(used) == found(table("2026-01-01")) != found(table("2026-01-02"))
+
+
+def test_the_order_of_a_dict_counts():
+    text = "def f(): return list(C)"
+    first, second = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert reach([made(text, C=first)]).values != reach([made(text, C=second)]).values
+
+
+def test_the_reach_of_a_try_counts():
+    text = "def f():\n  try:\n    a()\n{}  except ValueError:\n    pass\n{}  return 1"
+    inside, after = text.format("    b()\n", ""), text.format("", "  else:\n    b()\n")
+    assert reach([made(inside)]).values != reach([made(after)]).values
+
+
+def test_a_long_pattern_counts_to_its_end():
+    text = "def f(): return C"
+    patterns = [re.compile("a" * 300 + end) for end in "bc"]
+    assert len({reach([made(text, C=pattern)]).values for pattern in patterns}) == 2
+
+
+def test_what_cannot_be_compared_is_not_reused():
+    chain: list[Any] = []
+    for _ in range(5000):
+        chain = [chain]
+    assert "nested too deeply" in str(reach([made("def f(): return C", C=chain)]).opaque)
 
 
 def test_what_the_code_does_not_mention_does_not_count():

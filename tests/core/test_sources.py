@@ -83,3 +83,15 @@ def test_an_installed_library_counts_by_its_release(project: Path):
     assert release("json") == ""
     assert release("there_is_no_such_library") == ""
     assert sources._close(frozenset({"top_work"})).libraries == ("importlib", "json", "numpy")
+
+
+def test_an_older_file_that_was_moved_there_is_an_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Though its own time is that of before this process: it may run what was there."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "sources_moved.py").write_text("A = 2")
+    os.utime(tmp_path / "sources_moved.py", (1, 1))
+    assert sources.is_edited("sources_moved")
+    monkeypatch.setattr(sources, "_STARTED", 1 << 62)
+    assert not sources.is_edited("sources_moved")

@@ -134,3 +134,23 @@ def test_actions_in_words_and_rewards_that_are_missing_are_refused():
 
     with pytest.raises(hb.InvalidInputError, match="a reward per action, got 1 for 2"):
         EnvironmentRounds(Short())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"actions": [], "rewards": []}, "got 0 for 0 actions"),
+        ({"context": {"age": 3}}, "context must be a number or a row of them"),
+        ({"rewards": ["x", 2.0]}, "rewards must be an array of numbers"),
+        ({"actions": [(1, 0, 0), (0, 1, 0)]}, "rows of one length, got 2 and 3"),
+    ],
+)
+def test_interactions_that_make_no_round_are_named(changes: dict[str, Any], words: str):
+    plain = {"context": None, "actions": [(1, 0), (0, 1)], "rewards": [1.0, 2.0]}
+
+    class Simulation:
+        def read(self):
+            yield from (plain, plain, plain | changes)
+
+    with pytest.raises(hb.InvalidInputError, match=words):
+        EnvironmentRounds(Simulation())

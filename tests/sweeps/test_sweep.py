@@ -2,9 +2,9 @@
 
 import functools
 import importlib
-import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 import heavybandits as hb
 import sweep_functions
+from heavybandits.core import sources
 from heavybandits.sweeps import Cell, Runner, run_cells
 from heavybandits.sweeps.run import _started
 from sweep_functions import OwnNoise, square
@@ -150,6 +151,7 @@ class Mine(NamedTuple):
 """
 SCRIPT = """
 import sys
+import time
 import heavybandits as hb
 from mine import Mine
 
@@ -233,10 +235,10 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Write and load a module that is older than this process."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for the next version
+    monkeypatch.setattr(sources, "_STARTED", 1 << 62)
 
     def write(name: str, text: str) -> Any:
         (tmp_path / f"{name}.py").write_text(text)
-        os.utime(tmp_path / f"{name}.py", (1, 1))
         monkeypatch.delitem(sys.modules, name, raising=False)
         importlib.invalidate_caches()
         return importlib.import_module(name)
@@ -295,9 +297,9 @@ def test_a_part_that_was_edited_and_loaded_again_is_refused(tmp_path, monkeypatc
     )
     source = tmp_path / "an_edited_part.py"
     source.write_text(text)
-    os.utime(source, (1e9, 1e9))  # long before this process
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module("an_edited_part")
+    monkeypatch.setattr(sources, "_STARTED", time.time_ns())
 
     def swept() -> Any:  # with a noise of one's own, which is compiled in no time
         problem = hb.Problem(hb.arms.Fixed(4, 3), hb.links.Identity(), module.Own())

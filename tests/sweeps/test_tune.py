@@ -9,7 +9,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits._utils.records import to_records
-from heavybandits.sweeps.search import choose, log_grid, widest
+from heavybandits.sweeps.search import choose, log_grid, search, widest
 
 PROBLEM = hb.Problem(hb.arms.Fixed(5, 3), hb.links.Logistic(), hb.noises.StudentT(3.0))
 SIZE: dict[str, Any] = {"horizon": 200, "repetitions": 3, "tuning_repetitions": 4, "seed": 5}
@@ -189,3 +189,17 @@ def test_a_grid_that_grows_reaches_the_end_of_its_range_in_round_numbers():
 def test_losses_that_are_no_numbers_choose_nothing():
     with pytest.raises(hb.InvalidInputError, match="losses must be numbers"):
         choose({1.0: np.array([np.nan]), 2.0: np.array([3.0])})
+
+
+def test_constants_close_to_each_other_are_tried_once():
+    """Rounded to four digits they would be the same, and tried again for ever."""
+    tried: list[float] = []
+
+    def evaluate(points: Any) -> list[Any]:
+        tried.extend(constant for *_, constant in points)
+        assert len(tried) < 100
+        return [np.array([abs(constant - 1.0003)]) for *_, constant in points]
+
+    (curve,) = search(evaluate, {"g": ["m"]}, [1.0, 1.0001], (0.5, 2.0)).values()
+    assert len(tried) == len(curve)
+    assert choose(curve).at == "inside"

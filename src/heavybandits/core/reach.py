@@ -8,10 +8,12 @@ another module counts, a constant that was set at run time, and a function typed
 of which there is no source.
 """
 
+import copyreg
 import dis
 import functools
 import hashlib
 import os
+import random
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -34,7 +36,9 @@ _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(...))
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")  # and not of an attribute: a model has a method `eval`
 # Attributes that lead from a wrapper to what it wraps.
-_WRAPPED = ("__wrapped__", "__func__", "py_func", "func", "fget", "fset", "fdel")
+_WRAPPED = ("__wrapped__", "__func__", "py_func", "pyfunc", "func", "fget", "fset", "fdel")
+# Their states differ from process to process: a cell takes its seeds from its settings.
+_GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
 
 class Reached(NamedTuple):
@@ -66,8 +70,12 @@ def reach(roots: Iterable[Any], mutable: bool = True) -> Reached:
     (True, False)
     """
     walker = _Walker(mutable)
-    for root in roots:
-        walker.visit(root)
+    try:
+        for root in roots:
+            walker.visit(root)
+    except RecursionError:
+        why = "it reads values that are nested too deeply to compare"
+        return Reached(frozenset(walker.modules), "", why)
     return Reached(frozenset(walker.modules), walker.total.hexdigest(), walker.opaque)
 
 
@@ -97,6 +105,7 @@ class _Walker:
             self._emit(type(value).__name__, repr(value))
         elif isinstance(value, np.ndarray | np.generic):
             self._visit_array(np.asarray(value))
+            self._visit_fields(value)  # of a subclass, such as a mask
         elif isinstance(value, ModuleType):
             self._visit_module(value, names)
         elif isinstance(value, tuple | frozenset) or self._is_new(id(value), value):
@@ -121,8 +130,11 @@ class _Walker:
             self._visit_mapping(value)
         elif isinstance(value, set | frozenset):
             self._visit_all(type(value).__name__, *(sorted(value, key=_label) * self.mutable))
+            self._visit_fields(value)
         elif isinstance(value, tuple | list | deque):
-            self._visit_all("sequence", type(value), len(value), *value)
+            self._visit_all("sequence", type(value), len(value))
+            self._visit_items(value)
+            self._visit_fields(value)
         elif not self._visit_wrapped(value):
             self._visit_instance(value)
 
@@ -134,15 +146,32 @@ class _Walker:
     def _visit_array(self, array: Any) -> None:
         self._emit("array", array.dtype, array.shape)
         if array.dtype.hasobject:
-            self._visit_all("objects", *array.ravel().tolist())
+            self._visit_items(array.ravel().tolist())
         else:
             self.total.update(np.ascontiguousarray(array).tobytes())
+
+    def _visit_items(self, values: Any) -> None:
+        """Add the items of a sequence; long ones of plain values at once."""
+        if all(type(one) in _PLAIN for one in values):
+            self._emit("plain", list(values))
+        else:
+            self._visit_all("objects", *values)
 
     def _visit_mapping(self, value: Mapping[Any, Any]) -> None:
         self._emit("mapping", type(value).__qualname__)
         if self.mutable:
-            for key in sorted(value, key=_label):
+            for key in value:  # in its order, in which a loop reads it
                 self._visit_all("item", key, value[key])
+            self._visit_fields(value)
+
+    def _visit_fields(self, value: Any) -> None:
+        """Add the fields of an object, those in slots too."""
+        if not self.mutable:
+            return
+        slots = [name for base in type(value).__mro__ for name in _slots(base)]
+        for name in sorted({*getattr(value, "__dict__", {}), *slots} - {"__dict__", "__weakref__"}):
+            self._emit(name)
+            self.visit(_attribute(value, name))
 
     def _visit_module(self, module: ModuleType, names: frozenset[str]) -> None:
         """Add a module, and of its attributes those that the code mentions."""
@@ -200,7 +229,7 @@ class _Walker:
         """Add the code of a function that has no source file."""
         self._emit("code", sys.version, code.co_name, code.co_argcount, code.co_kwonlyargcount)
         self._emit(code.co_flags, code.co_names, code.co_varnames, code.co_freevars)
-        self.total.update(code.co_code)
+        self.total.update(code.co_code + code.co_exceptiontable)
         for constant in code.co_consts:
             self.visit(constant)
 
@@ -230,18 +259,33 @@ class _Walker:
     def _visit_instance(self, value: Any) -> None:
         kind = type(value)
         self._emit("object", kind.__module__, kind.__qualname__)
-        if not self.mutable:
+        for base in _PLAIN:
+            if isinstance(value, base):
+                self._emit(vars(base)["__repr__"](value))
+        if not self.mutable or isinstance(value, _GENERATORS):
             return
         if is_users(kind.__module__) or _is_typed(kind):
             self.visit(kind)
-            slots = [name for base in kind.__mro__ for name in _slots(base)]
-            fields = getattr(value, "__dict__", {})
-            for name in sorted({*fields, *slots}):
-                self._emit(name)
-                self.visit(_attribute(value, name))
-        elif kind.__module__.partition(".")[0] in sys.stdlib_module_names:
-            text = repr(value)
-            self._emit("" if " at 0x" in text else text)
+            self._visit_fields(value)
+        elif not _is_named(value):
+            self._visit_reduced(value)
+
+    def _visit_reduced(self, value: Any) -> None:
+        """Add what another library's object, such as a table, would be copied from."""
+        kind = type(value)
+        ours = kind.__module__.partition(".")[0] in {*sys.stdlib_module_names, _PACKAGE}
+        if ours and " at 0x" not in (text := repr(value)):
+            self._emit(text)
+        try:
+            reduce = copyreg.dispatch_table.get(kind)
+            parts: Any = reduce(value) if reduce else value.__reduce_ex__(4)
+            made = parts if isinstance(parts, str) else [_listed(part) for part in parts]
+        except Exception:  # it cannot be copied: a connection, an open file
+            if not ours:
+                held = f"it reads a {kind.__module__}.{kind.__qualname__}"
+                self.opaque = self.opaque or f"{held}, whose values cannot be compared"
+        else:
+            self.visit(made)
 
 
 def _counts(name: str, value: Any) -> bool:
@@ -258,6 +302,21 @@ def _attribute(value: Any, name: str) -> Any:
         return getattr(value, name, None)
     except Exception:  # a property of another library
         return None
+
+
+def _listed(part: Any) -> Any:
+    """Return a part of what an object is copied from: items listed, and no cache of pandas."""
+    if type(part) is tuple:
+        return tuple(map(_listed, part))
+    if type(part) is dict:
+        return {name: value for name, value in part.items() if name != "_cache"}
+    return list(part) if hasattr(part, "__next__") and not isinstance(part, type) else part
+
+
+def _is_named(value: Any) -> bool:
+    """Return True for an object of a library's module, which counts by its release."""
+    module = sys.modules.get(type(value).__module__)
+    return any(one is value for one in list(vars(module).values())) if module else False
 
 
 def _label(value: Any) -> str:

@@ -398,9 +398,12 @@ def _release(found: importlib.metadata.Distribution) -> str:
 
 
 def is_edited(module: str) -> bool:
-    """Return True if the source is newer than this process, which may run the older one."""
+    """Return True if the source is newer than this process, which may run the older one.
+
+    A file that was copied or moved there keeps the time of its writing.
+    """
     changed = _changed(origin(module) or "")
-    return changed is None or changed[0] > _STARTED
+    return changed is None or max(changed[0], changed[1]) > _STARTED
 
 
 def edited(modules: Iterable[str]) -> bool:

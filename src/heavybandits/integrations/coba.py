@@ -39,7 +39,12 @@ def products(context: Any, actions: Sequence[Any]) -> Floats:
         ) from error
     if context is None:
         return rows
-    known = np.concatenate([[1.0], np.ravel(context)])
+    try:
+        known = np.concatenate([[1.0], np.ravel(context).astype(np.float64)])
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"context must be a number or a row of them, got {context!r:.80}: give `features`"
+        ) from error
     return (rows[:, :, None] * known).reshape(len(rows), -1)
 
 
@@ -145,9 +150,14 @@ class EnvironmentRounds:
             )
         self.seed, sizes = whole("seed", seed, least=0), [len(paid) for _, paid in read]
         self.size = max(sizes)
-        rows = finite_array("features", np.concatenate([arms for arms, _ in read]), (None, None))
+        widths = sorted({arms.shape[1] for arms, _ in read})
+        if len(widths) > 1:
+            raise InvalidInputError(
+                f"features must give rows of one length, got {widths[0]} and {widths[-1]} numbers"
+            )
+        rows = np.concatenate([arms for arms, _ in read])
         self.features = np.ascontiguousarray(rows / (np.linalg.norm(rows, axis=1).max() or 1.0))
-        self.rewards = finite_array("rewards", np.concatenate([paid for _, paid in read]), (None,))
+        self.rewards = np.concatenate([paid for _, paid in read])
         self._rows = np.full((len(sizes), self.size), -1, np.int64)
         self._rows[np.arange(self.size) < np.array(sizes)[:, None]] = np.arange(sum(sizes))
 
@@ -171,9 +181,9 @@ def _read(interaction: Any, features: Features) -> tuple[Floats, Floats]:
             f"environment must give the rewards of all actions, got an interaction without {error}"
         ) from error
     paid = [rewards(action) for action in actions] if callable(rewards) else list(rewards)
-    arms = np.asarray(features(interaction.get("context"), actions), np.float64)
-    if len(paid) != len(arms):
+    if not paid or len(paid) != len(actions):
         raise InvalidInputError(
-            f"environment must give a reward per action, got {len(paid)} for {len(arms)} actions"
+            f"environment must give a reward per action, got {len(paid)} for {len(actions)} actions"
         )
-    return arms, np.array(paid, np.float64)
+    arms = finite_array("features", features(interaction.get("context"), actions), (None, None))
+    return arms, finite_array("rewards", paid, (len(arms),))

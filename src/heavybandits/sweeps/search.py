@@ -7,7 +7,7 @@ is used up. Then the choice says so.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,8 @@ from .._utils.validation import positive, whole
 
 TUNING_SEEDS = 1_000_000  # added to the seed, so that no tuning run is ever reported
 SAME = 1e-9  # of an end of the range, which powers of a ratio may miss by so much
+CLOSE = 0.01  # constants whose ratio differs less from 1 would be the same if they were rounded
+MOST = 10_000  # steps by which a grid may grow
 LEVEL = 0.01  # means that differ by less than this share of the smallest count as equal
 FIRST = (1e-4, 1.0)  # the default ends of a grid
 INSIDE, FLAT = "inside", "flat"
@@ -190,20 +192,24 @@ def widest(start: Sequence[float], ratio: float, bounds: tuple[float, float]) ->
 
 
 def step(
-    tried: Iterable[float], start: Sequence[float], ratio: float, bounds: tuple[float, float]
+    tried: Collection[float], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> float | None:
     """The next constant beyond those tried, or None beyond the range; counted from the end of
     `start`, so that what is rounded for people does not add up.
 
     >>> [step([0.1, 1.0, 3.162], [0.1, 1.0], 10**0.5, (0.1, end)) for end in (9.0, 10.0)]
     [None, 10.0]
+    >>> step([1.0, 1.00001], [1.0, 1.00001], 1.00001, (0.5, 2.0)) > 1.00001
+    True
     """
     end = start[0] if ratio < 1.0 else start[-1]
     beyond = sum((constant < end) if ratio < 1.0 else (constant > end) for constant in tried)
     exact = end * ratio ** (beyond + 1)
     if not bounds[0] * (1.0 - SAME) <= exact <= bounds[1] * (1.0 + SAME):
         return None
-    return min(max(rounded(exact), bounds[0]), bounds[1])
+    near = rounded(exact) if abs(ratio - 1.0) > CLOSE else exact
+    found = min(max(near, bounds[0]), bounds[1])
+    return found if found < min(tried) or found > max(tried) else None
 
 
 def grown(
@@ -248,6 +254,10 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
     >>> check_grid([1.0, 10.0], bounds=(0.1, 5.0))
     Traceback (most recent call last):
     heavybandits.InvalidInputError: grid must lie within (0.1, 5), got 10
+    >>> check_grid([1.0, 1.0 + 1e-9], bounds=(0.1, 5.0))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: grid must reach the bounds (0.1, 5) in 10000 steps, got
+    steps by 1.000000001: pass fewer constants, or closer bounds
     """
     low, high = check_range(bounds)
     ends = (max(low, FIRST[0]), min(high, FIRST[1]))
@@ -261,4 +271,11 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
             raise InvalidInputError(f"grid must lie within ({low:g}, {high:g}), got {constant:g}")
+    ratio = (found[-1] / found[0]) ** (1.0 / (len(found) - 1))
+    if math.log(high / low) > MOST * math.log(ratio):
+        raise InvalidInputError(
+            f"grid must reach the bounds ({low:g}, {high:g}) in {MOST} steps, "
+            f"got steps by {ratio}: "
+            "pass fewer constants, or closer bounds"
+        )
     return found

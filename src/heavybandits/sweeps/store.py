@@ -164,9 +164,14 @@ def as_array(name: Any, value: Any) -> NDArray[Any]:
     Traceback (most recent call last):
     heavybandits.InvalidInputError: result 'regret' must be an array, a number or a
     string, got dict
+    >>> as_array("regret", np.ma.array([1.0, 2.0], mask=[True, False]))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: result 'regret' must have no masked values; fill them first
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise InvalidInputError(f"a result must have an identifier as its name, got {name!r}")
+    if np.ma.is_masked(value):
+        raise InvalidInputError(f"result {name!r} must have no masked values; fill them first")
     array = np.asarray(value, order="C")
     if not isinstance(value, np.ndarray | np.generic | str | int | float) or array.dtype.hasobject:
         given = type(value).__name__

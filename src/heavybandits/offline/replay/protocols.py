@@ -55,6 +55,22 @@ def fit_oracle(features: Floats, rewards: Floats) -> Floats:
     return features @ np.linalg.lstsq(features, rewards, rcond=None)[0]
 
 
+def distinct(groups: ArrayLike) -> tuple[NDArray[np.generic], Rows, Rows]:
+    """Return the values of a column, the first row of each, and which one every row has.
+
+    >>> distinct(np.array([1, "1"], object))
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: group must hold values of one kind, got int and str
+    """
+    try:
+        return np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in np.asarray(groups).tolist()})
+        raise InvalidInputError(
+            f"group must hold values of one kind, got {' and '.join(kinds)}"
+        ) from error
+
+
 class RowRounds:
     """K random rows per round, without replacement; rows left over are not used."""
 
@@ -86,7 +102,7 @@ class NamedRounds:
 
     def __init__(self, features: Floats, rewards: Floats, groups: ArrayLike, seed: int) -> None:
         self.features, self.rewards, self.seed = features, rewards, seed
-        _, first, which = np.unique(groups, return_index=True, return_inverse=True)
+        _, first, which = distinct(groups)
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)  # rounds in the order of their first row
         which = rank[which]
@@ -123,7 +139,7 @@ class GroupRounds:
         self, features: Floats, rewards: Floats, groups: ArrayLike, horizon: int | None, seed: int
     ) -> None:
         self.rewards, self.seed = rewards, seed
-        names, group = np.unique(groups, return_inverse=True)
+        names, _, group = distinct(groups)
         self.size = names.size
         if self.size < 2:
             raise InvalidInputError(f"group must make two arms or more, got {self.size}")
