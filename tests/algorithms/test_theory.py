@@ -439,6 +439,7 @@ def test_asymmetry_of_tail_refuses_what_is_no_law():
         theory.asymmetry_of_tail(lambda x: np.exp(-np.maximum(x, 0.0)), 5.0)
     with pytest.raises(InvalidInputError, match=r"pass Pr\(-X > x\)"):  # it was 4.21, C is 4.52
         theory.asymmetry_of_tail(mirrored, -11.0)
+    wrong: Any
     for wrong in (lambda x: 0.5, lambda x: 2.0 + 0.0 * x, lambda x: np.full_like(x, np.nan)):
         with pytest.raises(InvalidInputError, match="survival must return a probability"):
             theory.asymmetry_of_tail(wrong, 1.0)
