@@ -30,6 +30,12 @@ def stream_key(seed: int, repetition: int, stream: int) -> Key:
     return sequence.generate_state(1, np.uint64)[0]
 
 
+class RecordingKey(np.uint64):
+    """The key of a stream that records which of its uniforms are read, uncompiled."""
+
+    seen: list[int]
+
+
 def uniform(key: Key, index: int) -> float:
     """Return number `index` of the stream, in the open interval (0, 1), with 52 bits.
 
@@ -38,6 +44,8 @@ def uniform(key: Key, index: int) -> float:
     >>> float(uniform(np.uint64(2**64 - 1), 5))
     0.7055706489695709
     """
+    if type(key) is RecordingKey:
+        key.seen.append(int(index))
     z = (int(key) + int(index) * int(_WEYL)) & _BITS
     z = ((z ^ (z >> 30)) * int(_MIX1)) & _BITS
     z = ((z ^ (z >> 27)) * int(_MIX2)) & _BITS
