@@ -171,7 +171,7 @@ class _Walker:
             self._visit_file(code.co_filename)
         names = _names(code)
         self._note_opaque(code, names)
-        for name in sorted(names & function.__globals__.keys()):
+        for name in sorted(_global_names(code) & function.__globals__.keys()):
             self._emit(name)
             self.visit(function.__globals__[name], names)
         self._visit_all("defaults", function.__defaults__, function.__kwdefaults__)
@@ -296,6 +296,13 @@ def _codes(code: CodeType) -> list[CodeType]:
 
 
 @functools.lru_cache(4096)
+@functools.cache
+def _global_names(code: CodeType) -> frozenset[str]:
+    """Return the names that a code reads as variables of its module, not as attributes."""
+    steps = (step for one in _codes(code) for step in dis.get_instructions(one))
+    return frozenset(step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+
+
 def _names(code: CodeType) -> frozenset[str]:
     """Return all names that a code mentions: of globals, and of attributes."""
     return frozenset(name for one in _codes(code) for name in one.co_names)
