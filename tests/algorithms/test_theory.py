@@ -431,6 +431,29 @@ def test_c_of_noises():
         theory.asymmetry_of_tail(lambda x: np.where(x < 1, 1.0, 0.0), 1.0)
 
 
+def test_asymmetry_of_tail_refuses_what_is_no_law():
+    def mirrored(x):
+        return np.where(x > -1.0, 0.0, 1.0 - np.maximum(-x, 1.0) ** -1.1)
+
+    with pytest.raises(InvalidInputError, match="mean must be that of survival, which has 1, got"):
+        theory.asymmetry_of_tail(lambda x: np.exp(-np.maximum(x, 0.0)), 5.0)
+    with pytest.raises(InvalidInputError, match=r"pass Pr\(-X > x\)"):  # it was 4.21, C is 4.52
+        theory.asymmetry_of_tail(mirrored, -11.0)
+    wrong: Any
+    for wrong in (lambda x: 0.5, lambda x: 2.0 + 0.0 * x, lambda x: np.full_like(x, np.nan)):
+        with pytest.raises(InvalidInputError, match="survival must return a probability"):
+            theory.asymmetry_of_tail(wrong, 1.0)
+    with pytest.raises(InvalidInputError, match="mean must be a finite number"):
+        theory.asymmetry_of_tail(pareto(2.0), math.nan)
+    assert theory.asymmetry_of(noises.LogNormal(8.0)) == pytest.approx(633.8, abs=0.1)
+
+
+@pytest.mark.parametrize("asymmetry", [-5.0, -0.1, math.nan, "1", None])
+def test_rarest_atom_of_no_asymmetry(asymmetry):
+    with pytest.raises(InvalidInputError, match="asymmetry must"):
+        theory.rarest_atom(asymmetry)
+
+
 @pytest.mark.parametrize("p", [1e-6, 0.01, 0.1, 0.25, 0.3, 0.45, 0.8])
 def test_c_of_a_lone_atom(p):
     """The supremum over tau of the exact ratio, and the inverse."""

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import pickle
 import re
@@ -484,3 +485,65 @@ def test_the_debug_mode_checks_the_functions_of_the_library_too() -> None:
     said = subprocess.run(command, env=every, capture_output=True, text=True, check=True).stdout
     assert said.startswith("Short.apply, line ")
     assert "calling dot: index 1 is out of bounds" in said
+
+
+class LateNoise(NamedTuple):
+    def draw(self, key: Any, play: int) -> float:
+        return math.nan if play == 80 else hb.authoring.uniform(key, 4 * play) - 0.5
+
+
+class TableRadius(NamedTuple):
+    table: hb.authoring.Floats
+
+    def radius(self, estimate: Any, t: int) -> float:
+        return math.sqrt(self.table[t])
+
+
+class Odd(NamedTuple):
+    """A policy whose choice is wrong in a way that depends on its field."""
+
+    dim: int
+    wrong: int
+    plays: int = 1
+
+    def init(self) -> Any:
+        return hb.authoring.make_memory(1)
+
+    def choose(self, state: Any, arms: Any, buffer: Any) -> int:
+        hb.authoring.take(buffer, 0)
+        if self.wrong == 1:
+            buffer.chosen[0] *= 3.0
+        if self.wrong == 2:
+            buffer.features[0, 1] = 0.0
+        return 0
+
+    def learn(self, state: Any, x: Any, rewards: Any) -> None:
+        pass
+
+    def estimate_arm(self, state: Any, x: Any) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def tally(self, state: Any) -> Any:
+        return hb.authoring.Tally(0, 0, 0)
+
+
+def by_radius(radius: Any) -> Any:
+    return hb.policies.UCB(hb.estimators.Ridge(3, 1.0), hb.filters.NoFilter(), radius)
+
+
+def test_what_goes_wrong_after_the_rehearsed_plays() -> None:
+    """Each was a silently wrong regret."""
+    fixed = problem()._replace(arms=hb.arms.Fixed(4, 3))
+    with pytest.raises(hb.PartError, match=r"LateNoise\.draw: it must return a finite number"):
+        hb.simulate(hb.linucb(dim=3, radius=1.0), fixed._replace(noise=LateNoise()), horizon=100)
+    negative = TableRadius(np.where(np.arange(200) < 60, 1.0, -1.0))
+    with pytest.raises(hb.PartError, match=r"TableRadius\.radius, .*math domain error"):
+        hb.simulate(by_radius(negative), fixed, horizon=100)
+    hb.simulate(by_radius(TableRadius(np.ones(100))), fixed, horizon=100)  # just long enough
+    hb.simulate(Odd(3, 0), fixed, horizon=100)  # rehearsed once for all fields
+    with pytest.raises(
+        hb.PartError, match=r"the last buffer\.chosen is none of the available arms"
+    ):
+        hb.simulate(Odd(3, 1), fixed, horizon=100)
+    with pytest.raises(hb.PartError, match=r"buffer\.features changed"):
+        hb.simulate(Odd(3, 2), fixed, horizon=100)

@@ -267,3 +267,40 @@ def test_arms_that_change_without_a_mark_are_found_out() -> None:
 def test_honest_arm_sets_are_accepted() -> None:
     check_arm_set(Pair())
     check_arm_set(variant(Pair, refresh=write(lambda b, play: None)))
+
+
+class RareSale(NamedTuple):
+    """1 with a probability that 4,096 draws do not show, else 0, minus the mean."""
+
+    chance: float = 1e-6
+    stated: float = 1.0  # times its moments
+
+    def draw(self, key: Any, play: int) -> float:
+        return (1.0 if uniform(key, 4 * play) < self.chance else 0.0) - self.chance
+
+    def location(self) -> float:
+        return 0.0
+
+    def moment(self, order: float, shift: float = 0.0) -> float:
+        p = self.chance
+        return self.stated * (
+            p * abs(1.0 - p + shift) ** order + (1.0 - p) * abs(shift - p) ** order
+        )
+
+    def central_moment(self, order: float) -> float:
+        return self.moment(order)
+
+    def symmetric(self) -> bool:
+        return False
+
+    def tail_index(self) -> float:
+        return math.inf
+
+
+def test_moments_that_rare_events_carry_are_no_contradiction() -> None:
+    check_noise(RareSale())
+    check_noise(hb.noises.LogNormal(18.0))
+    check_noise(RareSale(0.3))
+    for stated in (0.8, 1.2):
+        with pytest.raises(hb.PartError, match=r"RareSale\.moment, line"):
+            check_noise(RareSale(0.3, stated))

@@ -136,3 +136,14 @@ def test_circles_end():
         "A = []\nA.append(A)\nclass K:\n    pass\nK.me = K()\nK.me.k = K\ndef f(): return A, K, f"
     )
     assert reach([made(text)]) == reach([made(text)])
+
+
+def test_a_variable_of_the_name_of_an_attribute_is_not_reached():
+    """An agent with a part of a field `ridge` failed after `ridge = ...` in a notebook."""
+    names: dict[str, object] = {"__name__": "notebook", "ridge": 1.0, "level": 2.0}
+    exec("def learn(self):\n    return self.ridge * level", names)
+    before = reach([names["learn"]])
+    names["ridge"] = 3.0
+    assert reach([names["learn"]]) == before
+    names["level"] = 3.0
+    assert reach([names["learn"]]) != before

@@ -1,5 +1,6 @@
 """Policies that play problems."""
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,12 +12,15 @@ from .._utils.errors import InvalidInputError, PartError
 from .._utils.progress import Progress
 from .._utils.threads import count_workers, run_all
 from .._utils.validation import one_of, whole
+from ..core.arm_buffer import ArmBuffer
 from ..core.compile import compiled
+from ..core.dispatch import estimate_arm, refresh
 from ..core.dry_run import first_plays
 from ..core.kernels import noise_kernel, play_kernel
 from ..core.loop import Trace, Unobserved, make_episode, make_trace
 from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
-from ..core.protocols import Noise, Observer, Policy
+from ..core.part_errors import explain
+from ..core.protocols import ArmSet, Noise, Observer, Policy
 from ..core.rng import ARMS, NOISE, stream_key
 from ..core.state import make_state
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
@@ -25,6 +29,8 @@ from .result import Result
 
 DEVICES = ("cpu", "cuda")
 CHUNK = 16_384  # plays between two looks at the progress bar; small enough for the cache
+
+FEW_NUMBERS = 5_000  # of fixed arms that are drawn again, uncompiled, after a run
 
 
 def simulate(
@@ -98,15 +104,20 @@ def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -
     """Raise an error if your own noise does not draw finite numbers, the same ones every time."""
     again = np.empty_like(drawn)
     draw(noise, key, 0, again)
-    method = f"{type(noise).__name__}.draw"
-    if not np.isfinite(drawn).all():
-        wrong = drawn[~np.isfinite(drawn)][0]
-        raise PartError(f"{method}: it must return a finite number, and returned {wrong}")
+    check_finite(noise, drawn)
     if not np.array_equal(drawn, again):
         raise PartError(
-            f"{method}: it must return the same number for the same key and play, and did not: "
-            "random numbers come from uniform(key, ...) alone"
+            f"{type(noise).__name__}.draw: it must return the same number for the same key and "
+            "play, and did not: random numbers come from uniform(key, ...) alone"
         )
+
+
+def check_finite(noise: Noise, drawn: NDArray[np.float64]) -> None:
+    """Raise an error if your own noise has drawn a number that is not finite."""
+    if not np.isfinite(drawn).all():
+        wrong = drawn[~np.isfinite(drawn)][0]
+        method = f"{type(noise).__name__}.draw"
+        raise PartError(f"{method}: it must return a finite number, and returned {wrong}")
 
 
 def check_theta(state: Any, own: Iterable[type]) -> None:
@@ -117,6 +128,40 @@ def check_theta(state: Any, own: Iterable[type]) -> None:
             f"{names}: theta is no longer finite. A part must return a finite number for every "
             "finite reward; check_policy tries many"
         )
+
+
+def check_end(policy: Policy, state: Any, arms: ArmSet, key: Any, buffer: ArmBuffer) -> None:
+    """Raise an error if the last choice shows what your own parts did after the rehearsed plays.
+
+    A mistake may come late, or with other fields than those of the first run.
+    """
+    there = buffer.penalty[: arms.size] == 0.0
+    offered = buffer.features[:, : arms.size][:, there]
+    if own := own_classes(arms):
+        names = ", ".join(sorted(part.__name__ for part in own))
+        if arms.size > 0 and (offered.size == 0 or not np.isfinite(offered).all()):
+            raise PartError(f"{names}.refresh: the last arms are not finite, or none is available")
+    if not (own := own_classes(policy)):
+        return
+    check_theta(state, own)
+    names = ", ".join(sorted(part.__name__ for part in own))
+    if arms.size > 0 and not (offered == buffer.chosen[:, None]).all(axis=0).any():
+        raise PartError(
+            f"{names}: the last buffer.chosen is none of the available arms. A policy calls "
+            "take(buffer, arm), and nothing else may write into the features x of an arm"
+        )
+    if arms.redraw == "never" and 0 < arms.size * arms.dim <= FEW_NUMBERS:
+        twin = arms.make_buffer()
+        refresh(arms, twin, key, 0)
+        if not np.array_equal(twin.features, buffer.features):
+            raise PartError(f"{names}: buffer.features changed; only arms.refresh may write there")
+    x = buffer.chosen.copy()
+    # A table for the plays of this run may end here.
+    with contextlib.suppress(LookupError, ArithmeticError), np.errstate(all="ignore"):
+        try:
+            estimate_arm(policy, state, x)
+        except ValueError as error:  # math domain error: compiled code continued with nan
+            raise PartError(explain(error, own)) from None
 
 
 def run_once(
@@ -144,19 +189,20 @@ def run_once(
     first = noise[: first_plays(policy, problem.arms)]
     draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
     draw(problem.noise, noise_key, 0, first)
-    if own_classes(problem.noise):
+    if own_noise := bool(own_classes(problem.noise)):
         check_draws(problem.noise, draw, noise_key, first)
     play = compiled(play_kernel, *setting, first, *record)
     started = time.thread_time()
     for start in range(0, horizon, noise.size):
         piece = noise[: min(noise.size, horizon - start)]
         draw(problem.noise, noise_key, start, piece)
+        if own_noise:
+            check_finite(problem.noise, piece)
         play(*setting, piece, *record)
         if bar is not None:
             bar.advance(piece.size)
     seconds = time.thread_time() - started
-    if own := own_classes(policy):
-        check_theta(state, own)
+    check_end(policy, state, problem.arms, arms_key, buffer)
     trace.fallbacks[:] = fallbacks_of(state)
     return trace, seconds
 

@@ -4,13 +4,14 @@
 """
 
 import math
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..._utils.errors import InvalidInputError
-from ..._utils.validation import fraction, positive
+from ..._utils.validation import Interval, bounded_number, finite_number, fraction
 from ...core.arrays import Floats
 from ...core.part import check_part
 from ...core.protocols import KnownNoise
@@ -18,6 +19,7 @@ from ...parts.noises import LogNormal, Pareto
 
 Survival = Callable[[Floats], Floats]
 BELOW, ABOVE, CELLS = -6, 15, 2000  # decades of tau around the size of the noise, cells of each
+MOVED = 1e-3  # share of E|noise| by which its mean may differ from 0, for the digits of the grid
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(2)
 
 
@@ -62,29 +64,39 @@ def asymmetry_of_tail(survival: Callable[[Floats], Floats], mean: float) -> floa
     Parameters
     ----------
     survival : function
-        Pr(X > x) for an array of x, not centred.
+        Pr(X > x) for an array of x, not centred. The heavier tail should be the upper one, because
+        1 - Pr(X > x) has few digits for small x. X and -X have the same C.
     mean : float
         E X.
+
+    Raises
+    ------
+    InvalidInputError
+        `mean` is not that of `survival`, or the lower tail is too heavy for the digits of
+        `survival`.
 
     >>> round(asymmetry_of_tail(lambda x: np.exp(-np.maximum(x, 0.0)), mean=1.0), 3)
     0.317
     """
+    mean = finite_number("mean", mean)
 
     def sides(s: Floats) -> tuple[Floats, Floats]:
-        return survival(mean + s), 1.0 - survival(mean - s)
+        return _probabilities(survival, mean + s), 1.0 - _probabilities(survival, mean - s)
 
     tau = _typical_size(sides, 1e-12 * abs(mean)) * np.logspace(
         BELOW, ABOVE, (ABOVE - BELOW) * CELLS + 1
     )
     edges = np.concatenate([[0.0], tau])
     width = np.diff(edges)
-    clipped, squares = np.zeros(width.size), np.zeros(width.size)
+    clipped, sizes, squares = np.zeros((3, width.size))
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         s = edges[:-1] + 0.5 * (1.0 + node) * width
         right, left = sides(s)
         clipped += 0.5 * weight * width * (right - left)
+        sizes += 0.5 * weight * width * (right + left)
         squares += 0.5 * weight * width * 2.0 * s * (right + left)
     beyond = _tail_mean(lambda s: sides(s)[0], tau) - _tail_mean(lambda s: sides(s)[1], tau)
+    _check_mean(mean, float(clipped.sum()), beyond, float(sizes.sum()))
     above = np.abs(beyond + np.cumsum(clipped[:0:-1])[::-1])
     bias = np.minimum(np.abs(np.cumsum(clipped)[:-1]), above)
     return float(np.max(bias * tau[:-1] / np.cumsum(squares)[:-1]))
@@ -110,9 +122,33 @@ def rarest_atom(asymmetry: float) -> float:
     >>> rarest_atom(1.0), round(rarest_atom(4.5), 12)
     (0.1111111111111111, 0.01)
     """
-    if asymmetry < 0.5:
-        return (1.0 - asymmetry) / 2.0
-    return 1.0 / (1.0 + 2.0 * positive("asymmetry", asymmetry)) ** 2
+    asymmetry = bounded_number("asymmetry", asymmetry, Interval(0.0, 1e6))
+    return (1.0 - asymmetry) / 2.0 if asymmetry < 0.5 else 1.0 / (1.0 + 2.0 * asymmetry) ** 2
+
+
+def _probabilities(survival: Survival, x: Floats) -> Floats:
+    """Return Pr(X > x); raise if it is no probability."""
+    found = np.asarray(survival(x), dtype=np.float64)
+    if found.shape != x.shape or not ((found >= 0.0) & (found <= 1.0)).all():
+        raise InvalidInputError(
+            "survival must return a probability for every number of an array, got "
+            f"{reprlib.repr(found)} for {reprlib.repr(x)}"
+        )
+    return found
+
+
+def _check_mean(mean: float, inside: float, beyond: float, size: float) -> None:
+    """Raise if the noise minus `mean` has a mean that is no rounding of 0.
+
+    `inside` is its part on the grid. A tail that falls faster than a power has less than `beyond`.
+    """
+    moved = inside + beyond
+    if inside * moved > 0.0 and min(abs(inside), abs(moved)) > MOVED * size:
+        raise InvalidInputError(
+            f"mean must be that of survival, which has {mean + moved:.6g}, got {mean:.6g}; if it "
+            "is, the lower tail has too few digits: pass Pr(-X > x) and -mean, which have the same "
+            "C"
+        )
 
 
 def _tail_mean(side: Survival, tau: Floats) -> float:
@@ -122,7 +158,10 @@ def _tail_mean(side: Survival, tau: Floats) -> float:
         return 0.0
     index = math.log10(before / last)
     if index <= 1.0:
-        raise InvalidInputError("survival must be that of a law with a mean")
+        raise InvalidInputError(
+            "survival must be that of a law with a mean, which numbers of at most 10^15 times the "
+            f"size of the noise carry, got a tail of index {index:.3g} there"
+        )
     return last * float(tau[-1]) / (index - 1.0)
 
 

@@ -116,7 +116,9 @@ class DoublingTheorem(NamedTuple):
         volume, factor = self.volume(self.check_time(t)), self.factor
         level = self.confidence(t, self.doublings(t, noise_scale, epsilon))
         beta = self.radius(t, noise_scale, epsilon) * math.sqrt(self.kappa)
-        seldom = factor * level * self.ratio**2 * self.lipschitz * self.norm + self.corruption
+        seldom = (
+            factor * level * self.ratio * self.ratio * self.lipschitz * self.norm + self.corruption
+        )
         usual = USUAL * self.ratio * beta * math.sqrt(t * volume)
         return usual + CAPPED * (factor + 1.0) * seldom * volume
 
