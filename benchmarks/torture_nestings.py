@@ -109,8 +109,8 @@ class Recorder(NamedTuple):
 
     def init(self) -> Record:
         made, arms = np.zeros(1, np.int64), np.zeros(DECISIONS, np.int64)
-        RECORDS.append(Record(self.policy.init(), made, arms, np.zeros(DECISIONS)))
-        return RECORDS[-1]
+        RECORDS[len(RECORDS)] = Record(self.policy.init(), made, arms, np.zeros(DECISIONS))
+        return RECORDS[len(RECORDS) - 1]
 
     def choose(self, state: Record, arms: ArmSet, buffer: ArmBuffer) -> int:
         arm, place = choose(self.policy, state.inner, arms, buffer), state.made[0]
@@ -134,7 +134,7 @@ class Recorder(NamedTuple):
         return propensity(inner, state.inner)
 
 
-RECORDS: list[Record] = []  # of the runs so far
+RECORDS: dict[int, Record] = {}  # of the runs so far
 WRAPPERS = ("EpsilonGreedy", "EpsilonGreedy", "SquareCB", "OwnMixture")
 CORES = ("EpsilonGreedy", "SquareCB", "Thompson", "Uniform")
 
@@ -172,7 +172,7 @@ def by_simulate(policy: Any, rows: Floats, dice: random.Random) -> Decisions:
     problem = hb.Problem(hb.arms.FromArray(rows), hb.links.Identity(), noise, theta)
     options: Any = {"horizon": DECISIONS, "repetitions": 1, "checkpoints": 1}
     hb.simulate(Recorder(policy), problem, **options, seed=dice.randrange(2**32))
-    record = RECORDS.pop()
+    record = RECORDS[len(RECORDS) - 1]
     RECORDS.clear()
     return record.arms, record.propensities
 

@@ -114,7 +114,7 @@ TEMPLATES = {
             "init": ("", f"return Memory_(np.zeros(2, np.int64), {ROOM})"),
             "choose": (
                 "state, arms, buffer",
-                "arm = state.counts[0] % 4; take(buffer, arm); return arm",
+                "arm = state.counts[0] % arms.size; take(buffer, arm); return arm",
             ),
             "learn": ("state, x, rewards", "state.counts[0] += 1"),
             "estimate_arm": ("state, x", "return 0.0, 1.0"),

@@ -14,6 +14,7 @@ import numpy as np
 
 import heavybandits as hb
 from all_policies import POLICIES
+from heavybandits.agents.state import kept
 from heavybandits.arms import PerRound
 from heavybandits.core.allocation import state_bytes
 from heavybandits.core.arm_buffer import make_arm_buffer, mark_stale
@@ -75,9 +76,7 @@ def play(policy: Any, dice: random.Random) -> str:
 
 
 def _finite(state: Any) -> bool:
-    if isinstance(state, tuple):
-        return all(_finite(field) for field in state)
-    return bool(np.isfinite(state).all())
+    return all(np.isfinite(array).all() for array in kept(state).values())
 
 
 def attempt(dice: random.Random) -> str:

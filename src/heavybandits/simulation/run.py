@@ -160,7 +160,9 @@ def check_end(policy: Policy, state: Any, arms: ArmSet, key: Any, buffer: ArmBuf
     with contextlib.suppress(LookupError, ArithmeticError), np.errstate(all="ignore"):
         try:
             estimate_arm(policy, state, x)
-        except ValueError as error:  # math domain error: compiled code continued with nan
+        except (LookupError, ArithmeticError, PartError):
+            raise
+        except Exception as error:  # such as a math domain error: compiled code went on with nan
             raise PartError(explain(error, own)) from None
 
 
