@@ -70,13 +70,7 @@ TASKS: dict[str, Callable[[], str]] = {
 FEW = (
     "auto",
     "agent",
-    "crtm_local",
-    "crhl_theory",
-    "menu",
-    "thompson",
     "gloc_mom",
-    "supbmm",
-    "replay",
     "uniform",
 )
 

@@ -146,13 +146,18 @@ class Head:
     """The head of a ledger that is written: the lock, and the end."""
 
     def __init__(self, ledger: Path) -> None:
-        check_ours(ledger)
+        check_kinds(ledger)
         self._path, self._mode = f"{ledger}{HEAD}", _mode_of(ledger)
         self._is_new = not os.path.lexists(self._path)
         self._file = self._open(ledger)
         while not _has_name(self._file, self._path):  # another agent has just discarded it
             os.close(self._file)
             self._file = self._open(ledger)
+        try:
+            check_ours(ledger)  # not before: an agent that has the lock may be writing its files
+        except BaseException:
+            self.discard()
+            raise
 
     def _open(self, ledger: Path) -> int:
         try:

@@ -58,8 +58,7 @@ def check_policy(
     InvalidInputError
         A field is invalid. Raised at once.
     PartError
-        A part of your own does not run, cannot be compiled or contradicts itself. Raised by the
-        first check.
+        A part of your own does not run, cannot be compiled or contradicts itself. Raised at once.
 
     Examples
     --------
@@ -72,9 +71,7 @@ def check_policy(
     if unknown:
         raise InvalidInputError(f"expected_failures must name checks, got {', '.join(unknown)}")
     given = cast(policy) if is_part(policy) else policy
-    failures: dict[str, str | None] = {}
-    for name in CHECKS:
-        failures[name] = _run(name, given, raising=not failures)
+    failures = {name: _run(name, given) for name in CHECKS}
     failed = {n: why for n, why in failures.items() if why is not None and n not in expected}
     wrong = {n: "passes, but was expected to fail" for n in expected if failures[n] is None}
     if failed or wrong:
@@ -83,13 +80,13 @@ def check_policy(
     return [name for name, why in failures.items() if why is None]
 
 
-def _run(name: str, policy: Any, raising: bool) -> str | None:
-    """Return why the check fails, or None; the first check raises a PartError."""
+def _run(name: str, policy: Any) -> str | None:
+    """Return why the check fails, or None."""
     try:
         CHECKS[name](policy)
+    except PartError:  # it does not run at all: one message is enough
+        raise
     except Exception as error:
-        if raising and isinstance(error, PartError):  # it does not run: one message is enough
-            raise
         kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
         return f"{kind}{error}" or type(error).__name__
     return None
