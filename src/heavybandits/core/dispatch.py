@@ -21,7 +21,8 @@ from numba.extending import overload
 
 from .._utils.errors import PartError
 from . import protocols
-from .confidence_region import norm_of
+from .confidence_region import measure, norm_of
+from .linalg import dot
 from .numba_internals import class_of, options
 from .part_errors import PACKAGE, Place
 
@@ -189,6 +190,14 @@ def _norm_by_inverse(self, estimate, x):  # type: ignore[no-untyped-def]
     return norm_of(estimate.region, x)
 
 
+def _measure_by_inverse(self, estimate, x):  # type: ignore[no-untyped-def]
+    return measure(estimate.region, x)
+
+
+def _score_by_centre(self, estimate, x):  # type: ignore[no-untyped-def]
+    return dot(x, estimate.region.centre)
+
+
 mean = dispatched(protocols.Link.mean)
 means = dispatched(protocols.ManyMeans.means, default=_each_mean)
 slope = dispatched(protocols.Link.slope)
@@ -202,6 +211,8 @@ predict = dispatched(protocols.Estimator.predict)
 update = dispatched(protocols.Estimator.update, inline=True)
 best_arm = dispatched(protocols.ArmMeasure.best_arm, inline=True, default=_best_by_inverse)
 arm_norm = dispatched(protocols.ArmMeasure.arm_norm, default=_norm_by_inverse)
+measure_arm = dispatched(protocols.ArmMeasure.measure_arm, inline=True, default=_measure_by_inverse)
+score_arm = dispatched(protocols.ArmMeasure.score_arm, inline=True, default=_score_by_centre)
 radius = dispatched(protocols.Radius.radius)
 squared = dispatched(protocols.TimeRadius.squared)
 estimate_arms = dispatched(protocols.PerArmEstimator.estimate_arms)

@@ -159,11 +159,12 @@ class Estimator(Protocol):
     def update(self, estimate: Any, observation: Observation) -> None:
         """Learn from one decision: `observation` has x, the filtered `reward`, all `rewards`, the
         `predicted` reward and the `norm` ||x||_{V^-1}, which the policy got from
-        measure(estimate.region, x)."""
+        measure_arm: measure(estimate.region, x), unless the estimator defines it."""
 
 
 class ArmMeasure(Estimator, Protocol):
-    """Optional members of an estimator that has more digits of V than V^-1 has."""
+    """Optional members of an estimator that measures arms itself: in other coordinates, or with more
+    digits than V^-1 has."""
 
     def best_arm(
         self: Estimator, estimate: Any, arms: ArmSet, buffer: ArmBuffer, width: float
@@ -173,6 +174,13 @@ class ArmMeasure(Estimator, Protocol):
 
     def arm_norm(self: Estimator, estimate: Any, x: Floats) -> float:
         """Return ||x||_{V^-1}. By default V^-1 is used."""
+
+    def measure_arm(self: Estimator, estimate: Any, x: Floats) -> float:
+        """Return ||x||_{V^-1} and prepare the update that follows. By default
+        measure(estimate.region, x)."""
+
+    def score_arm(self: Estimator, estimate: Any, x: Floats) -> float:
+        """Return z = x.theta, for `predict`. By default dot(x, estimate.region.centre)."""
 
 
 class Tally(NamedTuple):

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Count, Positive
+from ...core.arm_buffer import ArmBuffer
+from ...core.arrays import Floats
 from ...core.capabilities import capacity_of, keeps_factor
 from ...core.confidence_region import discount, update_count
-from ...core.dispatch import predict, update
-from ...core.protocols import Estimator, Observation
+from ...core.dispatch import arm_norm, best_arm, measure_arm, predict, score_arm, update
+from ...core.protocols import ArmSet, Estimator, Observation
 
 
 class Discounted(NamedTuple):
@@ -54,6 +56,18 @@ class Discounted(NamedTuple):
 
     def predict(self, estimate: Any, z: float) -> float:
         return predict(self.inner, estimate, z)
+
+    def best_arm(self, estimate: Any, arms: ArmSet, buffer: ArmBuffer, width: float) -> int:
+        return best_arm(self.inner, estimate, arms, buffer, width)
+
+    def arm_norm(self, estimate: Any, x: Floats) -> float:
+        return arm_norm(self.inner, estimate, x)
+
+    def measure_arm(self, estimate: Any, x: Floats) -> float:
+        return measure_arm(self.inner, estimate, x)
+
+    def score_arm(self, estimate: Any, x: Floats) -> float:
+        return score_arm(self.inner, estimate, x)
 
     def update(self, estimate: Any, observation: Observation) -> None:
         update(self.inner, estimate, observation)

@@ -220,8 +220,11 @@ class DoublingHuber(NamedTuple):
     def arm_norm(self, estimate: DoublingEstimate, x: Floats) -> float:
         return norm_by_factor(estimate, x)
 
+    def measure_arm(self, estimate: DoublingEstimate, x: Floats) -> float:
+        return measure_by_factor(estimate.region, estimate.factor, x)
+
     def update(self, estimate: DoublingEstimate, observation: Observation) -> None:
-        norm = measure_by_factor(estimate.region, estimate.factor, observation.x)
+        norm = observation.norm
         if norm > 0.0:
             level = confidence(self, update_count(estimate.region) + 1, estimate.counts[0])
             sigma = error_unit(self, estimate, norm, level)
@@ -316,8 +319,11 @@ class GrowingHuber(NamedTuple):
     def arm_norm(self, estimate: DoublingEstimate, x: Floats) -> float:
         return norm_by_factor(estimate, x)
 
+    def measure_arm(self, estimate: DoublingEstimate, x: Floats) -> float:
+        return measure_by_factor(estimate.region, estimate.factor, x)
+
     def update(self, estimate: DoublingEstimate, observation: Observation) -> None:
-        norm = measure_by_factor(estimate.region, estimate.factor, observation.x)
+        norm = observation.norm
         if norm > 0.0:
             scale = estimate.noise_scale[0]
             error = bounded((observation.reward - observation.predicted) / scale)

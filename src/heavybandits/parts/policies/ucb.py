@@ -5,9 +5,18 @@ from typing import NamedTuple
 from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
-from ...core.confidence_region import clipped_count, measure, projection_count, update_count
-from ...core.dispatch import apply, arm_norm, best_arm, predict, radius, update
-from ...core.linalg import bounded, clamp, dot
+from ...core.confidence_region import clipped_count, projection_count, update_count
+from ...core.dispatch import (
+    apply,
+    arm_norm,
+    best_arm,
+    measure_arm,
+    predict,
+    radius,
+    score_arm,
+    update,
+)
+from ...core.linalg import bounded, clamp
 from ...core.part import check_reads
 from ...core.protocols import (
     ArmSet,
@@ -75,10 +84,10 @@ class UCB(NamedTuple):
         return best_arm(self.estimator, state.estimate, arms, buffer, width)
 
     def learn(self, state: UCBState, x: Floats, rewards: Floats) -> None:
-        region = state.estimate.region
         clamp(rewards)
-        norm = measure(region, x)
-        predicted = bounded(predict(self.estimator, state.estimate, dot(x, region.centre)))
+        norm = measure_arm(self.estimator, state.estimate, x)
+        z = score_arm(self.estimator, state.estimate, x)
+        predicted = bounded(predict(self.estimator, state.estimate, z))
         reward = apply(self.filter, state.memory, rewards, norm, predicted)
         observation = Observation(x, reward, rewards, predicted, norm)
         update(self.estimator, state.estimate, observation)
@@ -86,7 +95,8 @@ class UCB(NamedTuple):
     def estimate_arm(self, state: UCBState, x: Floats) -> tuple[float, float]:
         region = state.estimate.region
         width = bounded(radius(self.radius, state.estimate, update_count(region)))
-        expected = predict(self.estimator, state.estimate, dot(x, region.centre))
+        z = score_arm(self.estimator, state.estimate, x)
+        expected = predict(self.estimator, state.estimate, z)
         return expected, width * arm_norm(self.estimator, state.estimate, x)
 
     def tally(self, state: UCBState) -> Tally:

@@ -3,22 +3,25 @@
 import math
 from typing import NamedTuple
 
-from ..._utils.validation import NonNegative
-from ...core.confidence_region import log_volume
+from ..._utils.validation import NonNegative, Positive
 from ...core.linalg import LARGEST
-from ..estimators.auto import ScaleFreeEstimate, known_count, learned_directions, prior_radius
-
-CAUTION = 2.0  # term of the logarithm, so that early luck does not fix the choice of an arm
+from ..estimators.auto import (
+    ScaleFreeEstimate,
+    is_rare,
+    known_count,
+    learned_directions,
+    noise_square,
+    prior_square,
+)
 
 
 class ScaleFreeRadius(NamedTuple):
-    """(a s + b max{sqrt(lambda) ||theta|| / sqrt(k), s}) sqrt(2 + ln(det V / det V_1) / k).
+    """a s + b max{sqrt(lambda) ||slopes|| / sqrt(k), s}, for the norms of `ScaleFreeHuber`.
 
-    This is the width of one arm, not of all arms at once: each of d directions has its share of the
-    volume, so that d does not enter, unlike in Abbasi-Yadkori et al. (2011). s is the noise scale,
-    k = d - lambda tr V^-1 the number of learned directions, and ||theta|| / sqrt(k) the size of an
-    effect, which an unknown effect may have too. The penalty makes that size s / sqrt(lambda),
-    unless the penalty is at one of its bounds. Before the first reward that is informative about
+    s is the noise scale, k = d - lambda tr V^-1 the number of learned directions, and ||slopes|| /
+    sqrt(k) the size of an effect, which an unknown effect may have too. The width of an arm is the
+    radius times w sqrt(3 + ln(1 + n w^2 / k)), w = ||z||_{V^-1}: an arm of which little is known
+    gains with ln n, so that no choice is final. Before the first reward that is informative about
     the scale there is no bound.
 
     Parameters
@@ -27,6 +30,9 @@ class ScaleFreeRadius(NamedTuple):
         a, the weight of the noise scale.
     effect_weight : float, default 1.0
         b, the weight of the size of an effect.
+    rare_share : float, default 0.3
+        Factor of the radius while most rewards are one value: the widths then include the volume
+        of the region, and some decisions are spent on exploration.
 
     >>> from heavybandits.estimators import ScaleFreeHuber
     >>> from heavybandits.links import Identity
@@ -36,12 +42,13 @@ class ScaleFreeRadius(NamedTuple):
 
     noise_weight: NonNegative = 0.3
     effect_weight: NonNegative = 1.0
+    rare_share: Positive = 0.3
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
         if known_count(estimate) == 0:
             return LARGEST
-        region, learned = estimate.region, learned_directions(estimate.region)
-        noise = math.sqrt(estimate.scale[0])
-        effect = max(prior_radius(region) / math.sqrt(learned), noise)
-        volume = CAUTION + log_volume(region) / learned
-        return (self.noise_weight * noise + self.effect_weight * effect) * math.sqrt(volume)
+        learned = learned_directions(estimate.region)
+        noise = math.sqrt(noise_square(estimate))
+        effect = max(math.sqrt(prior_square(estimate.region) / learned), noise)
+        share = self.rare_share if is_rare(estimate) else 1.0
+        return share * (self.noise_weight * noise + self.effect_weight * effect)
