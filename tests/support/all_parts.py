@@ -139,7 +139,7 @@ PARTS: dict[str, list[Any]] = {
         ScaleFreeHuber(DIM, Identity()),
         Discounted(Ridge(DIM, 1.0), 50.0, 4),
         Discounted(ScaleFreeHuber(DIM, Identity()), 50.0),
-        ScaleFreeHuber(DIM, Logistic(), 0.5, 1.0, 50.0),
+        ScaleFreeHuber(DIM, Logistic(), 0.5),
         RidgeEnsemble(DIM, PLAYS, 1.0),
         RidgeEnsemble(DIM, PLAYS, 1.0, include_self=True),
         OnlineToConfidence(DIM, Logistic(), 0.2, 1.0, BALL),

@@ -7,7 +7,7 @@ from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
 from ..core.dispatch import tally
 from ..core.part import fallbacks_of, walk
-from ..parts.estimators.auto import ScaleFreeEstimate, restart_count
+from ..parts.estimators.auto import ScaleFreeEstimate, raw_theta, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .state import AgentState
 
@@ -22,18 +22,21 @@ def region_of(state: AgentState) -> Region:
 
 
 def theta(state: AgentState) -> Floats:
-    """Return the centre of the confidence region."""
-    return region_of(state).centre.copy()
+    """Return the centre of the confidence region; for `auto` the slopes, one per feature."""
+    region, estimate = region_of(state), innermost(state.policy, state.learned)[1].estimate
+    if isinstance(estimate, ScaleFreeEstimate):
+        return raw_theta(estimate)
+    return region.centre.copy()
 
 
 def design(state: AgentState) -> Floats:
-    """Return V."""
+    """Return V; for `auto` that of the standardised features and the constant."""
     region = region_of(state)
     return np.asarray(region.design + region.recent)
 
 
 def inverse(state: AgentState) -> Floats:
-    """Return V^-1."""
+    """Return V^-1; for `auto` that of the standardised features and the constant."""
     return region_of(state).inverse.copy()
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from .._utils.errors import InvalidInputError
 from ..core.capabilities import innermost
-from ..core.confidence_region import measure
-from ..core.linalg import bounded, clamp, dot
+from ..core.dispatch import measure_arm, score_arm
+from ..core.linalg import bounded, clamp
 from ..core.protocols import Policy
 from ..parts.policies.time_discounted import TimeDiscounted, has_clock
 from .events import Revised, Revision
@@ -59,9 +59,10 @@ def revised_arrays(
     inside, state = innermost(policy, after)
     region, x = state.estimate.region, revision.features
     numbers = region.numbers.copy()
-    norm = measure(region, x)
+    norm = measure_arm(inside.estimator, state.estimate, x)
     region.numbers[:] = numbers
-    expected = bounded(inside.estimator.predict(state.estimate, dot(x, region.centre)))
+    z = score_arm(inside.estimator, state.estimate, x)
+    expected = bounded(inside.estimator.predict(state.estimate, z))
     filtered = []
     for given in (revision.before, reward):
         rewards = np.array([given])

@@ -163,7 +163,7 @@ class Estimator(Protocol):
 
 
 class ArmMeasure(Estimator, Protocol):
-    """Optional members of an estimator that measures arms itself: in other coordinates, or with more
+    """Optional members of an estimator that measures arms itself, in other coordinates or with more
     digits than V^-1 has."""
 
     def best_arm(

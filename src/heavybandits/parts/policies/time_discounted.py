@@ -83,7 +83,9 @@ class TimeDiscounted(NamedTuple):
         return ()
 
     def init(self) -> TimeDiscountedState:
-        return TimeDiscountedState(self.policy.init(), zeros(2), zeros(self.dim + 1, self.dim))
+        inner = self.policy.init()
+        size = inner.estimate.region.centre.size
+        return TimeDiscountedState(inner, zeros(2), zeros(size + 1, size))
 
     def choose(self, state: TimeDiscountedState, arms: ArmSet, buffer: ArmBuffer) -> int:
         return choose(self.policy, state.inner, arms, buffer)

@@ -1,0 +1,203 @@
+"""State of auto's estimator: standardised features, and how certain the estimate is."""
+
+import math
+from typing import NamedTuple
+
+from ....core.arrays import Floats, Integers
+from ....core.confidence_region import Region, log_volume, penalty_of
+from ....core.jit import jitable, outlined
+
+# Places in ScaleFreeEstimate.numbers and in ScaleFreeEstimate.counts
+LEVEL, SQUARE, WEIGHED, WEIGHTS, EDGE, EVENT, TYPICAL, RESIDUAL, TOTAL, ZEROS = range(10)
+LOGS, LOG_SQUARES, LOG_NOISE, DEBT = range(10, 14)
+LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EXPONENT, EVENTS, SUMMED = range(10)
+NUMBERS, COUNTS = 14, 10
+
+WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
+CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
+
+
+class ScaleFreeEstimate(NamedTuple):
+    """State of `ScaleFreeHuber`.
+
+    region: theta and V of the standardised rows; sizes: the regression of ln |large reward|;
+    middle, units: means and standard deviations of the features; row, block, slopes, image:
+    scratch; numbers: the level of the rewards, s^2 and its two sums, the size of large rewards, the
+    least size of an event, its typical size, the typical residual, the weights of the histograms
+    and of rewards equal to the level, sums of ln size and of its square, the noise of ln size, and
+    what is owed to exploration; counts: rewards since the last start, those that are informative,
+    whether most rewards are one value, rewards in a row far beyond the limit, rewards in a row that
+    are small but not equal to the level, rewards equal to the level, restarts, the exponent of the
+    histograms, events; arms, rewards: the first ones; deviations: histogram of rewards minus level,
+    gains and losses; residuals: histogram of the residuals of events; recent: the last rewards.
+    """
+
+    region: Region
+    sizes: Region
+    middle: Floats
+    units: Floats
+    row: Floats
+    block: Floats
+    slopes: Floats
+    image: Floats
+    numbers: Floats
+    counts: Integers
+    arms: Floats
+    rewards: Floats
+    deviations: Floats
+    residuals: Floats
+    recent: Floats
+    squares: Floats
+    lanes: Floats
+
+
+@jitable
+def known_count(estimate: ScaleFreeEstimate) -> int:
+    """Return the number of rewards that are informative about the scale."""
+    return estimate.counts[KNOWN]
+
+
+def restart_count(estimate: ScaleFreeEstimate) -> int:
+    """Return how often the estimator restarted."""
+    return int(estimate.counts[RESTARTS])
+
+
+@jitable
+def noise_square(estimate: ScaleFreeEstimate) -> float:
+    """Return s^2."""
+    return estimate.numbers[SQUARE]
+
+
+@jitable
+def is_rare(estimate: ScaleFreeEstimate) -> bool:
+    """Return True if most rewards are one value, and a few are far from it: sales or claims."""
+    return estimate.counts[RARE] != 0
+
+
+# ---- standardised rows
+
+
+@jitable
+def fill_row(estimate: ScaleFreeEstimate, x: Floats) -> None:
+    """row = ((x - middle) / units, CONSTANT); a feature that has not varied yet is 0."""
+    row, dim = estimate.row, x.size
+    for i in range(dim):
+        unit = estimate.units[i]
+        row[i] = (x[i] - estimate.middle[i]) / unit if unit > 0.0 else 0.0
+    row[dim] = CONSTANT
+
+
+@jitable
+def novelty(estimate: ScaleFreeEstimate, x: Floats) -> float:
+    """Return the squared norm that features add which have not varied before."""
+    new = 0
+    for i in range(x.size):
+        if estimate.units[i] == 0.0 and x[i] != estimate.middle[i]:
+            new += 1
+    return float(new) * novelty_of_one(estimate)
+
+
+@jitable
+def novelty_of_one(estimate: ScaleFreeEstimate) -> float:
+    """Return n / lambda, the squared norm of a feature that varies for the first time in n rewards:
+    it will be sqrt(n) of its deviations from the mean. n counts up to WARM."""
+    return float(min(estimate.counts[LEARNED], WARM)) / penalty_of(estimate.region)
+
+
+@outlined
+def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
+    """Set `middle` and `units` to means and standard deviations of the first `count` arms.
+
+    An arm that accounts for more than half of the variance, on average over the features, is left
+    out, unless no other arm differs: one arm of another length does not set the units.
+    """
+    dim, left_out, other = estimate.middle.size, -1, -1
+    for _ in range(3):
+        used, varied = 0, False
+        for j in range(count):
+            used += 1 if j not in (left_out, other) else 0
+        for i in range(dim):
+            total, square = 0.0, 0.0
+            for j in range(count):
+                if j != left_out and j != other:
+                    total += estimate.arms[j, i]
+            middle = total / used
+            for j in range(count):
+                if j != left_out and j != other:
+                    gap = estimate.arms[j, i] - middle
+                    square += gap * gap
+            estimate.slopes[i], estimate.row[i] = middle, math.sqrt(square / used)
+            varied = varied or square > 0.0
+        if left_out >= 0 and not varied:
+            return
+        for i in range(dim):
+            estimate.middle[i], estimate.units[i] = estimate.slopes[i], estimate.row[i]
+        far = farthest_arm(estimate, count, left_out, other) if used >= 4 else -1
+        if far < 0:
+            return
+        left_out, other = far, left_out
+
+
+@jitable
+def farthest_arm(estimate: ScaleFreeEstimate, count: int, left_out: int, other: int) -> int:
+    """Return the arm that accounts for more than half of the variance, -1 if there is none."""
+    used = count - (1 if left_out >= 0 else 0) - (1 if other >= 0 else 0)
+    for j in range(count):
+        square, varied = 0.0, 0
+        for i in range(estimate.middle.size):
+            if estimate.units[i] > 0.0:
+                share = (estimate.arms[j, i] - estimate.middle[i]) / estimate.units[i]
+                square += share * share
+                varied += 1
+        if j != left_out and j != other and varied > 0 and 2.0 * square > float(used * varied):
+            return j
+    return -1
+
+
+@jitable
+def notice_features(estimate: ScaleFreeEstimate, x: Floats) -> None:
+    """Give a unit to every feature that varies for the first time: its standard deviation so far.
+
+    Its entries in V are those of the penalty, so that nothing else changes.
+    """
+    for i in range(x.size):
+        if estimate.units[i] == 0.0 and x[i] != estimate.middle[i]:
+            gap = abs(x[i] - estimate.middle[i])
+            estimate.units[i] = gap / math.sqrt(float(estimate.counts[LEARNED]))
+
+
+# ---- how certain is theta
+
+
+@jitable
+def learned_directions(region: Region) -> float:
+    """Return k = d - lambda tr V^-1, at least 1: how many of the d slopes are learned."""
+    slopes = region.centre.size - 1
+    trace = 0.0
+    for i in range(slopes):
+        trace += region.inverse[i, i]
+    return max(float(slopes) - penalty_of(region) * trace, 1.0)
+
+
+@jitable
+def prior_square(region: Region) -> float:
+    """Return lambda ||slopes||^2: how far the penalty may have moved the centre, squared."""
+    total = 0.0
+    for i in range(region.centre.size - 1):
+        total += region.centre[i] * region.centre[i]
+    return penalty_of(region) * total
+
+
+@jitable
+def inflate(
+    estimate: ScaleFreeEstimate, square: float, scale: float, learned: float, volume: float
+) -> float:
+    """Return the squared norm of an arm times its logarithm, 3 + ln(1 + n w^2 / k)."""
+    n = float(estimate.counts[LEARNED])
+    return square * (3.0 + volume + math.log1p(n * square / (scale * scale * learned)))
+
+
+@jitable
+def shared_volume(estimate: ScaleFreeEstimate, learned: float) -> float:
+    """Return what rare rewards add to the logarithm of every arm: ln(det V / det V_1) / k."""
+    return log_volume(estimate.region) / learned if is_rare(estimate) else 0.0

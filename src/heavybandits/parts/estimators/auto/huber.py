@@ -1,0 +1,329 @@
+"""auto's estimator: Huber regression whose level, units, scale, threshold and penalty come from the
+data.
+
+Nothing here has a unit. Rewards times a power of two, and each feature times its own power of two,
+leave all choices unchanged bit for bit.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...._utils.validation import Count, Positive
+from ....core.allocation import zeros
+from ....core.arm_buffer import ArmBuffer, mark_stale, pick
+from ....core.arrays import Floats
+from ....core.confidence_region import (
+    Region,
+    log_volume,
+    make_region,
+    measure,
+    penalty_of,
+    shift_centre,
+)
+from ....core.dispatch import maximise, mean
+from ....core.factor import LANES
+from ....core.histogram import BINS
+from ....core.jit import jitable
+from ....core.linalg import combine, dot, squares
+from ....core.protocols import ArmSet, Link, Observation
+from .estimate import (
+    CONSTANT,
+    COUNTS,
+    DEBT,
+    EDGE,
+    EVENTS,
+    EXPONENT,
+    LEARNED,
+    LEVEL,
+    LOG_NOISE,
+    NUMBERS,
+    SQUARE,
+    WARM,
+    ScaleFreeEstimate,
+    fill_row,
+    inflate,
+    is_rare,
+    learned_directions,
+    notice_features,
+    novelty,
+    novelty_of_one,
+    shared_volume,
+)
+from .events import (
+    AMOUNTS,
+    noise_scale_of,
+    predicts_sizes,
+    relative_size,
+    update_size_penalty,
+)
+from .fit import (
+    PENALTY,
+    WIDE,
+    error_of,
+    fit_again,
+    is_due,
+    learn_later,
+    limit_of,
+    start_again,
+    update_penalty,
+    weight_at_slope,
+)
+
+# ---- choosing
+
+
+@jitable
+def fill_block(estimate: ScaleFreeEstimate, features: Floats, first: int) -> None:
+    """Write the standardised rows of LANES arms into the columns of `block`."""
+    block, dim = estimate.block, estimate.middle.size
+    for i in range(dim):
+        unit, middle = estimate.units[i], estimate.middle[i]
+        for lane in range(LANES):
+            gap = features[i, first + lane] - middle
+            block[i, lane] = gap / unit if unit > 0.0 else 0.0
+    for lane in range(LANES):
+        block[dim, lane] = CONSTANT
+
+
+@jitable
+def add_novelty(estimate: ScaleFreeEstimate, features: Floats, first: int, out: Floats) -> None:
+    """Add `novelty` to the squared norms of LANES arms."""
+    more = novelty_of_one(estimate)
+    for i in range(estimate.middle.size):
+        if estimate.units[i] == 0.0:
+            for lane in range(LANES):
+                if features[i, first + lane] != estimate.middle[i]:
+                    out[first + lane] += more
+
+
+@jitable
+def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
+    """Write z.theta and the squared widths of all arms into `scores` and `squares`. O(K d^2)."""
+    region, sizes, block = estimate.region, estimate.sizes, estimate.block
+    above, below, log_sizes, size_squares = (
+        estimate.lanes[0],
+        estimate.lanes[1],
+        estimate.lanes[2],
+        estimate.lanes[3],
+    )
+    learned, sized = learned_directions(region), predicts_sizes(estimate)
+    volume, forced = shared_volume(estimate, learned), estimate.numbers[DEBT] >= 1.0
+    constant = CONSTANT * sizes.centre[estimate.middle.size]
+    for first in range(0, buffer.scores.size, LANES):
+        fill_block(estimate, buffer.features, first)
+        combine(block, region.centre, buffer.scores[first : first + LANES])
+        squares(block, region.inverse, buffer.squares[first : first + LANES], above, below)
+        add_novelty(estimate, buffer.features, first, buffer.squares)
+        if sized:
+            combine(block, sizes.centre, log_sizes)
+            squares(block, sizes.inverse, size_squares, above, below)
+        for lane in range(LANES):
+            square, scale = max(buffer.squares[first + lane], 0.0), 1.0
+            if sized:
+                size = log_sizes[lane] - constant
+                scale = relative_size(estimate, size, size_squares[lane])
+            if forced:
+                buffer.scores[first + lane] = 0.0
+            else:
+                square = inflate(estimate, square, scale, learned, volume)
+            buffer.squares[first + lane] = square
+
+
+@jitable
+def best_point(estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float) -> int:
+    """Choose from a continuous set, with theta and V^-1 in the units of the features and one
+    logarithm for all arms."""
+    region, dim, slopes, image = (
+        estimate.region,
+        estimate.middle.size,
+        estimate.slopes,
+        estimate.image,
+    )
+    for i in range(dim):
+        unit = estimate.units[i]
+        slopes[i] = region.centre[i] / unit if unit > 0.0 else 0.0
+        for j in range(dim):
+            both = unit * estimate.units[j]
+            image[i, j] = region.inverse[i, j] / both if both > 0.0 else 0.0
+        if unit == 0.0:
+            image[i, i] = 1.0 / penalty_of(region)
+    raw = Region(
+        slopes,
+        image,
+        region.design,
+        region.direction,
+        region.numbers,
+        region.counts,
+        region.scratch,
+        region.recent,
+    )
+    volume = 3.0 + log_volume(region) / learned_directions(region)
+    return maximise(arms, buffer, raw, width * math.sqrt(volume))
+
+
+def raw_theta(estimate: ScaleFreeEstimate) -> Floats:
+    """Return the slopes in the units of the features; 0 for a feature that has not varied yet."""
+    units = estimate.units
+    return np.divide(
+        estimate.region.centre[:-1], units, out=np.zeros_like(units), where=units > 0.0
+    )
+
+
+class ScaleFreeHuber(NamedTuple):
+    """Huber regression in one pass, without a given level, scale, threshold, penalty or unit.
+
+    Features are standardised: z = ((x - mean) / deviation, 10), mean and deviation over the first
+    32 arms played; the constant 10 is an intercept with a hundredth of the penalty. The median of
+    the first 32 rewards is subtracted from all rewards (identity link). With w = ||z||_{V^-1} / r,
+    m = mu'(z.theta) = 1 for the identity link, and e = (y - mu(z.theta)) / r:
+
+    limit = max{threshold s (1 + w^2) / w + sqrt(lambda) ||slopes|| w, 2 q sqrt(1 + w^2)};
+    psi = e clipped at +- limit;  theta += V^-1 z psi / (r (1 + w^2));  V += share z z^T / r^2;
+    s^2 = mean of min(psi^2 / (1 + w^2), 9 max(s^2, q^2)), weighted by w^2 / (1 + w^2).
+
+    So no reward moves the prediction of its arm by more than `threshold` of its standard errors s
+    w, plus the possible bias of the penalty. The limit grows like sqrt(n/d): s^2 / limit^2 = d / n
+    up to constants is the equation of Wang et al. (2021), whose root adapts to any moment. q is the
+    median residual. A reward beyond the limit counts in V with a share below 1, at which it would
+    have moved theta as far, so that the arm of a clipped reward stays uncertain.
+
+    **Sales and claims.** If at least half of the rewards are one value, or the sizes of rewards
+    have a second peak, then rare large rewards are the signal and not outliers: the limit is 16
+    times the size that 2% of the rewards have, and squares count up to that limit. r is then the
+    size of the reward relative to a typical one, predicted by a regression of the logarithm of the
+    residuals on z; otherwise r = 1. And 4 sqrt(n) decisions in all go to the least known arm.
+
+    The penalty starts at lambda = 0.1 d. Whenever the number of rewards has doubled, and every 1024
+    rewards, it becomes lambda = k s^2 / ||slopes||^2, the fixed point of the evidence (MacKay
+    1992); k = d - lambda tr V^-1 is the number of learned directions.
+
+    The first 32 rewards are kept, and fitted again from scratch as they come in: outliers among
+    them are known only later. Eight rewards in a row beyond twice their limits are not noise but
+    another unit or another environment, and the estimator restarts. It also restarts if the rewards
+    have become smaller by a factor of 64. No theorem covers this estimator.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension of the arms.
+    link : Link
+        Link of the mean reward. Only with the identity link there is a level, and rare rewards.
+    threshold : float, default 0.35
+        Largest move of a prediction by one reward, in its standard errors.
+
+    >>> from heavybandits.links import Identity
+    >>> ScaleFreeHuber(3, Identity()).init().region.centre.shape
+    (4,)
+    """
+
+    dim: Count
+    link: Link
+    threshold: Positive = 0.35
+
+    @property
+    def any_norm(self) -> bool:
+        return True
+
+    def init(self) -> ScaleFreeEstimate:
+        dim, rows = self.dim, self.dim + 1
+        numbers = zeros(NUMBERS)
+        numbers[LOG_NOISE] = 1.2
+        return ScaleFreeEstimate(
+            region=make_region(rows, PENALTY * dim),
+            sizes=make_region(rows, 4.0 * dim),
+            middle=zeros(dim),
+            units=zeros(dim),
+            row=zeros(rows),
+            block=zeros(rows, LANES),
+            slopes=zeros(dim),
+            image=zeros(dim, dim),
+            numbers=numbers,
+            counts=np.zeros(COUNTS, np.int64),
+            arms=zeros(WARM, dim),
+            rewards=zeros(WARM),
+            deviations=zeros(2, BINS),
+            residuals=zeros(1, BINS),
+            recent=zeros(WARM),
+            squares=zeros(WARM),
+            lanes=zeros(4, LANES),
+        )
+
+    def is_valid(self, estimate: ScaleFreeEstimate) -> bool:
+        positive = (estimate.units >= 0.0).all() and (estimate.counts >= 0)[:EXPONENT].all()
+        return bool(estimate.numbers[SQUARE] >= 0.0 and positive)
+
+    def threshold_in_force(self, memory: ScaleFreeEstimate) -> float:
+        """Return threshold s, before it grows with what is known of an arm; 16 large rewards if
+        most rewards are one value."""
+        if is_rare(memory):
+            return WIDE * float(memory.numbers[EDGE])
+        return self.threshold * math.sqrt(memory.numbers[SQUARE])
+
+    def revise(self, estimate: ScaleFreeEstimate, x: Floats, before: float, after: float) -> None:
+        """theta += V^-1 z sqrt(m) (psi' - psi) / r, both clipped at the limit of today."""
+        region = estimate.region
+        fill_row(estimate, x)
+        z, scale = dot(estimate.row, region.centre), noise_scale_of(estimate)
+        weight = weight_at_slope(self, z)
+        square = dot(estimate.row, np.vecdot(region.inverse, estimate.row))
+        limit = limit_of(self, estimate, weight / (scale * scale) * max(square, 0.0), scale)
+        errors = (error_of(self, estimate, y, z, weight) / scale for y in (before, after))
+        old, new = (min(max(error, -limit), limit) for error in errors)
+        shift_centre(region, estimate.row, math.sqrt(weight) / scale * (new - old))
+
+    def predict(self, estimate: ScaleFreeEstimate, z: float) -> float:
+        return mean(self.link, z) + estimate.numbers[LEVEL]
+
+    def score_arm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
+        fill_row(estimate, x)
+        return dot(estimate.row, estimate.region.centre)
+
+    def measure_arm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
+        fill_row(estimate, x)
+        return measure(estimate.region, estimate.row)
+
+    def arm_norm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
+        """Return w sqrt(3 + ln(1 + n w^2 / k)); with rare rewards ln(det V / det V_1) / k more."""
+        fill_row(estimate, x)
+        region, row = estimate.region, estimate.row
+        square = novelty(estimate, x)
+        for i in range(row.size):
+            square += row[i] * dot(region.inverse[i], row)
+        learned = learned_directions(region)
+        volume = shared_volume(estimate, learned)
+        scale = noise_scale_of(estimate)
+        return math.sqrt(max(inflate(estimate, max(square, 0.0), scale, learned, volume), 0.0))
+
+    def best_arm(
+        self, estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float
+    ) -> int:
+        if arms.size == 0:
+            return best_point(estimate, arms, buffer, width)
+        measure_arms(estimate, buffer)
+        mark_stale(buffer)
+        return pick(buffer, width)
+
+    def update(self, estimate: ScaleFreeEstimate, observation: Observation) -> None:
+        counts, x, reward = estimate.counts, observation.x, observation.reward
+        if counts[LEARNED] < WARM:
+            place = counts[LEARNED]
+            for i in range(x.size):
+                estimate.arms[place, i] = x[i]
+            estimate.rewards[place] = reward
+        counts[LEARNED] += 1
+        learned = counts[LEARNED]
+        if learned <= WARM and (learned <= 8 or learned % 4 == 0):
+            fit_again(self, estimate)
+            return
+        if learned > WARM:
+            notice_features(estimate, x)
+        fill_row(estimate, x)
+        measure(estimate.region, estimate.row)
+        if learn_later(self, estimate, reward):
+            start_again(self, estimate, x, reward)
+        elif is_due(learned):
+            update_penalty(estimate)
+            if counts[EVENTS] > AMOUNTS:
+                update_size_penalty(estimate)
