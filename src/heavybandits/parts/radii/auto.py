@@ -30,7 +30,7 @@ class ScaleFreeRadius(NamedTuple):
         a, the weight of the noise scale.
     effect_weight : float, default 1.0
         b, the weight of the size of an effect.
-    rare_share : float, default 0.3
+    rare_share : float, default 0.4
         Factor of the radius while most rewards are one value: the widths then include the volume
         of the region, and some decisions are spent on exploration.
 
@@ -42,7 +42,7 @@ class ScaleFreeRadius(NamedTuple):
 
     noise_weight: NonNegative = 0.3
     effect_weight: NonNegative = 1.0
-    rare_share: Positive = 0.3
+    rare_share: Positive = 0.4
 
     def radius(self, estimate: ScaleFreeEstimate, t: int) -> float:
         if known_count(estimate) == 0:
