@@ -14,7 +14,7 @@ from .outputs import Findings
 
 NAMES = (
     *("figure1", "table2", "table1", "coverage", "tails", "outlier"),
-    *("levels", "realdata", "evaluation", "beyond", "map", "noconstants"),
+    *("levels", "realdata", "evaluation", "beyond", "map", "untuned"),
 )
 
 

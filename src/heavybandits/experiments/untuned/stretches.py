@@ -14,7 +14,7 @@ from ...offline.replay.replay import pass_once
 from ...parts.policies.checks import check_policies
 from ...sweeps.simulation_cell import build_parts
 from ..realdata.cells import open_set
-from .cells import Floats
+from .draws import Floats
 
 
 def split_days(rounds: Rounds, count: int) -> list[Schedule]:
