@@ -173,7 +173,7 @@ class Strips(Panel):
     def size(self) -> tuple[float, float]:
         """Width and height in inches: large letters for small screens."""
         rows = len(self.strips) * len(self.groups)
-        return 5.2, 1.2 + 0.095 * rows + 0.12 * len(self.groups) + 0.12 * len(self.strips)
+        return 5.2, 1.1 + 0.075 * rows + 0.11 * len(self.groups) + 0.1 * len(self.strips)
 
 
 @dataclass(frozen=True)
@@ -498,7 +498,8 @@ def draw_strips(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     places = colour_places(panel.names, colours)
     edge, height = 1.25 * panel.line, len(panel.strips) + 1.5
     axes.axvline(panel.line, color=GREY, linewidth=1.0, zorder=0)
-    axes.text(panel.line, -1.3, panel.line_label, ha="center", va="bottom", color=GREY, fontsize=9)
+    above = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+    axes.text(panel.line, 1.005, panel.line_label, color=GREY, **above)
     for place, strip in enumerate(panel.strips):
         style = style_of(places[strip.name]) | {"linestyle": "none"}
         for group, values in enumerate(strip.groups):
@@ -506,8 +507,8 @@ def draw_strips(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
                 row, mean = group * height + place, sum(values) / len(values)
                 x = [min(value, edge) for value in values]
                 axes.plot(x, [row] * len(x), **style | {"marker": "o"}, ms=2.2, alpha=0.35, mew=0)
-                axes.plot(min(mean, edge), row, **style, ms=6.0, mec="white", mew=0.5)
-        axes.plot([], [], label=label_of(strip.name), **style, markersize=6.0)
+                axes.plot(min(mean, edge), row, **style, ms=5.5, mec="white", mew=0.5)
+        axes.plot([], [], label=label_of(strip.name), **style, markersize=5.5)
     for group in range(1, len(panel.groups)):
         axes.axhline(group * height - 1.25, color=GREY, linewidth=0.4, alpha=0.4)
     middle = (len(panel.strips) - 1) / 2.0

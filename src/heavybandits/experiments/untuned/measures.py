@@ -10,8 +10,9 @@ from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.tables import Row, grouped
 from ..rows import column
 from .policies import CLIP, GRID, PLAIN, RANDOM
-from .settings import EASY, WRONG
+from .settings import EASY, LEARNED, WRONG
 
+TINY = 1e-12  # regret that counts as none
 RECOMMENDED = "recommended"  # by the diagnosis, from logged rows
 RADII_OF = {
     filter: [row.name for row in GRID if row.name.startswith(f"{filter},")]
@@ -107,16 +108,19 @@ def ratio_error(above: Array, below: Array) -> float:
     )
 
 
-def relative_share(played: Played, policy: str) -> float:
-    """Return the share of the possible gain over random, over that of LinUCB's best radius."""
-    best = over_random(played, played.best(PLAIN))
-    return (1.0 - over_random(played, policy)) / (1.0 - best)
+def relative_share(played: Played, policy: str) -> float | None:
+    """Return the share of the possible gain over random, over that of LinUCB's best radius.
+
+    None if LinUCB gains next to nothing: a ratio would say nothing.
+    """
+    best = 1.0 - over_random(played, played.best(PLAIN))
+    return (1.0 - over_random(played, policy)) / best if best >= LEARNED else None
 
 
 def over_best(played: Played, policy: str, filter: str) -> float:
     """Return mean regret over that of the best radius in hindsight."""
     mine, best = played.columns(policy, played.best(filter))
-    return float(mine.mean() / best.mean())
+    return float(mine.mean() / max(best.mean(), TINY))
 
 
 def count_wrong(regret: Array) -> int:
@@ -164,19 +168,30 @@ def ratios_to_best(
     """Estimate a statistic over worlds of regret over that of the best radius."""
 
     def of(parts: list[Array]) -> Array:
-        return over(np.column_stack([part[:, 0] / part[:, 1] for part in parts]))
+        best = [np.maximum(part[:, 1], TINY) for part in parts]
+        found = [part[:, 0] / least for part, least in zip(parts, best, strict=True)]
+        return over(np.column_stack(found))
 
     return resample(worlds, [policy], filter, of)
 
 
-def shares_of_gain(
-    worlds: Sequence[Played], policy: str, over: Callable[[Array], Array]
-) -> Estimate:
-    """Estimate a statistic over worlds of the share of the gain over that of LinUCB's best."""
+def gain_of(worlds: Sequence[Played], policy: str) -> Estimate:
+    """Estimate the mean share of the possible gain over that of LinUCB's best radius."""
+
+    def of(parts: list[Array]) -> Array:
+        shares = np.array([[1.0 - p[:, i] / p[:, 1] for i in (0, 2)] for p in parts])
+        mine, best = shares.mean(axis=0)
+        return np.asarray(mine / best)
+
+    return resample(worlds, [policy, RANDOM], PLAIN, of)
+
+
+def worst_gain_of(worlds: Sequence[Played], policy: str) -> Estimate:
+    """Estimate the smallest share over that of LinUCB, over worlds."""
 
     def of(parts: list[Array]) -> Array:
         shares = [(p[:, 1] - p[:, 0]) / (p[:, 1] - p[:, 2]) for p in parts]
-        return over(np.column_stack(shares))
+        return smallest(np.column_stack(shares))
 
     return resample(worlds, [policy, RANDOM], PLAIN, of)
 

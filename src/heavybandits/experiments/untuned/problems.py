@@ -72,7 +72,6 @@ _OTHERS = [
     Spec("fresh", 10, 20, "pareto1.5", 0.5, drifts=True),
 ]
 PROBLEMS: dict[str, Spec] = {spec.name: spec for spec in _SKETCH + _OTHERS}
-BEFORE_NOISES = ("t1.5", "t3", "pareto1.5", "pareto3", "gauss")
 
 
 def make_arms(spec: Spec) -> ArmSet:

@@ -16,6 +16,7 @@ AT_ALL_SCALES = (AUTO, DEFAULT)  # elsewhere the grid would only move
 # Bars: regret over that of the best radius in hindsight (median, 90%, worst), and others.
 OLD_BARS, UNSEEN_BARS = (1.05, 1.4, 2.0), (1.10, 1.6, 2.5)
 SHARE, OUTLIER_SHARE = 0.9, 0.8  # of LinUCB's share of the possible gain, at its best radius
+LEARNED = 0.1  # LinUCB's share below which nothing can be compared with it
 SAME = (0.9, 1.1)  # regret over that in the unaltered world
 EXTREME = 2.0  # the same with extreme rewards
 LONG_RATIO, STUCK = 2.5, 0.01  # fixed arms: regret over the best radius; runs on a wrong arm
