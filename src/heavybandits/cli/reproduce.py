@@ -71,6 +71,7 @@ def reproduce(
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     heavybandits reproduce map --points 40 --repetitions 100 --device cuda
+    heavybandits reproduce untuned --full --jobs 16
     """
     device = options.pop("device")
     if device != "cpu":
