@@ -41,8 +41,8 @@ ALTERNATIVES = {
     "realdata": "Share of the oracle's gain that every policy has on real data, with intervals",
     "evaluation": "How often intervals at 95% hold the truth, by estimator and tail",
     "beyond": "Regret of every algorithm, tuned, over that of random play, one panel per noise",
-    "untuned": "Regret of policies without tuning and of peers over that of random play, one dot per "
-    "world, by group of worlds",
+    "untuned": "Regret of policies without tuning and of peers over that of random play, one dot "
+    "per world, by group of worlds",
     "tail_doctor": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
     "sides, and quantiles against the normal",
 }

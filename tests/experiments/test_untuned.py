@@ -14,6 +14,7 @@ from heavybandits.core.sources import closure
 from heavybandits.experiments import untuned
 from heavybandits.experiments.untuned import cells, stretches, worlds
 from heavybandits.experiments.untuned.arm_sets import ShopArms
+from heavybandits.experiments.untuned.before import BEFORE
 from heavybandits.experiments.untuned.catalogue import (
     DESIGN,
     DESIGN_DRAWS,
@@ -231,7 +232,8 @@ def test_a_policy_meets_what_a_naive_loop_shows_it(uncompiled: None):
 
 def test_policies_of_a_cell_do_not_disturb_each_other(uncompiled: None):
     policies = [describe(p) for p in (hb.linucb(dim=3, radius=1.0), hb.policies.Uniform(3))]
-    given = {"world": write_world(Linear("fresh", 3, 4, "t3", 0.5)), "horizon": 25, "seed": 2}
+    given: dict[str, Any] = {"world": write_world(Linear("fresh", 3, 4, "t3", 0.5))}
+    given |= {"horizon": 25, "seed": 2}
     both = world_cell(policies=policies, runs_from=0, runs_to=3, **given)["regret"]
     alone = world_cell(policies=policies[1:], runs_from=1, runs_to=3, **given)["regret"]
     np.testing.assert_array_equal(both[1:, 1:], alone)
@@ -247,7 +249,7 @@ def test_a_policy_of_several_plays_finishes_its_decisions(uncompiled: None):
         assert cells.chunk_size(world, 50) == 50
 
 
-TINY = PROFILES["smallest"] | {"groups": [SHOPS], "worlds": 1, "policies": [RANDOM, *NAMES[-1:]]}
+TINY = PROFILES["smallest"] | {"policies": [RANDOM, *NAMES[-1:]]}
 TINY |= {"problems": [], "horizon": 12, "logged": 12, "repetitions": 11}
 
 
@@ -281,7 +283,7 @@ def test_a_cell_is_computed_again_only_if_its_worlds_or_policies_change():
 # ---- measures
 
 
-def make_played(world: str, group: str = SHOPS, runs: int = 20, **means: float) -> Played:
+def make_played(world: str, group: str = SHOPS, runs: int = 20, **means: Any) -> Played:
     """Regrets whose means are given, with a deviation of 1%."""
     rng = np.random.default_rng(len(world))
     wobble = rng.normal(size=runs)
@@ -300,9 +302,8 @@ def test_measures():
     assert over_best(played, AUTO, CLIP) == pytest.approx(1.1)
     assert not played.is_easy(PLAIN)
     assert played._replace(gap=10.0).is_easy(PLAIN)
-    hopeless = make_played(
-        "shop", auto=44.0, **{radius_name(PLAIN, 1.0): 99.0, "none, radius 3": 99.0}
-    )
+    unlearned: Any = {radius_name(PLAIN, radius): 99.0 for radius in (1.0, 3.0)}
+    hopeless = make_played("shop", auto=44.0, **unlearned)
     assert relative_share(hopeless, AUTO) is None
     rng = np.random.default_rng(0)
     above, below = rng.normal(2.0, 0.1, 4000), rng.normal(4.0, 0.1, 4000)
@@ -376,7 +377,7 @@ def test_cral_and_the_earlier_auto_are_judged_on_problems():
     assert outcomes(cral_verdicts(problems)) == [GOOD, GOOD]
     assert before_verdicts(problems) == []
     (then,) = [played._replace(horizon=6_000) for played in problems]
-    before = untuned.verdicts.BEFORE[name, 6_000]
+    before = BEFORE[name, 6_000]
     for factor, outcome in ((1.05, GOOD), (1.3, BAD)):
         then.regret[AUTO][:] = factor * before
         assert outcomes(before_verdicts([then])) == [outcome]

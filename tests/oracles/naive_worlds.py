@@ -53,7 +53,7 @@ def noise(span: Span, name: str, t: int) -> float:
 
 def make_round(world: Any, span: Span, t: int) -> Round:
     """Return round t of a run."""
-    makers = {Linear: linear, Multiplicative: multiplicative, Response: response}
+    makers: dict[type, Any] = {Linear: linear, Multiplicative: multiplicative, Response: response}
     makers |= {Shop: shop, TwoItems: two_items, Altered: altered}
     return makers[type(world)](world, span, t)
 

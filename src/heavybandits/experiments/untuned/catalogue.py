@@ -5,7 +5,7 @@
 other shops, and problems that a generator draws (`generate`). Choose nothing on `REPORT`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -293,10 +293,11 @@ REPORT: dict[str, Named] = (
 )
 
 
-def listed(groups: Iterable[str], most: int | None = None) -> list[tuple[str, str, Any]]:
-    """Return (group, name, world) of the reported worlds, at most so many of each group."""
+def listed(groups: Iterable[str], names: Sequence[str] | None) -> list[tuple[str, str, Any]]:
+    """Return (group, name, world) of the reported worlds of these names; None for all."""
     return [
         (group, name, world)
         for group in groups
-        for name, world in list(REPORT[group].items())[:most]
+        for name, world in REPORT[group].items()
+        if names is None or name in names
     ]

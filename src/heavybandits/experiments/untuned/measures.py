@@ -12,7 +12,6 @@ from ..rows import column
 from .policies import CLIP, GRID, PLAIN, RANDOM
 from .settings import EASY, LEARNED, WRONG
 
-TINY = 1e-12  # regret that counts as none
 RECOMMENDED = "recommended"  # by the diagnosis, from logged rows
 RADII_OF = {
     filter: [row.name for row in GRID if row.name.startswith(f"{filter},")]
@@ -120,7 +119,7 @@ def relative_share(played: Played, policy: str) -> float | None:
 def over_best(played: Played, policy: str, filter: str) -> float:
     """Return mean regret over that of the best radius in hindsight."""
     mine, best = played.columns(policy, played.best(filter))
-    return float(mine.mean() / max(best.mean(), TINY))
+    return float(mine.mean() / max(best.mean(), played.gap))
 
 
 def count_wrong(regret: Array) -> int:
@@ -165,11 +164,14 @@ def resample(
 def ratios_to_best(
     worlds: Sequence[Played], policy: str, filter: str, over: Callable[[Array], Array]
 ) -> Estimate:
-    """Estimate a statistic over worlds of regret over that of the best radius."""
+    """Estimate a statistic over worlds of regret over that of the best radius.
+
+    A best regret below one gap counts as one gap.
+    """
 
     def of(parts: list[Array]) -> Array:
-        best = [np.maximum(part[:, 1], TINY) for part in parts]
-        found = [part[:, 0] / least for part, least in zip(parts, best, strict=True)]
+        floors = [played.gap for played in worlds]
+        found = [p[:, 0] / np.maximum(p[:, 1], gap) for p, gap in zip(parts, floors, strict=True)]
         return over(np.column_stack(found))
 
     return resample(worlds, [policy], filter, of)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .catalogue import FIXED, LONG, REPORT, REPORT_SEED
-from .policies import AUTO, CLIP, CRAL, GRID, LINUCB, NAMES, PLAIN, RANDOM, radius_name
+from .catalogue import FIXED, LONG, OTHER_SHOPS, REPORT, REPORT_SEED, SHOPS
+from .policies import AUTO, CLIP, CRAL, GRID, HURDLE, LINUCB, NAMES, PLAIN, RANDOM, radius_name
 from .problems import PROBLEMS
 
 TITLE = "Policies without tuning"
@@ -40,17 +40,28 @@ _COMMON |= {"sets": list(SETS), "sparse": list(SPARSE), "stretches": STRETCHES}
 _COMMON |= {"logged": LOGGED, "often": OFTEN}
 
 _FEW = [radius_name(name, radius) for name in (PLAIN, CLIP) for radius in (0.1, 1.0)]
-_LOOK = _COMMON | {"worlds": 2, "policies": [RANDOM, AUTO, "hurdle", LINUCB, *_GRID]}
-_LOOK |= {"problems": list(PROBLEMS)[3::9], "scales": [1.0], "sets": [], "sparse": []}
-_LOOK |= {"horizon": 1_500, "long_horizon": 3_000, "repetitions": 4, "orders": 4, "often": 1}
+_SMALL = ["2% x 100 or 20% x 5", "3% x 60 or 25% x 4", "d 2, K 2, gauss", "one-hot, gauss"]
+_LOOK_AT = [
+    *("shop", "2% refunds", "2% x 100 or 20% x 5"),
+    *("books, 8 to 40", "30% refunds", "3% x 60 or 25% x 4"),
+    *("unaltered", "level 1,000", "columns times 10^-3 ... 10^3", "first arms x 1,000"),
+    *("fresh, unaltered", "fresh, 1 first of -10,000", "fresh, one of 1e+100 in the middle"),
+    *("clicks, 5%", "claims, 5%", "noise ~ price, t3", "noise ~ feature, fresh, gauss"),
+    *("d 12, K 30, gauss", "d 5, K 40, t3", "fresh, t3", "shop, then rewards x 100"),
+    *("problem 0", "problem 1", "problem 2", "problem 3"),
+]
 
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
-    | {"worlds": 2, "groups": ["shops", "other shops", "units", "extreme rewards", "fixed arms"]}
-    | {"policies": [RANDOM, AUTO, CRAL, LINUCB, *_FEW], "logged": 60, "often": 2}
+    | {"groups": [SHOPS, OTHER_SHOPS, FIXED], "worlds": _SMALL, "often": 2, "logged": 100}
+    | {"policies": [RANDOM, AUTO, CRAL, LINUCB, *_FEW]}
     | {"problems": list(PROBLEMS)[45::19], "scales": [1.0, 100.0], "sets": [], "sparse": []}
-    | {"horizon": 60, "long_horizon": 80, "repetitions": 3, "orders": 2},
-    "quick": _LOOK,
-    "default": _LOOK,
+    | {"horizon": 30, "long_horizon": 40, "repetitions": 3, "orders": 2},
     "full": _COMMON | {"horizon": 6_000, "long_horizon": 100_000, "repetitions": 20, "orders": 20},
 }
+PROFILES["quick"] = PROFILES["default"] = (
+    _COMMON
+    | {"worlds": _LOOK_AT, "policies": [RANDOM, AUTO, HURDLE, LINUCB, *_GRID], "often": 1}
+    | {"problems": list(PROBLEMS)[3::9], "scales": [1.0], "sets": [], "sparse": []}
+    | {"horizon": 1_500, "long_horizon": 3_000, "repetitions": 4, "orders": 4}
+)
