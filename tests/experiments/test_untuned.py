@@ -230,6 +230,15 @@ def test_a_policy_meets_what_a_naive_loop_shows_it(uncompiled: None):
             assert play_world(SHOP, [describe(policy)], span)[0] == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("row", [row for row in ROWS[:-15] if not row.still], ids=lambda r: r.name)
+def test_every_policy_chooses_available_arms(row: Any, uncompiled: None):
+    chunk = SHOP.draw(Span(8, 7, 3, 0, 8))
+    policy = describe(row.make(Facts(SHOP.dim, 8)))
+    chosen = make_player(policy, SHOP, 7, 3).play(chunk)
+    assert chunk.available is not None
+    assert chunk.available[np.arange(8), chosen].all()
+
+
 def test_policies_of_a_cell_do_not_disturb_each_other(uncompiled: None):
     policies = [describe(p) for p in (hb.linucb(dim=3, radius=1.0), hb.policies.Uniform(3))]
     given: dict[str, Any] = {"world": write_world(Linear("fresh", 3, 4, "t3", 0.5))}
