@@ -75,7 +75,7 @@ PROBLEMS: dict[str, Spec] = {spec.name: spec for spec in _SKETCH + _OTHERS}
 
 
 def make_arms(spec: Spec) -> ArmSet:
-    """The arms of a problem."""
+    """Return the arms of a problem."""
     if spec.kind == "one-hot":
         return FromArray(np.eye(spec.dim))
     if spec.kind in ("fresh", "fixed"):
@@ -86,7 +86,7 @@ def make_arms(spec: Spec) -> ArmSet:
 
 
 def make_theta(spec: Spec, seed: int, repetition: int) -> Floats:
-    """The effects: all alike, or drawn where arms are not."""
+    """Return the effects: all equal, or drawn if arms are not."""
     rng = np.random.default_rng([seed, repetition])
     if spec.kind == "one-hot":
         return rng.random(spec.dim)
@@ -100,14 +100,14 @@ def make_theta(spec: Spec, seed: int, repetition: int) -> Floats:
 
 
 def make_problem(spec: Spec, scale: float, seed: int, repetition: int) -> Problem:
-    """The problem with its rewards times `scale`."""
+    """Return the problem with its rewards times `scale`."""
     noise = rescale(NOISES[spec.noise], scale * spec.noise_scale)
     theta = scale * make_theta(spec, seed, repetition)
     return check_problem(Problem(make_arms(spec), Identity(), noise, theta))
 
 
 def rescale(noise: Any, factor: float) -> Any:
-    """The noise times a factor, whatever its scale is called.
+    """Return the noise times a factor, whatever its scale is called.
 
     >>> from heavybandits.noises import Contaminated, Gaussian, StudentT
     >>> rescale(Contaminated(Gaussian(1.0), StudentT(3.0)), 2.0).outlier
@@ -121,7 +121,7 @@ def rescale(noise: Any, factor: float) -> Any:
 
 
 def largest_gap(spec: Spec, problem: Problem, key: Any) -> float:
-    """Between the best and the worst arm, in the first sets of arms."""
+    """Return the largest gap between the best and the worst arm, in the first sets of arms."""
     buffer, gap = problem.arms.make_buffer(), 0.0
     for play in range(1 if problem.arms.redraw == "never" else 20):
         problem.arms.refresh(buffer, key, play)

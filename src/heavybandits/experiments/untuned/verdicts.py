@@ -26,6 +26,7 @@ from .measures import (
     largest,
     median,
     most,
+    over_random,
     ratios_to_best,
     ratios_to_plain,
     ratios_to_random,
@@ -106,6 +107,7 @@ def shop_verdicts(shops: Sequence[Played]) -> list[Verdict]:
                     f"{share}, worst shop",
                     worst_gain_of(struck, policy),
                     OUTLIER_SHARE,
+                    note=worst_name(struck, policy),
                 )
             )
     return found
@@ -113,13 +115,8 @@ def shop_verdicts(shops: Sequence[Played]) -> list[Verdict]:
 
 def worst_name(worlds: Sequence[Played], policy: str) -> str:
     """Return the world in which a policy does worst against random play."""
-    worst = max(worlds, key=lambda played: ratios_of_means(played, policy))
+    worst = max(worlds, key=lambda played: over_random(played, policy))
     return f"worst: {worst.world}"
-
-
-def ratios_of_means(played: Played, policy: str) -> float:
-    """Return the mean regret of a policy over that of random play."""
-    return float(played.regret[policy].mean()) / (played.gap * played.horizon)
 
 
 def same_verdicts(worlds: Sequence[Played]) -> list[Verdict]:
