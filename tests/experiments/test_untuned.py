@@ -227,7 +227,9 @@ def test_a_policy_meets_what_a_naive_loop_shows_it(uncompiled: None):
     for entries in (1 << 19, 4 * SHOP.arms * SHOP.dim):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cells, "ENTRIES", entries)
-            assert play_world(SHOP, [describe(policy)], span)[0] == pytest.approx(wanted)
+            found_regret, late = play_world(SHOP, [describe(policy)], span)[0]
+            assert found_regret == pytest.approx(wanted)
+            assert late == pytest.approx(chunk.gaps()[np.arange(27, 30), chosen[27:]].sum())
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS[:-15] if not row.still], ids=lambda r: r.name)
@@ -300,7 +302,7 @@ def make_played(world: str, group: str = SHOPS, runs: int = 20, **means: Any) ->
     named = {RANDOM: 100.0, radius_name(PLAIN, 1.0): 30.0, radius_name(PLAIN, 3.0): 60.0}
     named |= {radius_name(CLIP, 1.0): 40.0} | means
     regret = {name: mean * wobble for name, mean in named.items()}
-    return Played(group, world, 2, 1000, 0.1, regret)
+    return Played(group, world, 2, 1000, 0.1, regret, {AUTO: 0.01 * regret.get(AUTO, wobble)})
 
 
 def test_measures():
@@ -323,7 +325,7 @@ def test_measures():
 def test_what_the_diagnosis_recommends_is_followed_run_by_run():
     common = {"group": SHOPS, "world": "shop", "dim": 2, "horizon": 100}
     rows = [
-        common | {"policy": policy, "run": run, "regret": 10.0 * place + run}
+        common | {"policy": policy, "run": run, "regret": 10.0 * place + run, "late": 0.0}
         for place, policy in enumerate((RANDOM, AUTO, CRAL))
         for run in (1, 0, 2)
     ]
@@ -361,11 +363,13 @@ def test_levels_must_not_change_the_regret():
 
 def test_fixed_arms_are_judged_by_the_worst_set_and_by_wrong_runs():
     sets = [make_played(f"d {n}", FIXED, runs=400, auto=50.0) for n in (1, 22)]
-    assert outcomes(fixed_verdicts(sets)) == [GOOD, GOOD, GOOD]
+    assert outcomes(fixed_verdicts(sets)) == [GOOD] * 4
     sets[0].regret[AUTO][:40] = 5000.0
+    assert outcomes(fixed_verdicts(sets)) == [BAD, BAD, BAD, GOOD]
+    sets[0].late[AUTO][:30] = 500.0
     found = fixed_verdicts(sets)
-    assert outcomes(found) == [BAD, BAD, BAD]
-    assert found[-1].measured == pytest.approx(40 / 800)
+    assert outcomes(found) == [BAD] * 4
+    assert [verdict.measured for verdict in found[2:]] == pytest.approx([40 / 800, 30 / 800])
 
 
 def test_unseen_problems_and_extreme_rewards_are_judged():

@@ -107,7 +107,9 @@ def gather_problems(rows: Sequence[Row]) -> dict[float, list[Played]]:
     for problem, scale, horizon, mine in grouped(rows, "problem", "scale", "horizon"):
         regret = {policy: in_order(runs) for policy, runs in grouped(mine, "policy")}
         gap, dim = float(column(mine, "gap").mean()), PROBLEMS[problem].dim
-        found.setdefault(scale, []).append(Played(HOMOGENEOUS, problem, dim, horizon, gap, regret))
+        found.setdefault(scale, []).append(
+            Played(HOMOGENEOUS, problem, dim, horizon, gap, regret, {})
+        )
     return found
 
 
@@ -134,7 +136,8 @@ def group_table(worlds: Sequence[Played]) -> Table:
         "Mean over worlds of regret over that of random play, with its standard error; the share "
         "of the possible gain over random, over that of LinUCB at its best radius in hindsight; "
         "regret over that of the best radius of LinUCB and of LinUCB + AdaptiveClip; and the share "
-        "of runs above 3 times the median run of their world.",
+        "of runs above 3 times the median run of their world, and of those that still lose at half "
+        "their mean rate in the last tenth of the rounds (settled on a wrong arm).",
         table,
     )
 
@@ -156,6 +159,7 @@ def group_row(group: str, policy: str, worlds: Sequence[Played]) -> Row:
     mean = float(np.mean([over_random(played, policy) for played in worlds]))
     plain = [over_best(played, policy, PLAIN) for played in worlds]
     clipped = [over_best(played, policy, CLIP) for played in worlds]
+    runs = sum(played.regret[policy].size for played in worlds)
     wrong = sum(count_wrong(played.regret[policy]) for played in worlds)
     return {
         "group": group,
@@ -164,7 +168,7 @@ def group_row(group: str, policy: str, worlds: Sequence[Played]) -> Row:
         "runs": min(played.regret[policy].size for played in worlds),
         "over random": mean,
         "error": float(np.sqrt(np.sum(np.square(errors)))) / len(worlds),
-        "gain over LinUCB's, mean": (1.0 - mean) / best,
+        "gain over LinUCB's, mean": (1.0 - mean) / best if best >= LEARNED else None,
         "worst": min(shares, default=None),
         "over best radius, median": float(np.median(plain)),
         "90%": float(np.quantile(plain, 0.9)),
@@ -172,8 +176,15 @@ def group_row(group: str, policy: str, worlds: Sequence[Played]) -> Row:
         "over best clipped, median": float(np.median(clipped)),
         "clipped 90%": float(np.quantile(clipped, 0.9)),
         "clipped max": max(clipped),
-        "wrong runs": wrong / sum(played.regret[policy].size for played in worlds),
+        "wrong runs": wrong / runs,
+        "settled": count_settled(worlds, policy) / runs,
     }
+
+
+def count_settled(worlds: Sequence[Played], policy: str) -> int:
+    """Return the number of runs that settled on a wrong arm, as far as it was recorded."""
+    known = [played for played in worlds if policy in played.late]
+    return sum(count_wrong(played.regret[policy], played.late[policy]) for played in known)
 
 
 def world_table(worlds: Sequence[Played]) -> Table:

@@ -73,15 +73,20 @@ def chunk_size(world: World, plays: int) -> int:
 
 
 def play_world(world: World, policies: list[dict[str, Any]], span: Span) -> Floats:
-    """Return the regret of every policy in one run; all of them meet the same chunks."""
+    """Return the regret of every policy in one run, (policies, 2): in all, and of the last tenth.
+
+    All policies meet the same chunks.
+    """
     players = [make_player(policy, world, span.seed, span.run) for policy in policies]
-    regret = np.zeros(len(players))
+    regret = np.zeros((len(players), 2))
     step = chunk_size(world, max(player.policy.plays for player in players))
     for first in range(0, span.horizon, step):
         chunk = world.draw(span._replace(first=first, last=min(first + step, span.horizon)))
         gaps, rounds = chunk.gaps(), np.arange(len(chunk.arms))
+        late = max(0, span.horizon - span.horizon // 10 - first)
         for place, player in enumerate(players):
-            regret[place] += gaps[rounds, player.play(chunk)].sum()
+            lost = gaps[rounds, player.play(chunk)]
+            regret[place] += lost.sum(), lost[late:].sum()
     return regret
 
 
@@ -93,11 +98,12 @@ def world_cell(
     runs_to: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Final regret, (policies, runs), of runs `runs_from` to before `runs_to`."""
+    """Regret, and regret of the last tenth, (policies, runs), of runs from `runs_from`."""
     made, started = read_world(world), time.thread_time()
     spans = [Span(horizon, seed, run, 0, horizon) for run in range(runs_from, runs_to)]
-    regret = np.column_stack([play_world(made, policies, span) for span in spans])
-    return {"regret": regret, "cpu_seconds": time.thread_time() - started}
+    lost = np.stack([play_world(made, policies, span) for span in spans], axis=1)
+    seconds = time.thread_time() - started
+    return {"regret": lost[..., 0], "late": lost[..., 1], "cpu_seconds": seconds}
 
 
 def log_rows(world: World, span: Span) -> tuple[Floats, Floats]:

@@ -1,5 +1,6 @@
 """What the study measures: pure functions of the regret of every policy and run of a world."""
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ class Played(NamedTuple):
     horizon: int
     gap: float  # mean gap of random play, or the largest gap of a problem
     regret: dict[str, Array]
+    late: dict[str, Array]  # regret of the last tenth of the rounds, if it was recorded
 
     def radii(self, filter: str) -> list[str]:
         """Return the names of LinUCB with this filter that were played."""
@@ -61,17 +63,18 @@ def gather_worlds(rows: Sequence[Row]) -> list[Played]:
     for group, world, dim, horizon, mine in grouped(rows, "group", "world", "dim", "horizon"):
         played = [row for row in mine if "regret" in row]
         regret = {policy: in_order(runs) for policy, runs in grouped(played, "policy")}
+        late = {policy: in_order(runs, "late") for policy, runs in grouped(played, "policy")}
         advice = sorted((row for row in mine if "advice" in row), key=lambda row: row["run"])
         if advice:
             regret[RECOMMENDED] = follow_advice(regret, [row["advice"] for row in advice])
         gap = float(regret[RANDOM].mean()) / horizon
-        found.append(Played(group, world, dim, horizon, gap, regret))
+        found.append(Played(group, world, dim, horizon, gap, regret, late))
     return found
 
 
-def in_order(rows: Sequence[Row]) -> Array:
-    """Return the regret by run."""
-    return column(sorted(rows, key=lambda row: row["run"]))
+def in_order(rows: Sequence[Row], name: str = "regret") -> Array:
+    """Return a column by run."""
+    return column(sorted(rows, key=lambda row: row["run"]), name)
 
 
 def follow_advice(regret: dict[str, Array], advice: Sequence[str]) -> Array:
@@ -100,6 +103,8 @@ def ratio_error(above: Array, below: Array) -> float:
     >>> ratio_error(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
     0.0
     """
+    if below.mean() == 0.0:
+        return math.nan
     ratio = above.mean() / below.mean()
     left = above - ratio * below
     return (
@@ -122,13 +127,21 @@ def over_best(played: Played, policy: str, filter: str) -> float:
     return float(mine.mean() / max(best.mean(), played.gap))
 
 
-def count_wrong(regret: Array) -> int:
-    """Return the number of runs that settled on a wrong arm: above 3 times the median run.
+def count_wrong(regret: Array, late: Array | None = None) -> int:
+    """Return the number of runs above 3 times the median run.
 
-    >>> count_wrong(np.array([1.0, 1.0, 1.2, 9.0]))
-    1
+    With `late`, the regret of the last tenth, only those that still lose at half their mean rate or
+    more: they have settled on a wrong arm. The others were slow, or had two arms of almost equal
+    mean.
+
+    >>> regret = np.array([1.0, 1.0, 1.2, 9.0, 8.0])
+    >>> count_wrong(regret), count_wrong(regret, np.array([0.1, 0.0, 0.0, 0.9, 0.1]))
+    (2, 1)
     """
-    return int((regret > WRONG * np.median(regret)).sum())
+    wrong = regret > WRONG * np.median(regret)
+    if late is not None:
+        wrong &= late >= 0.05 * regret
+    return int(wrong.sum())
 
 
 # ---- statistics over worlds; the best radius is chosen again in every resample
