@@ -54,14 +54,15 @@ DOUBT = 0.5  # standard errors that are added to a predicted size
 def find_edge(estimate: ScaleFreeEstimate) -> None:
     """Find the size of large rewards and of events, and whether most rewards are one value.
 
-    Large is the size that 2% of the rewards have, and at least three; an event is at least 1/64 of
-    it. Most rewards are one value if half of them are no events, or if the sizes have a second peak
-    on one side.
+    Large is the size that 2% of the rewards have, or half of those that differ from the level, and
+    at least three rewards. An event is at least 1/64 of it. Most rewards are one value if half of
+    them are no events, or if the sizes have a second peak on one side.
     """
     numbers, deviations = estimate.numbers, estimate.deviations
     exponent, total = estimate.counts[EXPONENT], numbers[TOTAL]
     seen = total - numbers[ZEROS]
-    place = rank_place(deviations, max(3.0, LARGE * total)) if seen >= 3.0 else -1
+    rank = max(3.0, min(LARGE * total, 0.5 * seen))
+    place = rank_place(deviations, rank) if seen >= 3.0 else -1
     numbers[EDGE] = size_of(place, exponent) if place >= 0 else 0.0
     least, rare = max(place - SIX_OCTAVES, 0), False
     if place >= 0:

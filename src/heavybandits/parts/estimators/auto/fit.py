@@ -317,8 +317,8 @@ def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
 def owe_exploration(estimate: ScaleFreeEstimate) -> None:
     """Count what is owed to exploration, while most rewards are one value and events are gains.
 
-    4 sqrt(n) min(1, deviation of ln |event|) decisions in all go to the least known arm: an arm
-    that sells rarely at a high price shows nothing for a long time.
+    4 sqrt(n) min(1, 3 deviations of ln |event|) decisions in all go to the least known arm: an arm
+    that sells rarely at a high price shows nothing for a long time. Events of one size need none.
     """
     numbers, n = estimate.numbers, float(estimate.counts[LEARNED])
     least = bin_of(max(numbers[EVENT], 1e-300), estimate.counts[EXPONENT])
@@ -328,7 +328,7 @@ def owe_exploration(estimate: ScaleFreeEstimate) -> None:
         return
     if numbers[DEBT] >= 1.0:
         numbers[DEBT] -= 1.0
-    share = min(1.0, log_deviation(estimate))
+    share = min(1.0, 3.0 * log_deviation(estimate))
     numbers[DEBT] += OWED * share * (math.sqrt(n) - math.sqrt(n - 1.0))
 
 
