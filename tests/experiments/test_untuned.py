@@ -390,7 +390,7 @@ def test_cral_and_the_earlier_auto_are_judged_on_problems():
     assert outcomes(cral_verdicts(problems)) == [GOOD, GOOD]
     assert before_verdicts(problems) == []
     (then,) = [played._replace(horizon=6_000) for played in problems]
-    before = BEFORE[name, 6_000]
+    before = np.array(BEFORE[name].split(), np.float64)
     for factor, outcome in ((1.05, GOOD), (1.3, BAD)):
         then.regret[AUTO][:] = factor * before
         assert outcomes(before_verdicts([then])) == [outcome]

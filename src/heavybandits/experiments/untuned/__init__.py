@@ -86,6 +86,7 @@ def play_problem(given: dict[str, Any], problem: str) -> Iterator[Group]:
         fixed = {"problem": problem, "scale": scale, "horizon": given["horizon"]}
         fixed |= {"seed": given["seed"]}
         named = {"problem": problem, "scale": scale, "horizon": given["horizon"]}
+        named |= {"seed": given["seed"]}
         for cell, policies in cells_of(facts, names, spec.still).items():
             more = {"function": PROBLEM, "code": code}
             more |= {"label": f"untuned, {problem}, rewards x {scale:g}, {cell}"}

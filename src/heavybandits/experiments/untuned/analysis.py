@@ -10,6 +10,7 @@ from ..._utils.tables import Row, grouped
 from ..outputs import Figure, Findings, Table
 from ..rows import column
 from . import catalogue
+from .catalogue import REPORT_SEED
 from .measures import (
     RECOMMENDED,
     Played,
@@ -69,7 +70,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         + ([gain_table(replayed), chance_table(replayed, by_days)] if replayed else []),
         figures=[strip_figure(every), *([scale_figure(problems)] if len(problems) > 1 else [])],
         verdicts=world_verdicts(worlds)
-        + problem_verdicts(problems)
+        + problem_verdicts(problems, seeds_of(rows) == {REPORT_SEED})
         + gain_verdicts(replayed, by_days),
         notes=make_notes(every),
     )
@@ -99,6 +100,11 @@ def make_notes(worlds: Sequence[Played]) -> list[str]:
             f"({full['long_horizon']:,} on fixed arms): heavybandits reproduce untuned --full."
         )
     return notes
+
+
+def seeds_of(rows: Sequence[Row]) -> set[int]:
+    """Return the seeds of the 65 problems."""
+    return {row["seed"] for row in rows if "seed" in row}
 
 
 def gather_problems(rows: Sequence[Row]) -> dict[float, list[Played]]:

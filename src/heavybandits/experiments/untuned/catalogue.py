@@ -13,7 +13,7 @@ import numpy as np
 from .worlds import Altered, Linear, Multiplicative, Response, Shop, TwoItems, World
 
 DESIGN_SEED, DESIGN_DRAWS = 1, 0  # of runs, and of the generator of problems
-REPORT_SEED, REPORT_DRAWS = 271_828, 1_618_033  # never looked at
+REPORT_SEED, REPORT_DRAWS = 577_215, 4_669_201  # never looked at
 
 SHOPS, OTHER_SHOPS = "shops", "other shops"
 LEVELS, UNITS, EXTREMES, CHANGES = "levels", "units", "extreme rewards", "unit changes"

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._utils.statistics import Array, Estimate, bootstrap, wilson
 from ..outputs import Verdict, judge
-from .before import BEFORE, BEFORE_RUNS
+from .before import BEFORE, BEFORE_HORIZON, BEFORE_RUNS
 from .catalogue import (
     EXTREMES,
     FIXED,
@@ -231,8 +231,11 @@ def extreme_verdicts(worlds: Sequence[Played]) -> list[Verdict]:
 # ---- the 65 problems
 
 
-def problem_verdicts(problems: dict[float, list[Played]]) -> list[Verdict]:
-    """Judge the 65 problems at scale 1: `auto`, `auto` and its earlier form, and CRAL."""
+def problem_verdicts(problems: dict[float, list[Played]], reported: bool) -> list[Verdict]:
+    """Judge the 65 problems at scale 1: `auto`, `auto` and its earlier form, and CRAL.
+
+    The regret of the earlier form is known for the runs of the reported seed only.
+    """
     plain = problems.get(1.0, [])
     if not plain:
         return []
@@ -240,7 +243,7 @@ def problem_verdicts(problems: dict[float, list[Played]]) -> list[Verdict]:
     return [
         *bar_verdicts(plain, JUDGED, OLD_BARS, reading),
         *scale_verdicts(problems),
-        *before_verdicts(plain),
+        *(before_verdicts(plain) if reported else ()),
         *cral_verdicts(plain),
     ]
 
@@ -278,24 +281,29 @@ def paired_ratio(
 
 
 def before_verdicts(problems: Sequence[Played]) -> list[Verdict]:
-    """Judge `auto` against its earlier form, by noise; only where its regret is known."""
-    known = [p for p in problems if (p.world, p.horizon) in BEFORE and p.runs >= BEFORE_RUNS]
+    """Judge `auto` against its earlier form, run by run and by noise, where that is known."""
+    known = [p for p in problems if p.world in BEFORE and p.horizon == BEFORE_HORIZON]
+    known = [played for played in known if played.runs >= BEFORE_RUNS]
     found = []
     for noise in dict.fromkeys(PROBLEMS[played.world].noise for played in known):
         mine = [played for played in known if PROBLEMS[played.world].noise == noise]
-        runs = np.column_stack([played.regret[AUTO][:BEFORE_RUNS] for played in mine])
-        then = np.array([BEFORE[played.world, played.horizon] for played in mine])
+        then = [earlier_form(played) for played in mine]
         found.append(
             judge(
                 f"auto's regret is at most {AS_BEFORE:g} times that of its earlier form",
                 f"noise {noise}, {len(mine)} problems, {BEFORE_RUNS} runs",
                 "regret over that of the earlier form, median problem",
-                bootstrap(runs / then, median),
+                paired_ratio(mine, then, AUTO, AUTO, median),
                 BELOW,
                 AS_BEFORE,
             )
         )
     return found
+
+
+def earlier_form(played: Played) -> Played:
+    """Return the same problem, played by the earlier form of `auto`."""
+    return played._replace(regret={AUTO: np.array(BEFORE[played.world].split(), np.float64)})
 
 
 def cral_verdicts(problems: Sequence[Played]) -> list[Verdict]:
