@@ -9,9 +9,9 @@ from ....core.jit import jitable, outlined
 
 # Places in ScaleFreeEstimate.numbers and in ScaleFreeEstimate.counts
 LEVEL, SQUARE, WEIGHED, WEIGHTS, EDGE, EVENT, TYPICAL, RESIDUAL, TOTAL, ZEROS = range(10)
-LOGS, LOG_SQUARES, LOG_NOISE, DEBT = range(10, 14)
+LOGS, LOG_SQUARES, LOG_NOISE, DEBT, PLAIN = range(10, 15)
 LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EXPONENT, EVENTS, SUMMED = range(10)
-NUMBERS, COUNTS = 14, 10
+NUMBERS, COUNTS = 15, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
@@ -22,10 +22,10 @@ class ScaleFreeEstimate(NamedTuple):
 
     region: theta and V of the standardised rows; sizes: the regression of ln |large reward|;
     middle, units: means and standard deviations of the features; row, block, slopes, image:
-    scratch; numbers: the level of the rewards, s^2 and its two sums, the size of large rewards, the
+    scratch; numbers: the level of the rewards, s^2 and its weighted sums, the size of large rewards, the
     least size of an event, its typical size, the typical residual, the weights of the histograms
-    and of rewards equal to the level, sums of ln size and of its square, the noise of ln size, and
-    what is owed to exploration; counts: rewards since the last start, those that are informative,
+    and of rewards equal to the level, sums of ln size and of its square, the noise of ln size,
+    what is owed to exploration, and the plain sum of s^2; counts: rewards since the last start, those that are informative,
     whether most rewards are one value, rewards in a row far beyond the limit, rewards in a row that
     are small but not equal to the level, rewards equal to the level, restarts, the exponent of the
     histograms, events; arms, rewards: the first ones; deviations: histogram of rewards minus level,

@@ -33,6 +33,7 @@ from .estimate import (
     LEARNED,
     LEVEL,
     LOG_NOISE,
+    PLAIN,
     RARE,
     RESIDUAL,
     RESTARTS,
@@ -122,12 +123,16 @@ def learn_error(region: Region, x: Floats, weight: float, error: float, limit: f
 def weigh_residual(
     estimate: ScaleFreeEstimate, square: float, residual: float, most: float
 ) -> None:
-    """s^2 = mean of min(residual^2, most), weighted by w^2 / (1 + w^2): by how new the arm was."""
+    """s^2 = mean of min(residual^2, most), weighted by w^2 / (1 + w^2), that is by how new the arm
+    was, and at least the plain mean: s must not rest on a few early rewards."""
     numbers, weight = estimate.numbers, square / (1.0 + square)
-    numbers[WEIGHED] += weight * min(residual * residual, most)
+    kept = min(residual * residual, most)
+    numbers[WEIGHED] += weight * kept
     numbers[WEIGHTS] += weight
-    if numbers[WEIGHTS] > 0.0:
-        numbers[SQUARE] = numbers[WEIGHED] / numbers[WEIGHTS]
+    numbers[PLAIN] += kept
+    plain = numbers[PLAIN] / float(estimate.counts[LEARNED])
+    weighed = numbers[WEIGHED] / numbers[WEIGHTS] if numbers[WEIGHTS] > 0.0 else 0.0
+    numbers[SQUARE] = max(weighed, plain)
 
 
 @jitable

@@ -181,7 +181,8 @@ class ScaleFreeHuber(NamedTuple):
 
     limit = max{threshold s (1 + w^2) / w + sqrt(lambda) ||slopes|| w, 2 q sqrt(1 + w^2)};
     psi = e clipped at +- limit;  theta += V^-1 z psi / (r (1 + w^2));  V += share z z^T / r^2;
-    s^2 = mean of min(psi^2 / (1 + w^2), 9 max(s^2, q^2)), weighted by w^2 / (1 + w^2).
+    s^2 = mean of min(psi^2 / (1 + w^2), 9 max(s^2, q^2)), weighted by w^2 / (1 + w^2) or not,
+    whichever is larger.
 
     So no reward moves the prediction of its arm by more than `threshold` of its standard errors s
     w, plus the possible bias of the penalty. The limit grows like sqrt(n/d): s^2 / limit^2 = d / n
