@@ -172,30 +172,30 @@ def _attempt(place: Path, target: str, obstacle: str) -> str:
             path.unlink()
     OBSTACLES[obstacle](path)
     before = _look(place)
-    told = "written"
+    outcome = "written"
     try:
         nobody = _as_nobody(place) if obstacle == "read-only folder" else nullcontext()
         with _limited(), redirect_stderr(io.StringIO()), nobody:
             write(place / "agent.db" if target.partition(" ")[0] in LEDGER_NAMES else path)
     except ERRORS:
-        told = "an error"
+        outcome = "an error"
     except Exception as error:
         return f"FAULT: {target}: {type(error).__name__}: {error}"
     after = _look(place)
     kept = {found for found in before | after if found.startswith(("decoy", "source", "nowhere"))}
     changed = [found for found in sorted(kept) if after.get(found) != before.get(found)]
     if changed:
-        return f"FAULT: {target}: {told}, and {', '.join(changed)} changed"
+        return f"FAULT: {target}: {outcome}, and {', '.join(changed)} changed"
     if after.get(name) != before.get(name) and not _may_replace(target, obstacle):
-        return f"FAULT: {target}: {told}, and the {obstacle} in its place changed"
-    return told
+        return f"FAULT: {target}: {outcome}, and the {obstacle} in its place changed"
+    return outcome
 
 
 LEDGER_NAMES = {name.partition(" ")[0] for name in LEDGER}
 
 
 def _may_replace(target: str, obstacle: str) -> bool:
-    """A save replaces a file by the name that it was told, and only that name."""
+    """A save replaces a file by the given name, and nothing else."""
     return obstacle == "read-only folder" or (
         target in REPLACED and obstacle in ("hard link", "foreign file")
     )

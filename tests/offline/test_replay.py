@@ -162,7 +162,7 @@ def sorted_rounds(rounds: int = 300, size: int = 8) -> dict[str, Any]:
 
 
 def test_equal_arms_are_tied_whatever_the_order_of_the_rows() -> None:
-    """Rows sorted by reward told a policy, and the oracle, which of equal arms is the best."""
+    """Rows sorted by reward must not show a policy, or the oracle, which of equal arms is best."""
     frame = sorted_rounds()
     given: dict[str, Any] = {"features": ["x"], "reward": "y", "policies": POLICY, "passes": 4}
     by_day = replay(frame, **given, protocol="rounds", group="day")

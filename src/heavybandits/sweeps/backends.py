@@ -86,9 +86,9 @@ def store(
     imported: dict[str, str] | None = None,
 ) -> Report:
     """Store the result of a cell, with the files that it imported and their hashes."""
-    told = {"cpu_seconds": seconds, "machine": machine(), IMPORTED: imported or {}}
+    facts = {"cpu_seconds": seconds, "machine": machine(), IMPORTED: imported or {}}
     try:
-        write_cell(folder, cell, result, **told)
+        write_cell(folder, cell, result, **facts)
     except OSError as error:
         return Report(HALTED, write_failure(cell_path(folder, cell), error))
     except SweepError as error:
