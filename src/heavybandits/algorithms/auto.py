@@ -18,32 +18,40 @@ def auto(
     half_life_seconds: float | None = None,
     monitor_drift: bool = True,
 ) -> UCB | TimeDiscounted:
-    """Make a policy without tuning: scale, threshold, width and penalty come from the data.
+    """Make a policy without hyperparameters: everything it needs comes from the data.
 
-    Huber regression at a threshold that follows the noise (`ScaleFreeHuber`), with a radius
-    computed from the data (`ScaleFreeRadius`). With linear rewards the choices do not depend on
-    the unit of the rewards, nor on one factor for all features. It works with heavy tails of any
-    kind, rare sales, and one or two first rewards of 1e100; O(K d^2) per round. `Agent.drift`
+    Huber regression on standardised features (`ScaleFreeHuber`), with a width per arm that grows
+    with ln n (`ScaleFreeRadius`). With linear rewards the choices depend neither on the unit and
+    level of the rewards nor on the unit of any feature. It works with heavy tails of any kind, with
+    rare sales at high prices, and with extreme first rewards; O(K d^2) per round. `Agent.drift`
     reports changes of the rewards (`filters.DriftMonitor`). No theorem covers it; `heavybandits
     reproduce untuned` measures it.
 
     Parameters
     ----------
     dim : int
-        Dimension of the arms. Scale features to similar sizes, as `Encoder` does; let one of them
-        be constant, an intercept. A level of the rewards far above their differences is learned
-        slowly: subtract it.
+        Dimension of the arms. An intercept is not needed.
     link : Link, default Identity()
         Link of the mean reward, if it is not linear. Then the rewards have the unit of the link.
     half_life : float, optional
         Number of rewards after which a reward counts half, for effects that change. None forgets
-        nothing. If the unit of the rewards grows suddenly, learning restarts without a half-life;
-        if it shrinks, call `Agent.reset`.
+        nothing. If the unit of the rewards changes suddenly, learning restarts without a half-life.
     half_life_seconds : float, optional
         The same in seconds of the agent's clock (`policies.TimeDiscounted`).
     monitor_drift : bool, default True
         Report drift in `Agent.drift`. False saves a little time per reward.
 
+    Returns
+    -------
+    UCB or TimeDiscounted
+        The policy, for `Agent`, `simulate`, `replay` and `evaluate`.
+
+    See Also
+    --------
+    cral : a policy without moments that has a theorem.
+
+    Examples
+    --------
     >>> auto(dim=3).estimator.threshold
     0.35
     >>> type(auto(dim=3, half_life_seconds=86400.0)).__name__
