@@ -9,37 +9,47 @@ from ....core.jit import jitable, outlined
 
 # Places in ScaleFreeEstimate.numbers and in ScaleFreeEstimate.counts
 LEVEL, SQUARE, WEIGHED, WEIGHTS, EDGE, EVENT, TYPICAL, RESIDUAL, TOTAL, ZEROS = range(10)
-LOGS, LOG_SQUARES, LOG_NOISE, DEBT, PLAIN = range(10, 15)
-LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EXPONENT, EVENTS, SUMMED = range(10)
-NUMBERS, COUNTS = 15, 10
+LOGS, LOG_SQUARES, LOG_NOISE, DEBT, PLAIN, EXPONENT = range(10, 16)
+LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED = range(9)
+NUMBERS, COUNTS = 16, 9
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
+
+
+class ScaleFreeScratch(NamedTuple):
+    """row: the standardised arm of the moment; block: rows of LANES arms; slopes, image: theta and
+    V^-1 in the units of the features; squares: squared norms of the first rows; lanes: norms and
+    sizes of LANES arms."""
+
+    row: Floats
+    block: Floats
+    slopes: Floats
+    image: Floats
+    squares: Floats
+    lanes: Floats
 
 
 class ScaleFreeEstimate(NamedTuple):
     """State of `ScaleFreeHuber`.
 
     region: theta and V of the standardised rows; sizes: the regression of ln |large reward|;
-    middle, units: means and standard deviations of the features; row, block, slopes, image:
-    scratch; numbers: the level of the rewards, s^2 and its weighted sums, the size of large rewards, the
-    least size of an event, its typical size, the typical residual, the weights of the histograms
-    and of rewards equal to the level, sums of ln size and of its square, the noise of ln size,
-    what is owed to exploration, and the plain sum of s^2; counts: rewards since the last start, those that are informative,
-    whether most rewards are one value, rewards in a row far beyond the limit, rewards in a row that
-    are small but not equal to the level, rewards equal to the level, restarts, the exponent of the
-    histograms, events; arms, rewards: the first ones; deviations: histogram of rewards minus level,
-    gains and losses; residuals: histogram of the residuals of events; recent: the last rewards.
+    middle, units: means and standard deviations of the features; numbers: the level of the rewards,
+    s^2 and its weighted sums, the size of large rewards, the least size of an event, its typical size,
+    the typical residual, the weights of the histograms and of rewards equal to the level, sums of
+    ln size and of its square, the noise of ln size, what is owed to exploration, the plain sum of
+    s^2, and the exponent of the histograms; counts: rewards since the last start, those that are informative, whether
+    most rewards are one value, rewards in a row far beyond the limit, rewards in a row that are
+    small but not equal to the level, rewards equal to the level, restarts, events whose sizes were
+    learned, events in the sums of ln size; arms, rewards: the first ones; deviations: histogram of
+    rewards minus level, gains and losses; residuals: histogram of the residuals of events; recent:
+    the last rewards.
     """
 
     region: Region
     sizes: Region
     middle: Floats
     units: Floats
-    row: Floats
-    block: Floats
-    slopes: Floats
-    image: Floats
     numbers: Floats
     counts: Integers
     arms: Floats
@@ -47,8 +57,7 @@ class ScaleFreeEstimate(NamedTuple):
     deviations: Floats
     residuals: Floats
     recent: Floats
-    squares: Floats
-    lanes: Floats
+    scratch: ScaleFreeScratch
 
 
 @jitable
@@ -69,6 +78,12 @@ def noise_square(estimate: ScaleFreeEstimate) -> float:
 
 
 @jitable
+def exponent_of(estimate: ScaleFreeEstimate) -> int:
+    """Return the exponent of the histograms."""
+    return int(estimate.numbers[EXPONENT])
+
+
+@jitable
 def is_rare(estimate: ScaleFreeEstimate) -> bool:
     """Return True if most rewards are one value, and a few are far from it: sales or claims."""
     return estimate.counts[RARE] != 0
@@ -80,7 +95,7 @@ def is_rare(estimate: ScaleFreeEstimate) -> bool:
 @jitable
 def fill_row(estimate: ScaleFreeEstimate, x: Floats) -> None:
     """row = ((x - middle) / units, CONSTANT); a feature that has not varied yet is 0."""
-    row, dim = estimate.row, x.size
+    row, dim = estimate.scratch.row, x.size
     for i in range(dim):
         unit = estimate.units[i]
         row[i] = (x[i] - estimate.middle[i]) / unit if unit > 0.0 else 0.0
@@ -112,6 +127,7 @@ def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
     out, unless no other arm differs: one arm of another length does not set the units.
     """
     dim, left_out, other = estimate.middle.size, -1, -1
+    middles, deviations = estimate.scratch.slopes, estimate.scratch.row
     for _ in range(3):
         used, varied = 0, False
         for j in range(count):
@@ -126,12 +142,12 @@ def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
                 if j != left_out and j != other:
                     gap = estimate.arms[j, i] - middle
                     square += gap * gap
-            estimate.slopes[i], estimate.row[i] = middle, math.sqrt(square / used)
+            middles[i], deviations[i] = middle, math.sqrt(square / used)
             varied = varied or square > 0.0
         if left_out >= 0 and not varied:
             return
         for i in range(dim):
-            estimate.middle[i], estimate.units[i] = estimate.slopes[i], estimate.row[i]
+            estimate.middle[i], estimate.units[i] = middles[i], deviations[i]
         far = farthest_arm(estimate, count, left_out, other) if used >= 4 else -1
         if far < 0:
             return

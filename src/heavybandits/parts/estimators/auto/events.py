@@ -20,7 +20,6 @@ from .estimate import (
     EVENT,
     EVENTS,
     EXACT,
-    EXPONENT,
     LEARNED,
     LEVEL,
     LOG_NOISE,
@@ -34,6 +33,7 @@ from .estimate import (
     WARM,
     ZEROS,
     ScaleFreeEstimate,
+    exponent_of,
     is_rare,
     learned_directions,
     prior_square,
@@ -59,7 +59,7 @@ def find_edge(estimate: ScaleFreeEstimate) -> None:
     them are no events, or if the sizes have a second peak on one side.
     """
     numbers, deviations = estimate.numbers, estimate.deviations
-    exponent, total = estimate.counts[EXPONENT], numbers[TOTAL]
+    exponent, total = exponent_of(estimate), numbers[TOTAL]
     seen = total - numbers[ZEROS]
     rank = max(3.0, min(LARGE * total, 0.5 * seen))
     place = rank_place(deviations, rank) if seen >= 3.0 else -1
@@ -100,7 +100,7 @@ def record_reward(estimate: ScaleFreeEstimate, reward: float) -> None:
         estimate.numbers[ZEROS] += 1.0
         estimate.counts[EXACT] += 1
     else:
-        place = bin_of(abs(gap), estimate.counts[EXPONENT])
+        place = bin_of(abs(gap), exponent_of(estimate))
         estimate.deviations[0 if gap > 0.0 else 1, place] += 1.0
 
 
@@ -110,7 +110,7 @@ def find_residual(estimate: ScaleFreeEstimate) -> None:
     count = weight_from(estimate.residuals, 0)
     half = max(0.5 * count, min(3.0, count))
     place = rank_place(estimate.residuals, half) if count >= 1.0 else -1
-    typical = size_of(place, estimate.counts[EXPONENT]) if place >= 0 else 0.0
+    typical = size_of(place, exponent_of(estimate)) if place >= 0 else 0.0
     estimate.numbers[RESIDUAL] = typical
 
 
@@ -131,14 +131,14 @@ def forget_half(estimate: ScaleFreeEstimate) -> None:
 @jitable
 def log_of(estimate: ScaleFreeEstimate, size: float) -> float:
     """Return ln size, in units of the power of two of the histograms."""
-    return math.log(math.ldexp(size, -estimate.counts[EXPONENT]))
+    return math.log(math.ldexp(size, -exponent_of(estimate)))
 
 
 @jitable
 def learn_size(estimate: ScaleFreeEstimate, reward: float, size: float) -> None:
     """Learn the size of an event: ridge regression of ln size on `row`, errors clipped at three
     standard deviations."""
-    sizes, numbers, row = estimate.sizes, estimate.numbers, estimate.row
+    sizes, numbers, row = estimate.sizes, estimate.numbers, estimate.scratch.row
     logarithm = log_of(estimate, abs(reward - numbers[LEVEL]))
     numbers[LOGS] += logarithm
     numbers[LOG_SQUARES] += logarithm * logarithm
@@ -197,7 +197,7 @@ def noise_scale_of(estimate: ScaleFreeEstimate) -> float:
     """Return the relative noise scale of the arm in `row`."""
     if not predicts_sizes(estimate):
         return 1.0
-    sizes, row = estimate.sizes, estimate.row
+    sizes, row = estimate.sizes, estimate.scratch.row
     last = row.size - 1
     log_size = dot(row, sizes.centre) - row[last] * sizes.centre[last]
     image = sizes.scratch[0]

@@ -48,6 +48,7 @@ from .estimate import (
     WEIGHTS,
     ZEROS,
     ScaleFreeEstimate,
+    exponent_of,
     fill_row,
     is_rare,
     learned_directions,
@@ -208,7 +209,7 @@ def set_level(part: Any, estimate: ScaleFreeEstimate, count: int) -> None:
     estimate.numbers[LEVEL] = level
     if different > 0:
         typical = select_rank(scratch, 0, different, (different - 1) // 2)
-        estimate.counts[EXPONENT] = math.frexp(typical)[1]
+        estimate.numbers[EXPONENT] = float(math.frexp(typical)[1])
 
 
 @outlined
@@ -218,7 +219,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     The level is their median, the unit of a feature its standard deviation. All of them are clipped
     at 4.5 times the median deviation of events, or at 16 large rewards if most are one value.
     """
-    counts, numbers, count = estimate.counts, estimate.numbers, estimate.counts[LEARNED]
+    numbers, count = estimate.numbers, estimate.counts[LEARNED]
     clear_fit(estimate)
     standardise(estimate, count)
     set_level(part, estimate, count)
@@ -229,7 +230,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     for j in range(count):
         if is_event(estimate, estimate.rewards[j]):
             size = abs(estimate.rewards[j] - numbers[LEVEL])
-            estimate.residuals[0, bin_of(size, counts[EXPONENT])] += 1.0
+            estimate.residuals[0, bin_of(size, exponent_of(estimate))] += 1.0
     find_residual(estimate)
     limit = WIDE * numbers[EDGE] if is_rare(estimate) else LOOSE * numbers[RESIDUAL]
     for i in range(BINS):
@@ -239,7 +240,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     find_residual(estimate)
     most = largest_square(estimate, 1.0)
     for j in range(count):
-        weigh_residual(estimate, estimate.squares[j], estimate.recent[j], most)
+        weigh_residual(estimate, estimate.scratch.squares[j], estimate.recent[j], most)
     update_penalty(estimate)
     if count == WARM:
         end_first(estimate)
@@ -251,18 +252,18 @@ def fit_one(part: Any, estimate: ScaleFreeEstimate, j: int, limit: float) -> Non
     `squares`."""
     region, reward = estimate.region, estimate.rewards[j]
     fill_row(estimate, estimate.arms[j])
-    measure(region, estimate.row)
-    z = dot(estimate.row, region.centre)
+    measure(region, estimate.scratch.row)
+    z = dot(estimate.scratch.row, region.centre)
     weight = weight_at_slope(part, z)
     square = weight * max(squared_norm(region), 0.0)
     error = error_of(part, estimate, reward, z, weight)
     unit = math.sqrt(1.0 + square)
-    learn_error(region, estimate.row, weight, error, limit * unit)
+    learn_error(region, estimate.scratch.row, weight, error, limit * unit)
     residual = abs(error) / unit
-    estimate.recent[j], estimate.squares[j] = residual, square
+    estimate.recent[j], estimate.scratch.squares[j] = residual, square
     if is_event(estimate, reward) and residual > 0.0:
         estimate.counts[KNOWN] += 1
-        estimate.residuals[0, bin_of(residual, estimate.counts[EXPONENT])] += 1.0
+        estimate.residuals[0, bin_of(residual, exponent_of(estimate))] += 1.0
 
 
 @jitable
@@ -326,7 +327,7 @@ def owe_exploration(estimate: ScaleFreeEstimate) -> None:
     that sells rarely at a high price shows nothing for a long time. Events of one size need none.
     """
     numbers, n = estimate.numbers, float(estimate.counts[LEARNED])
-    least = bin_of(max(numbers[EVENT], 1e-300), estimate.counts[EXPONENT])
+    least = bin_of(max(numbers[EVENT], 1e-300), exponent_of(estimate))
     gains = weight_from(estimate.deviations[:1], least)
     if not is_rare(estimate) or gains < weight_from(estimate.deviations[1:], least):
         numbers[DEBT] = 0.0
@@ -341,21 +342,21 @@ def owe_exploration(estimate: ScaleFreeEstimate) -> None:
 def learn_later(part: Any, estimate: ScaleFreeEstimate, reward: float) -> bool:
     """Learn from a reward after the first ones, whose row is measured; return True to restart."""
     region, counts, numbers = estimate.region, estimate.counts, estimate.numbers
-    z = dot(estimate.row, region.centre)
+    z = dot(estimate.scratch.row, region.centre)
     slope_weight, scale = weight_at_slope(part, z), noise_scale_of(estimate)
     weight = slope_weight / (scale * scale)
     square = weight * max(squared_norm(region), 0.0)
     error = error_of(part, estimate, reward, z, slope_weight) / scale
     limit, unit = limit_of(part, estimate, square, scale), math.sqrt(1.0 + square)
-    kept = learn_error(region, estimate.row, weight, error, limit)
+    kept = learn_error(region, estimate.scratch.row, weight, error, limit)
     if counts[LEARNED] > WARM and has_shrunk(estimate, reward):
         return True
     residual = abs(error) / unit
     if numbers[TOTAL] == numbers[ZEROS] and reward != numbers[LEVEL]:
-        counts[EXPONENT] = math.frexp(abs(reward - numbers[LEVEL]))[1]
+        numbers[EXPONENT] = float(math.frexp(abs(reward - numbers[LEVEL]))[1])
     record_reward(estimate, reward)
     if is_event(estimate, reward) and residual > 0.0:
-        estimate.residuals[0, bin_of(residual, counts[EXPONENT])] += 1.0
+        estimate.residuals[0, bin_of(residual, exponent_of(estimate))] += 1.0
         if is_rare(estimate) and counts[LEARNED] > WARM:
             learn_size(estimate, reward, residual * scale)
     counts[KNOWN] += 1 if residual > 0.0 else 0

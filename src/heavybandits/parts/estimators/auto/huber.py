@@ -42,6 +42,7 @@ from .estimate import (
     SQUARE,
     WARM,
     ScaleFreeEstimate,
+    ScaleFreeScratch,
     fill_row,
     inflate,
     is_rare,
@@ -71,13 +72,15 @@ from .fit import (
     weight_at_slope,
 )
 
+LARGEST_EXPONENT = 1100.0  # of a double
+
 # ---- choosing
 
 
 @jitable
 def fill_block(estimate: ScaleFreeEstimate, features: Floats, first: int) -> None:
     """Write the standardised rows of LANES arms into the columns of `block`."""
-    block, dim = estimate.block, estimate.middle.size
+    block, dim = estimate.scratch.block, estimate.middle.size
     for i in range(dim):
         unit, middle = estimate.units[i], estimate.middle[i]
         for lane in range(LANES):
@@ -101,13 +104,9 @@ def add_novelty(estimate: ScaleFreeEstimate, features: Floats, first: int, out: 
 @jitable
 def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
     """Write z.theta and the squared widths of all arms into `scores` and `squares`. O(K d^2)."""
-    region, sizes, block = estimate.region, estimate.sizes, estimate.block
-    above, below, log_sizes, size_squares = (
-        estimate.lanes[0],
-        estimate.lanes[1],
-        estimate.lanes[2],
-        estimate.lanes[3],
-    )
+    region, sizes, block = estimate.region, estimate.sizes, estimate.scratch.block
+    lanes = estimate.scratch.lanes
+    above, below, log_sizes, size_squares = lanes[0], lanes[1], lanes[2], lanes[3]
     learned, sized = learned_directions(region), predicts_sizes(estimate)
     volume, forced = shared_volume(estimate, learned), estimate.numbers[DEBT] >= 1.0
     constant = CONSTANT * sizes.centre[estimate.middle.size]
@@ -135,12 +134,8 @@ def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
 def best_point(estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float) -> int:
     """Choose from a continuous set, with theta and V^-1 in the units of the features and one
     logarithm for all arms."""
-    region, dim, slopes, image = (
-        estimate.region,
-        estimate.middle.size,
-        estimate.slopes,
-        estimate.image,
-    )
+    region, dim = estimate.region, estimate.middle.size
+    slopes, image = estimate.scratch.slopes, estimate.scratch.image
     for i in range(dim):
         unit = estimate.units[i]
         slopes[i] = region.centre[i] / unit if unit > 0.0 else 0.0
@@ -236,10 +231,6 @@ class ScaleFreeHuber(NamedTuple):
             sizes=make_region(rows, 4.0 * dim),
             middle=zeros(dim),
             units=zeros(dim),
-            row=zeros(rows),
-            block=zeros(rows, LANES),
-            slopes=zeros(dim),
-            image=zeros(dim, dim),
             numbers=numbers,
             counts=np.zeros(COUNTS, np.int64),
             arms=zeros(WARM, dim),
@@ -247,13 +238,21 @@ class ScaleFreeHuber(NamedTuple):
             deviations=zeros(2, BINS),
             residuals=zeros(1, BINS),
             recent=zeros(WARM),
-            squares=zeros(WARM),
-            lanes=zeros(4, LANES),
+            scratch=ScaleFreeScratch(
+                row=zeros(rows),
+                block=zeros(rows, LANES),
+                slopes=zeros(dim),
+                image=zeros(dim, dim),
+                squares=zeros(WARM),
+                lanes=zeros(4, LANES),
+            ),
         )
 
     def is_valid(self, estimate: ScaleFreeEstimate) -> bool:
-        positive = (estimate.units >= 0.0).all() and (estimate.counts >= 0)[:EXPONENT].all()
-        return bool(estimate.numbers[SQUARE] >= 0.0 and positive)
+        numbers = estimate.numbers
+        squares = numbers[SQUARE] >= 0.0 and numbers[LOG_NOISE] >= 0.0
+        exponent = abs(numbers[EXPONENT]) <= LARGEST_EXPONENT
+        return bool(squares and exponent and (estimate.units >= 0.0).all())
 
     def threshold_in_force(self, memory: ScaleFreeEstimate) -> float:
         """Return threshold s, before it grows with what is known of an arm; 16 large rewards if
@@ -266,29 +265,29 @@ class ScaleFreeHuber(NamedTuple):
         """theta += V^-1 z sqrt(m) (psi' - psi) / r, both clipped at the limit of today."""
         region = estimate.region
         fill_row(estimate, x)
-        z, scale = dot(estimate.row, region.centre), noise_scale_of(estimate)
+        z, scale = dot(estimate.scratch.row, region.centre), noise_scale_of(estimate)
         weight = weight_at_slope(self, z)
-        square = dot(estimate.row, np.vecdot(region.inverse, estimate.row))
+        square = dot(estimate.scratch.row, np.vecdot(region.inverse, estimate.scratch.row))
         limit = limit_of(self, estimate, weight / (scale * scale) * max(square, 0.0), scale)
         errors = (error_of(self, estimate, y, z, weight) / scale for y in (before, after))
         old, new = (min(max(error, -limit), limit) for error in errors)
-        shift_centre(region, estimate.row, math.sqrt(weight) / scale * (new - old))
+        shift_centre(region, estimate.scratch.row, math.sqrt(weight) / scale * (new - old))
 
     def predict(self, estimate: ScaleFreeEstimate, z: float) -> float:
         return mean(self.link, z) + estimate.numbers[LEVEL]
 
     def score_arm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
         fill_row(estimate, x)
-        return dot(estimate.row, estimate.region.centre)
+        return dot(estimate.scratch.row, estimate.region.centre)
 
     def measure_arm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
         fill_row(estimate, x)
-        return measure(estimate.region, estimate.row)
+        return measure(estimate.region, estimate.scratch.row)
 
     def arm_norm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
         """Return w sqrt(3 + ln(1 + n w^2 / k)); with rare rewards ln(det V / det V_1) / k more."""
         fill_row(estimate, x)
-        region, row = estimate.region, estimate.row
+        region, row = estimate.region, estimate.scratch.row
         square = novelty(estimate, x)
         for i in range(row.size):
             square += row[i] * dot(region.inverse[i], row)
@@ -321,7 +320,7 @@ class ScaleFreeHuber(NamedTuple):
         if learned > WARM:
             notice_features(estimate, x)
         fill_row(estimate, x)
-        measure(estimate.region, estimate.row)
+        measure(estimate.region, estimate.scratch.row)
         if learn_later(self, estimate, reward):
             start_again(self, estimate, x, reward)
         elif is_due(learned):
