@@ -23,10 +23,19 @@ class UniformState(NamedTuple):
 
 
 class Uniform(NamedTuple):
-    """An arm at random, each as likely as the other: what every algorithm has to beat.
+    """Play an arm at random, all equally likely: the baseline for every algorithm.
 
-    Decision n takes number n of the stream of the seed, so a run can be repeated.
+    Decision n uses number n of the random stream of the seed, so a run can be repeated.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Examples
+    --------
     >>> Uniform(dim=3, seed=1).plays
     1
     """
