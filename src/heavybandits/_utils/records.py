@@ -62,7 +62,18 @@ def policy_names(result: HasData) -> list[str]:
 
 
 def distinct(result: HasData, column: str) -> list[Any]:
-    """Return the different values of a column in the order they first appear; none without it."""
+    """Return the different values of a column in the order in which they first appear.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+
+    Returns
+    -------
+    list
+        The values; empty if there is no such column.
+    """
     return list(dict.fromkeys(result.data[column].tolist())) if column in result.data else []
 
 
@@ -92,21 +103,45 @@ def describe(result: HasData) -> str:
 
 
 def rows(result: HasData) -> list[dict[str, Any]]:
-    """Return the rows as dictionaries of plain Python values."""
+    """Return the rows as dictionaries of plain Python values.
+
+    Returns
+    -------
+    list of dict
+        One dictionary per row.
+    """
     columns = [column.tolist() for column in result.data.values()]
     return [dict(zip(result.data, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def to_pandas(result: HasData) -> "pandas.DataFrame":
-    """Return the rows as a pandas DataFrame."""
+    """Return the rows as a pandas DataFrame.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per row of the result.
+    """
     return optional("pandas", "lab").DataFrame(dict(result.data))
 
 
 def to_polars(result: HasData) -> "polars.DataFrame":
-    """Return the rows as a Polars DataFrame."""
+    """Return the rows as a Polars DataFrame.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per row of the result.
+    """
     return optional("polars", "polars").DataFrame(dict(result.data))
 
 
 def to_parquet(result: HasData, path: str | Path) -> None:
-    """Write the rows to a Parquet file, at once or not at all."""
+    """Write the rows to a Parquet file. The file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write. An existing file is replaced.
+    """
     write_parquet(result.data, Path(path))

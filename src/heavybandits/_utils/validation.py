@@ -29,8 +29,19 @@ LARGEST_FEATURE = 1e6  # its square times the plays must leave digits for the sm
 
 
 class Interval(NamedTuple):
-    """The numbers from `low` to `high`, without an end whose bracket is round.
+    """Allow the numbers from `low` to `high`, without an end whose bracket is round.
 
+    Parameters
+    ----------
+    low : float, default -inf
+        Lower end.
+    high : float, default inf
+        Upper end.
+    ends : str, default "[]"
+        Brackets of the two ends: "[]", "[)", "(]" or "()".
+
+    Examples
+    --------
     >>> str(Interval(0.0, 0.5, "[)")), 0.5 in Interval(0.0, 0.5, "[)")
     ('lie in [0, 0.5)', False)
     """

@@ -62,7 +62,7 @@ def cral(
         Share a of the tuned radius a sqrt(B) + 0.1 tau (see `GrowingHuber`); try 0.4. The tuned
         form uses `dim`, `link`, `norm` (for links only), `penalty` and `noise_scale`. With the
         identity link its choices do not depend on the unit of the rewards. No theorem covers it.
-        None for the theorem's radius: valid, but thousands of times wider than needed.
+        None for the theorem's radius: valid, but very wide.
     corruption : float, default 0.0
         Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
         requires the identity link.

@@ -15,8 +15,21 @@ from ..parts.links import check_link
 
 
 class Problem(NamedTuple):
-    """y = mu(x.theta*) + noise, x from the arm set. `theta` is ones / sqrt(d) unless given.
+    """Define a simulation: rewards y = mu(x.theta*) + noise, with x from the arm set.
 
+    Parameters
+    ----------
+    arms : ArmSet
+        The available arms of each round.
+    link : Link
+        mu, the mean reward as a function of x.theta*.
+    noise : Noise
+        The noise of each reward.
+    theta : array of shape (d,), optional
+        theta*, the true parameter. None for ones / sqrt(d).
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> hb.Problem(hb.arms.PerRound(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0)).arms.dim
     10

@@ -46,24 +46,55 @@ def simulate(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Result:
-    """Simulate policies on a problem; return the pseudo-regret of every repetition at checkpoints.
+    """Simulate policies on a problem and return their pseudo-regret at checkpoints.
 
     All policies of a repetition meet the same arms and the same noise, and the numbers do not
-    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per
-    decision makes T // r decisions it learns from; the tail is played and not learned from.
+    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per decision
+    makes T // r decisions it learns from; it plays the remaining rounds without learning.
 
     Parameters
     ----------
-    policies : one policy, or a mapping from names to policies.
-    problem : arms, link, noise and theta*.
-    horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
-        A policy that draws uses other random numbers in every repetition, whatever its own `seed`.
-    jobs : threads (the compiled loop holds no lock); None for all cores.
-    checkpoints : how many plays to report at, or which.
-    spacing : "even" or "log", when `checkpoints` is a number.
-    progress : a bar on stderr; None shows it on a terminal.
-    device : "cpu", or "cuda" for a GPU (see the page on it); `jobs` then does not matter.
+    policies : Policy or mapping of str to Policy
+        One policy, or policies by name.
+    problem : Problem
+        Arms, link, noise and theta*.
+    horizon : int
+        T, plays per run.
+    repetitions : int, default 10
+        Runs per policy.
+    seed : int, default 0
+        Seed of all random numbers. A policy that draws uses other random numbers in every
+        repetition, whatever its own `seed`.
+    jobs : int or None, default 1
+        Threads (the compiled loop holds no lock); None for all cores.
+    checkpoints : int or iterable of int, default 100
+        Number of plays to report at, or these plays themselves.
+    spacing : str, default "even"
+        "even" or "log", when `checkpoints` is a number.
+    progress : bool, optional
+        Show a progress bar on stderr. None shows it on a terminal.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU (docs/gpu.md), where `jobs` has no effect.
 
+    Returns
+    -------
+    Result
+        One row per policy, repetition and checkpoint.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is invalid, or a policy cannot play these arms.
+    PartError
+        A part of your own fails.
+
+    See Also
+    --------
+    sweep : Simulate on several problems, with storage on disk.
+    tune : Find the best hyperparameters first.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)

@@ -32,7 +32,7 @@ def huber_factor(
         Order of the moment minus 1, in (0, 1].
     ratio : float, default 1.0
         kappa / L, the smallest slope of the link divided by the largest.
-    confidence : float, optional
+    confidence : float, default 2.67
         l at t = 1. The default is the smallest l that the theorem allows.
     corrupted : bool, default False
         Return the constant for rewards that may be corrupted.
@@ -220,7 +220,7 @@ class HuberTheorem(NamedTuple):
         return rounds
 
     def radius(self, t: int) -> float:
-        """Return the radius beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S of Theorem 1, not squared.
+        """Return the radius beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S of Theorem 1.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ def regularisation(kappa: float) -> float:
 
 
 def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
-    """Return ln(4 T / delta), the cost of a bound for all rounds (Xue et al. 2023, Theorems 1 to 4).
+    """Return ln(4 T / delta), the cost of a bound for all rounds (Theorems 1 to 4).
 
     Parameters
     ----------
