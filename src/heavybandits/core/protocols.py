@@ -244,7 +244,7 @@ class ArmSet(Protocol):
         """
 
     def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
-        """Return the arm of the largest x.centre + width ||x||_{V^-1}, and copy it to buffer.chosen.
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}, copied to buffer.chosen.
 
         Parameters
         ----------
@@ -291,6 +291,8 @@ class Filter(Protocol):
 
     def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
         """Return the filtered reward of an arm x.
+
+        `norm` is ||x||_{V^-1}, and `predicted` the reward that the estimator expects.
 
         Parameters
         ----------
@@ -412,7 +414,7 @@ class ArmMeasure(Estimator, Protocol):
     def best_arm(
         self: Estimator, estimate: Any, arms: ArmSet, buffer: ArmBuffer, width: float
     ) -> int:
-        """Return the arm of the largest x.centre + width ||x||_{V^-1}, and copy it to buffer.chosen.
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}, copied to buffer.chosen.
 
         By default arms.maximise does so, with V^-1.
 

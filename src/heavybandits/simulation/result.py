@@ -25,13 +25,33 @@ CAPTION = (
 
 
 class Result:
-    """One row per policy, repetition and checkpoint, held by column; of a sweep per problem, too.
+    """Hold the result of simulations: one row per policy, repetition and checkpoint.
 
-    `regret` is the pseudo-regret up to `play`; `truncated` the rewards the filter cut so far and
-    `truncated_share` that over the plays. Of the whole run are `fallbacks`, the updates in which
-    rounding may have spoiled V^-1 and it was mended (normally 0), and `cpu_seconds`. All policies
-    of a repetition met the same arms and the same noise, so they are compared one by one.
+    All policies of a repetition met the same arms and the same noise, so comparisons are paired.
+    The result of a sweep also has one row per problem.
 
+    Parameters
+    ----------
+    data : mapping of str to array
+        Columns of equal length: `policy`, `repetition` and `play`; `regret`, the pseudo-regret up
+        to `play`; `updates` and `projections` of the estimator; `truncated`, the rewards that were
+        clipped or truncated, and `truncated_share`, their fraction of the plays; `fallbacks`, the
+        updates of the whole run in which V^-1 was computed again because of rounding (normally 0);
+        `cpu_seconds` of the whole run; `problem`, for a sweep.
+
+    Attributes
+    ----------
+    data : dict of str to array
+        The columns.
+    columns : tuple of str
+        Names of the columns.
+    policies : list of str
+        Names of the policies, in the order in which they were given.
+    problems : list of str
+        Names of the problems of a sweep; empty for one simulation.
+
+    Examples
+    --------
     >>> rows = [(p, r, 9, regret) for p, regret in (("a", 5.0), ("b", 7.0)) for r in range(8)]
     >>> result = Result(dict(zip(("policy", "repetition", "play", "regret"), zip(*rows))))
     >>> result.compare("a")[["policy", "difference", "low", "outcome"]]
@@ -51,7 +71,20 @@ class Result:
     def from_runs(
         cls, runs: Sequence[tuple[str, int]], outcomes: Sequence[tuple[Trace, float]]
     ) -> "Result":
-        """Rows from the runs (policy, repetition), and the trace and seconds of each of them."""
+        """Make a result from runs and their traces.
+
+        Parameters
+        ----------
+        runs : sequence of (str, int)
+            Policy and repetition of each run.
+        outcomes : sequence of (Trace, float)
+            Trace and CPU seconds of each run.
+
+        Returns
+        -------
+        Result
+            One row per run and checkpoint.
+        """
         traces, seconds = zip(*outcomes, strict=True)
         size, whole = traces[0].plays.size, Trace(*map(np.concatenate, zip(*traces, strict=True)))
         named = {
@@ -65,7 +98,22 @@ class Result:
     def from_columns(
         cls, named: Mapping[str, Any], counted: Mapping[str, Any], seconds: NDArray[np.float64]
     ) -> "Result":
-        """Rows from what names them and what was counted at each checkpoint."""
+        """Make a result from columns that name the rows and columns of counts.
+
+        Parameters
+        ----------
+        named : mapping of str to array
+            Columns that name the rows, such as `policy` and `repetition`.
+        counted : mapping of str to array
+            Columns of numbers at each checkpoint.
+        seconds : array
+            CPU seconds of the run of each row.
+
+        Returns
+        -------
+        Result
+            One row per entry of the columns.
+        """
         ordered = ("play", "regret", "updates", "projections", "truncated")
         shares = {"truncated_share": counted["truncated"] / counted["play"]}
         columns = dict(named) | {name: counted[name] for name in ordered} | shares
@@ -75,9 +123,19 @@ class Result:
     def from_played(
         cls, named: Mapping[str, Sequence[str]], groups: Sequence[Sequence[Mapping[str, Any]]]
     ) -> "Result":
-        """Rows from groups of runs, each in pieces with one row per run and column per checkpoint.
+        """Make a result from groups of runs, each in pieces.
 
-        named: what names the rows of each group.
+        Parameters
+        ----------
+        named : mapping of str to sequence of str
+            Columns that name the rows of each group.
+        groups : sequence of sequence of mapping
+            Pieces of each group, with one row per run and one column per checkpoint.
+
+        Returns
+        -------
+        Result
+            One row per run and checkpoint.
         """
         pieces, plays = [piece for group in groups for piece in group], groups[0][0]["play"]
         counted = {
@@ -100,7 +158,27 @@ class Result:
     def curves(
         self, policy: str, problem: str | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The checkpoints, and the regret of a policy: one row per repetition."""
+        """Return the checkpoints, and the regret of a policy at them.
+
+        Parameters
+        ----------
+        policy : str
+            Name of the policy.
+        problem : str, optional
+            Name of the problem; needed if there are several.
+
+        Returns
+        -------
+        plays : array of shape (checkpoints,)
+            The plays of the checkpoints.
+        regret : array of shape (repetitions, checkpoints)
+            The pseudo-regret, one row per repetition.
+
+        Raises
+        ------
+        KeyError
+            There is no such policy or problem.
+        """
         records.need(self, "curves", NEEDED)
         order = self._rows(policy, problem)
         plays, found = np.unique(self.data["play"][order]), self.data["play"][order]
@@ -109,7 +187,20 @@ class Result:
         return plays, self.data["regret"][order].reshape(-1, plays.size)
 
     def final(self, policy: str, problem: str | None = None) -> NDArray[np.float64]:
-        """The regret of a policy at the last checkpoint: one number per repetition."""
+        """Return the regret of a policy at the last checkpoint.
+
+        Parameters
+        ----------
+        policy : str
+            Name of the policy.
+        problem : str, optional
+            Name of the problem; needed if there are several.
+
+        Returns
+        -------
+        array of shape (repetitions,)
+            One number per repetition.
+        """
         return self.curves(policy, problem)[1][:, -1]
 
     def _rows(self, policy: str, problem: str | None) -> NDArray[np.int64]:
@@ -154,7 +245,10 @@ class Result:
     def summary(self) -> Frame:
         """Return mean, standard error, median and quartiles of the final regret of each policy.
 
-        The table is a pandas DataFrame, or a list of dictionaries if pandas is not installed.
+        Returns
+        -------
+        pandas.DataFrame, or a list of dict without pandas
+            One row per problem and policy.
         """
         records.need(self, "summary", NEEDED)
         return to_frame(
@@ -166,13 +260,22 @@ class Result:
         )
 
     def compare(self, baseline: str | None = None) -> Frame:
-        """Return by how much the mean final regret of each policy exceeds that of the baseline.
+        """Return by how much the mean final regret of each policy exceeds that of a baseline.
 
-        The table is of the same kind as that of `summary`. Differences are taken repetition by
-        repetition; `low` and `high` bound their mean at 95% (bootstrap over repetitions; one
-        repetition bounds nothing), and `outcome` says what the interval decides. `better` is the
-        fraction of repetitions with less regret than the baseline, which is the first policy unless
-        it is given.
+        Differences are paired by repetition.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            Name of the policy to compare with. Default: the first.
+
+        Returns
+        -------
+        pandas.DataFrame, or a list of dict without pandas
+            One row per problem and policy. `low` and `high` bound the mean `difference` at 95%
+            (bootstrap over repetitions; infinite for one repetition), `outcome` is what the
+            interval decides, and `better` is the fraction of repetitions with less regret than the
+            baseline.
         """
         records.need(self, "compare", NEEDED)
         against = self.policies[0] if baseline is None else baseline
@@ -187,7 +290,18 @@ class Result:
         )
 
     def to_latex(self, caption: str | None = None) -> str:
-        """The table of a paper: a row per policy, a column per problem; see its caption."""
+        """Return a LaTeX table of the final regret: a row per policy, a column per problem.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption. Default: a caption that explains the numbers and the bold type.
+
+        Returns
+        -------
+        str
+            LaTeX source, for the package booktabs.
+        """
         records.need(self, "to_latex", NEEDED)
         columns = {_heading(problem): problem for _, problem in self._places()}
         ends = {name: {p: self.final(p, q) for p in self.policies} for name, q in columns.items()}
@@ -208,15 +322,25 @@ class Result:
         scale: str = "linear",
         size: tuple[float, float] | None = None,
     ) -> Figure:
-        """Plot the mean regret against the plays, one panel per problem; return the figure.
+        """Plot the mean regret against the plays, one panel per problem.
 
         Parameters
         ----------
-        path : the PDF, SVG or PNG file to write.
-        axes : matplotlib axes to draw in, if there is one problem.
-        band : the quantiles of the repetitions between which the bands lie.
-        scale : "linear" or "log", for both axes.
-        size : width and height of the figure in inches, such as (5.5, 2.5) for a column of text.
+        path : str or Path, optional
+            PDF, SVG or PNG file to write.
+        axes : Axes, optional
+            Matplotlib axes to draw in, if there is one problem.
+        band : tuple of float, default (0.1, 0.9)
+            Quantiles of the repetitions between which the bands extend.
+        scale : str, default "linear"
+            "linear" or "log", for both axes.
+        size : tuple of float, optional
+            Width and height of the figure in inches, such as (5.5, 2.5) for a column of text.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         between = check_band(band)
         panels = [

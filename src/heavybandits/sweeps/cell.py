@@ -45,22 +45,30 @@ ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of a sweep: a pure function by name, and its settings.
+    """Define one piece of a sweep: a pure function by name, and its settings.
 
-    The key contains the sources of whatever can change the result (`sources`): the module of the
-    function, every module of yours that it imports, the modules of all parts in the settings, and
-    the library's. A cell of edited code is another cell.
+    The key contains the sources of everything that can change the result (`sources`): the module of
+    the function, every module of yours that it imports, the modules of all parts in the settings,
+    and those of the library. A cell of edited code is another cell.
 
     Parameters
     ----------
-    function : "package.module:function"; it is called with the settings as keywords, takes its
-        seeds from them alone and returns a dict of arrays, numbers and strings.
-    settings : plain JSON (numbers, strings, bools, lists, dicts, None). Parts are written with
-        `describe`. 1 and 1.0 are different settings.
-    code : more that the result depends on, such as the version of a file with data.
-    label : for people. Not part of the key.
-    weight : expected cost relative to other cells, for the time left. Not part of the key.
+    function : str
+        "package.module:function". It receives the settings as keywords, takes its seeds from them
+        alone and returns a dict of arrays, numbers and strings.
+    settings : dict
+        Plain JSON (numbers, strings, bools, lists, dicts, None). `describe` writes parts so. 1 and
+        1.0 are different settings.
+    code : str, default ""
+        Anything else that the result depends on, such as the version of a data file.
+    label : str, default ""
+        Text for people. Not part of the key.
+    weight : float, default 1.0
+        Expected cost relative to other cells, for the estimate of the time left. Not part of the
+        key.
 
+    Examples
+    --------
     >>> Cell("math:sqrt", {"x": 2.0}).key[:12]
     '65b4c2a91aa4'
     """

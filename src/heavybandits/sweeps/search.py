@@ -43,11 +43,19 @@ def rounded(constant: float) -> float:
 
 
 class Choice(NamedTuple):
-    """The constant of the smallest mean loss, that loss, and where on its curve it lies.
+    """Hold the value with the smallest mean loss, and its position on the curve.
 
-    `at` is "inside" if the loss is larger at both ends of the grid; "flat" if it is the same
-    everywhere; "flat below" or "flat above" if it is the same from the optimum to that end; and
-    "lower end" or "upper end" if it still falls there. Anything but "inside" measures the grid.
+    Attributes
+    ----------
+    constant : float
+        The best value of the hyperparameter.
+    at : str
+        "inside" if the loss is larger at both ends of the grid; "flat" if it is the same
+        everywhere; "flat below" or "flat above" if it is the same from the optimum to that end;
+        "lower end" or "upper end" if it still falls there. A choice that is not "inside" depends on
+        the grid.
+    loss : float
+        The mean loss at this value.
     """
 
     constant: float

@@ -32,10 +32,36 @@ def simulation_cells(
     chunk: int = 5,
     function: str = SIMULATE,
 ) -> list[Cell]:
-    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
+    """Return the cells of a simulation, of up to `chunk` repetitions each.
 
-    checkpoints: how many plays to report at, evenly spaced, or which. Parts of your own must be
-    written in a module; the cells name their classes.
+    More repetitions add cells and leave the others unchanged. Parts of your own must be written in
+    a module, because the cells name their classes.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    problem : Problem
+        The problem.
+    horizon : int
+        T, plays per run.
+    repetitions : int
+        Number of runs.
+    seed : int
+        Seed of all random numbers.
+    checkpoints : int or sequence of int
+        Number of plays to report at, evenly spaced, or these plays themselves.
+    label : str
+        Text for people.
+    chunk : int, default 5
+        Repetitions per cell.
+    function : str, optional
+        "package.module:function" to call. The default simulates.
+
+    Returns
+    -------
+    list of Cell
+        The cells, in the order of the repetitions.
     """
     problem = check_problem(problem)
     own = own_parts(classes_of(policy) | classes_of(problem))

@@ -191,8 +191,22 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
-    """Return the stored result of a cell with its timings; None if there is no intact file.
+    """Return the stored result of a cell with its timings.
 
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the results.
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    dict or None
+        The result; None if there is no intact file.
+
+    Examples
+    --------
     >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
     True
     """
@@ -312,7 +326,25 @@ def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
 
 
 def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
-    """One SHA-256 over the results of these cells, whatever their order; timings are left out."""
+    """Return one SHA-256 over the results of these cells, in any order and without timings.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the results.
+    cells : iterable of Cell
+        The cells.
+
+    Returns
+    -------
+    str
+        The hash, 64 hexadecimal digits.
+
+    Raises
+    ------
+    SweepError
+        A cell has no result in the folder.
+    """
     total = hashlib.sha256()
     for cell in sorted(set(cells), key=lambda cell: cell.key):
         data = _read(cell_path(folder, cell))

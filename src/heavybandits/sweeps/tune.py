@@ -40,13 +40,26 @@ COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
 class Tuning:
-    """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
+    """Hold the result of `tune`: one row per problem, policy, hyperparameter value and tuning run.
 
-    `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
-    or else "flat", "flat below", "lower end" and so on, which says that the grid was measured and
-    not the policy. `result` has the tuned policies on seeds that no constant was chosen on, and
-    `bounds` the range in which the grid could grow.
+    Attributes
+    ----------
+    data : dict of str to array
+        Columns `problem`, `policy`, `constant` (the value tried), `repetition` and `regret`.
+    choices : dict of (str, str) to Choice
+        Best value of every (problem, policy), and its position: "inside" its grid, or else "flat",
+        "flat below", "lower end" and so on. A choice that is not inside depends on the grid.
+    result : Result
+        The tuned policies on other seeds than those of the tuning.
+    bounds : tuple of float
+        Range in which the grid could grow.
+    columns : tuple of str
+        Names of the columns.
+    policies : list of str
+        Names of the tuned policies.
 
+    Examples
+    --------
     >>> curve = {c: np.array([abs(c - 0.1)]) for c in (0.01, 0.1, 1.0)}
     >>> Tuning({("p", "a"): curve}, {}, None, (0.01, 1.0)).choices["p", "a"]
     Choice(constant=0.1, at='inside', loss=0.0)
@@ -76,7 +89,23 @@ class Tuning:
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
 
     def tuned(self, problem: str | None = None) -> dict[str, Policy]:
-        """The policies at their best constants, by name, for a problem (the first if not named)."""
+        """Return the policies with their best hyperparameters, by name.
+
+        Parameters
+        ----------
+        problem : str, optional
+            Name of the problem. Default: the first.
+
+        Returns
+        -------
+        dict of str to Policy
+            The policies of this problem.
+
+        Raises
+        ------
+        KeyError
+            There is no such problem.
+        """
         where = self.names("problem")[0] if problem is None else problem
         if where not in self.names("problem"):
             there = ", ".join(self.names("problem"))
@@ -84,10 +113,13 @@ class Tuning:
         return {name: policy for (place, name), policy in self.made.items() if place == where}
 
     def summary(self) -> Frame:
-        """Return one row per problem and policy: its constant, where that lies, and its regret.
+        """Return the best value of each policy, its position in the grid, and its regret.
 
-        `tuning` is the mean regret on the tuning seeds; `mean` and the columns after it are of the
-        reported seeds.
+        Returns
+        -------
+        pandas.DataFrame, or a list of dict without pandas
+            One row per problem and policy. `tuning` is the mean regret on the tuning seeds; `mean`
+            and the columns after it are those of the reported seeds.
         """
         reported = {self._key(row): row for row in to_records(self.result.summary())}
         return to_frame([self._row(key) | _rest(reported[key]) for key in self.made])
@@ -104,7 +136,18 @@ class Tuning:
         return named | {"constant": choice.constant, "at": choice.at, "tuning": choice.loss}
 
     def to_latex(self, caption: str | None = None) -> str:
-        """The table of the constants and where they lie, and the regret on other seeds."""
+        """Return a LaTeX table of the best values, their positions, and the regret on other seeds.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption. Default: a caption that explains the numbers.
+
+        Returns
+        -------
+        str
+            LaTeX source, for the package booktabs.
+        """
         low, high = self.bounds
         usual = (
             "Constants chosen on tuning seeds from one grid per problem, which could grow within "
@@ -123,16 +166,24 @@ class Tuning:
         axes: Axes | None = None,
         size: tuple[float, float] | None = None,
     ) -> Figure:
-        """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
+        """Plot the mean regret on the tuning seeds against the values tried, one panel per problem.
 
-        The bands are the smallest and the largest run. A choice that does not lie inside its grid
+        The bands extend from the smallest to the largest run. A choice that is not inside its grid
         is named above the panel.
 
         Parameters
         ----------
-        path : the PDF, SVG or PNG file to write.
-        axes : matplotlib axes to draw in, if there is one problem.
-        size : width and height of the figure in inches.
+        path : str or Path, optional
+            PDF, SVG or PNG file to write.
+        axes : Axes, optional
+            Matplotlib axes to draw in, if there is one problem.
+        size : tuple of float, optional
+            Width and height of the figure in inches.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
@@ -179,31 +230,68 @@ def tune(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Tuning:
-    """Search a constant of every policy on tuning seeds, and report it at the best one on others.
+    """Tune one hyperparameter of every policy on tuning seeds, and report the best on other seeds.
 
-    All policies of a problem try the same constants in the same number of runs. Where one of them
-    is best at an end of the grid, or as good there, the grid grows at that end by its ratio, for
-    all of them, until every optimum lies inside or the range `bounds` is used up. A policy on which
-    the constant has no effect does not make the grid grow. The smallest mean final regret wins, the
-    smaller constant among equals.
-
-    A UserWarning names each policy whose choice is not inside its grid.
+    All policies of a problem try the same values in the same number of runs. If a policy is best at
+    an end of the grid, or as good there, the grid grows at that end by its ratio, for all policies,
+    until every optimum is inside or the range `bounds` is used up. A policy on which the value has
+    no effect does not make the grid grow. The smallest mean final regret wins; among equals, the
+    smaller value.
 
     Parameters
     ----------
-    policies : functions by name that make a policy of a constant, or of a constant and a problem.
-        The constant can be any argument of any constructor. A policy instead of a function is not
-        tuned, nor is a function whose only parameter is called `problem`: it makes the policy of
-        each problem, as in `sweep`.
-    problems : a problem, or problems by name.
-    horizon, checkpoints : plays per run, and where to report.
-    repetitions, tuning_repetitions : runs that are reported, and runs at each constant.
-    seed : of the reported runs; the tuning runs have seed + 1,000,000.
-    grid : the constants to begin with, or how many of them: log-spaced in [1e-4, 1], or in the part
-        of it that `bounds` allow.
-    bounds : the range in which the grid may grow.
-    folder, jobs, backend, address, retries, progress, device : as in `sweep`.
+    policies : mapping of str to function or Policy
+        Functions by name that make a policy from a value, or from a value and a problem. The value
+        can be any argument of any constructor. A policy instead of a function is not tuned, nor is
+        a function whose only parameter is called `problem`: it makes the policy of each problem, as
+        in `sweep`.
+    problems : Problem or mapping of str to Problem
+        One problem, or problems by name.
+    horizon : int
+        T, plays per run.
+    repetitions : int, default 10
+        Reported runs per policy and problem.
+    tuning_repetitions : int, default 10
+        Tuning runs per value.
+    seed : int, default 0
+        Seed of the reported runs; the tuning runs have seed + 1,000,000.
+    grid : int or iterable of float, default 9
+        First values to try, or how many: log-spaced in [1e-4, 1], or in the part of it that
+        `bounds` allow.
+    bounds : tuple of float, default (1e-6, 1e4)
+        Range in which the grid may grow.
+    checkpoints : int or iterable of int, default 100
+        Number of plays to report at, or these plays themselves.
+    folder : str or Path, optional
+        Folder in which results are stored. None stores nothing. All machines of a cluster must see
+        it.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "threads"
+        "threads" of this process, which compiled policies do not block; "loky" for processes,
+        "dask", "ray", or "sequential".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool, optional
+        True shows a bar on stderr, and lines where there is no terminal. None shows the bar alone.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU, which plays all policies and problems together; then `jobs` and
+        `backend` have no effect.
 
+    Returns
+    -------
+    Tuning
+        The values tried, the best of them, and the result on other seeds.
+
+    Warns
+    -----
+    UserWarning
+        The choice of a policy is not inside its grid.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> def crtm(constant: float) -> hb.policies.UCB:

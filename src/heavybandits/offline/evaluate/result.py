@@ -161,8 +161,13 @@ class Evaluation:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers by name, as plain Python values; None for a number that is not finite,
-        so that the dictionary is valid JSON."""
+        """Return all numbers by name, as plain Python values for JSON.
+
+        Returns
+        -------
+        dict
+            None replaces a number that is not finite.
+        """
         made = {"value": self.value, "low": self.low, "high": self.high}
         for name in ("logged", "difference"):
             made |= {f"{name}_{key}": x for key, x in getattr(self, name)._asdict().items()}
