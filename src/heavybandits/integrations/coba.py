@@ -105,7 +105,24 @@ class Learner:
         self._scale, self.params = positive("scale", scale), {"family": name}
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Any]]:
-        """The action chosen, how likely it was, and the ticket of its reward."""
+        """Choose an action in this context.
+
+        Parameters
+        ----------
+        context : object
+            Context of the interaction, as `features` takes it.
+        actions : sequence
+            The available actions.
+
+        Returns
+        -------
+        action : object
+            The chosen action.
+        probability : float
+            Its propensity.
+        more : dict
+            Keywords for `learn`: the ticket.
+        """
         arms = np.asarray(self._features(context, actions), np.float64) / self._scale
         ticket = self.agent.select(arms)
         return actions[ticket.arm], ticket.propensity or 1.0, {"ticket": ticket}
@@ -113,7 +130,21 @@ class Learner:
     def learn(
         self, context: Any, action: Any, reward: float, probability: Any, ticket: Ticket
     ) -> None:
-        """The reward of the action that was chosen with this ticket."""
+        """Record the reward of an action.
+
+        Parameters
+        ----------
+        context : object
+            Context of the interaction; not used.
+        action : object
+            The action; not used.
+        reward : float
+            The reward, any finite number.
+        probability : float
+            Its propensity; not used.
+        ticket : Ticket
+            The ticket that `predict` returned.
+        """
         self.agent.update(ticket, float(reward))
 
     def __getstate__(self) -> dict[str, Any]:  # coba copies learners, and sends them to processes
