@@ -131,11 +131,11 @@ def replace_atomically(
 ) -> None:
     """Let `write` make a file next to `path`, flush it to the disk, then put it in place at once.
 
-    Whatever happens in between, `path` holds either what it held before or all of the new, and an
+    Whatever happens in between, `path` contains either the old content or all of the new, and an
     error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
     the process's umask forbids. `check_target` says what is never replaced: nothing is written
     through a link. A file that is not `lasting` is not flushed: it outlives this process, and a
-    power cut may leave it cut short.
+    power cut may leave it incomplete.
     """
     target = check_target(path)
     before = _mode(target)
@@ -367,6 +367,6 @@ def _split(data: memoryview) -> dict[str, bytes | memoryview]:
 
 def _parse(text: str | bytes) -> Any:
     def reject(constant: str) -> None:
-        raise ContainerError(f"holds {constant}, which is no number")
+        raise ContainerError(f"contains {constant}, which is no number")
 
     return json.loads(text, parse_constant=reject)

@@ -1,4 +1,4 @@
-"""Tidy rows, held by column, and frames of a few rows."""
+"""Tidy rows, stored by column, and frames of a few rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ def to_records(frame: Frame) -> list[dict[str, Any]]:
 
 
 class HasData(Protocol):
-    """Rows held by column."""
+    """Rows stored by column."""
 
     data: Columns
 

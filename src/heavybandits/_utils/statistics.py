@@ -17,7 +17,7 @@ FEW = 8  # repetitions, below which no percentile of their resamples lies far en
 
 
 class Estimate(NamedTuple):
-    """A number with the interval it lies in, 95% unless said otherwise."""
+    """A number with its interval, 95% unless stated otherwise."""
 
     value: float
     low: float
@@ -44,7 +44,7 @@ def student_quantile(probability: float, dof: float) -> float:
 
 
 def expanded_tail(size: int) -> float:
-    """The tail to cut from a bootstrap of `size` values so that the interval is not too short.
+    """The tail to remove from a bootstrap of `size` values so that the interval is not too short.
 
     The plain percentile interval is short by sqrt((n-1)/n) and by the normal instead of Student's
     t; this tail, Phi(-sqrt(n/(n-1)) t_{n-1}), makes up for both (Hesterberg 2015).
@@ -62,7 +62,7 @@ def bootstrap(
     """An expanded percentile interval for the mean of repetitions, or a statistic of such means.
 
     values: one row per repetition, one column per quantity. Whole rows are resampled, so that what
-    was paired stays paired. statistic: (any, columns) means to one number per row. Resamples lie
+    was paired stays paired. statistic: (any, columns) means to one number per row. Resamples are
     between the smallest and the largest value: of fewer than eight, the interval is also that of
     Student's t, with the deviation of the resamples.
 

@@ -1,9 +1,8 @@
 """Input validation: arguments are validated and cast once, and kernels do not check again.
 
 Every error is an InvalidInputError whose message names the argument, what is allowed and what was
-given. What a constant of a part may be is said where the field is, `plays: Count`,
-`threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
-the library and for yours.
+given. The annotation of a field of a part has its bounds, `plays: Count`, `threshold: Positive`.
+`cast` reads them there, for parts of the library and for yours.
 """
 
 import difflib
@@ -43,7 +42,7 @@ class Interval(NamedTuple):
     Examples
     --------
     >>> str(Interval(0.0, 0.5, "[)")), 0.5 in Interval(0.0, 0.5, "[)")
-    ('lie in [0, 0.5)', False)
+    ('be in [0, 0.5)', False)
     """
 
     low: float = -math.inf
@@ -58,7 +57,7 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         low, high = (f"{end:g}".replace("e+0", "e") for end in (self.low, self.high))
         if self.high < math.inf:
-            return f"lie in {self.ends[0]}{low}, {high}{self.ends[1]}"
+            return f"be in {self.ends[0]}{low}, {high}{self.ends[1]}"
         if self.low == 0.0:
             return "be positive" if self.ends[0] == "(" else "not be negative"
         return f"be {'above' if self.ends[0] == '(' else 'at least'} {low}"
@@ -161,7 +160,7 @@ def fraction(name: str, value: Any) -> float:
 
     >>> fraction("delta", 1.0)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: delta must lie in (0, 1), got 1.0
+    heavybandits.InvalidInputError: delta must be in (0, 1), got 1.0
     """
     bounded_number(name, value, Interval(0.0, 1.0, "()"))
     return bounded_number(name, value, Interval(SMALLEST, 1.0, "[)"))
@@ -172,7 +171,7 @@ def epsilon(value: Any) -> float:
 
     >>> epsilon(1.5)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: epsilon must lie in (0, 1], got 1.5
+    heavybandits.InvalidInputError: epsilon must be in (0, 1], got 1.5
     """
     return bounded_number("epsilon", value, Interval(0.0, 1.0, "(]"))
 
@@ -272,7 +271,7 @@ def bounded_array(
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: arms must lie in [-1e6, 1e6], got 1e+07 in size:
+    heavybandits.InvalidInputError: arms must be in [-1e6, 1e6], got 1e+07 in size:
     divide all features by the largest norm you expect
     """
     array = shaped_array(label, value, shape)

@@ -187,7 +187,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         mom, MEDINA, LINEAR, CENTRAL, "", "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, PLAYS
     ),
     "TOFU": Algorithm(
-        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its level", HISTORY
+        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its threshold", HISTORY
     ),
     "MENU": Algorithm(menu, SHAO, LINEAR, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
     "BTC": Algorithm(btc, XUE20, LINEAR, RAW, "", UNPROVED, "K d t", "T (d + K)"),

@@ -61,7 +61,7 @@ def versions(name: str, link: Any) -> Iterator[Policy]:
 
 
 def warm(policy: Any, problem: Problem) -> None:
-    """Let a policy decide, learn, predict and play, in every way that an agent offers."""
+    """Let a policy decide, learn, predict and play, in every form that an agent uses."""
     agent, rows = Agent(policy), np.full((ROWS, policy.dim), policy.dim**-0.5)
     for _ in range(policy.plays):
         agent.update(agent.select(rows), 0.0)

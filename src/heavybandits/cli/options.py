@@ -255,5 +255,5 @@ def make_algorithm(
 
 
 def print_json(value: Any) -> None:
-    """Print JSON; numbers that JSON cannot hold become null."""
+    """Print JSON; numbers that JSON cannot represent become null."""
     click.echo(json.dumps(jsonable(value), indent=1, allow_nan=False))

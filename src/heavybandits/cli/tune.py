@@ -50,8 +50,8 @@ def tune(
 ) -> None:
     """Search the radius scale of ALGORITHMS on tuning seeds, and report it on other seeds.
 
-    All algorithms try the same values. The grid grows by its ratio until every optimum lies inside;
-    the table says which optimum is flat, or lies at an end. Random play is shown for comparison.
+    All algorithms try the same values. The grid grows by its ratio until every optimum is inside;
+    the table says which optimum is flat, or is at an end. Random play is shown for comparison.
 
     \b
     heavybandits tune CRTM OL2M GLOC --arm-low -1

@@ -15,7 +15,7 @@ LANES = 8  # the columns of a buffer are a multiple of this: loops over arms lea
 
 
 class ArmBuffer(NamedTuple):
-    """Hold the available arms, and scratch space for the choice.
+    """Store the available arms, and scratch space for the choice.
 
     Arms are the columns of `features`. There are a few more columns than arms, up to a multiple of
     LANES. These columns, like masked arms, have an infinite penalty, and every maximum over arms

@@ -24,7 +24,7 @@ LEAST_PENALTY, LARGEST_PENALTY = 1e-60, 1e60  # that data may lead to: every squ
 
 
 class Region(NamedTuple):
-    """Hold the confidence region {theta : ||theta - centre||_V <= radius}, without its radius.
+    """Store the confidence region {theta : ||theta - centre||_V <= radius}, without its radius.
 
     V = design + recent: the updates since the last repair are summed separately. In one sum of 10^6
     terms the rounding error is 1e-12 of the largest entry, and the inverse of a badly conditioned V

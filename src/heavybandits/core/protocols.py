@@ -263,7 +263,7 @@ class ArmSet(Protocol):
 
 
 class Counted(Protocol):
-    """Hold the counts of a filter.
+    """Store the counts of a filter.
 
     counts[0] is the number of plays seen, counts[1] the number of truncated rewards. The functions
     `count_seen`, `count_truncated`, `seen_count` and `truncated_count` read and write them.
@@ -331,7 +331,7 @@ class Projection(Protocol):
 
 
 class Observation(NamedTuple):
-    """Hold one decision and its rewards, as an estimator receives it.
+    """Store one decision and its rewards, as an estimator receives it.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ class Observation(NamedTuple):
 
 
 class Estimate(Protocol):
-    """Hold the state of an estimator: any arrays, and a confidence region."""
+    """Store the state of an estimator: any arrays, and a confidence region."""
 
     @property
     def region(self) -> Region: ...
@@ -453,7 +453,7 @@ class ArmMeasure(Estimator, Protocol):
 
 
 class Tally(NamedTuple):
-    """Hold the counts of a policy.
+    """Store the counts of a policy.
 
     Attributes
     ----------

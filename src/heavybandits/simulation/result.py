@@ -25,7 +25,7 @@ CAPTION = (
 
 
 class Result:
-    """Hold the result of simulations: one row per policy, repetition and checkpoint.
+    """Store the result of simulations: one row per policy, repetition and checkpoint.
 
     All policies of a repetition met the same arms and the same noise, so comparisons are paired.
     The result of a sweep also has one row per problem.
@@ -371,7 +371,7 @@ def _standard_error(values: NDArray[np.float64]) -> float:
 
 
 def _heading(problem: str | None) -> str:
-    """The head of a problem's column, beside that of the policies."""
+    """The head of a problem's column, next to that of the policies."""
     return "problem policy" if problem == "policy" else problem or "regret"
 
 

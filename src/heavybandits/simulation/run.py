@@ -252,7 +252,7 @@ def make_checkpoints(
         given = sorted({whole("checkpoints", play) for play in checkpoints})
         if not given or given[-1] > horizon:
             raise InvalidInputError(
-                f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}"
+                f"checkpoints must be in 1..{horizon}, got {given[-1:] or 'none'}"
             )
         return np.array(given, np.int64)
     size = min(whole("checkpoints", checkpoints), horizon)

@@ -117,7 +117,7 @@ class Cell:
 
 
 def check_json(name: str, value: Any) -> None:
-    """Raise an error, with the place, for what JSON cannot hold exactly.
+    """Raise an error, with the place, for what JSON cannot represent exactly.
 
     >>> check_json("settings", {"horizon": [1, {2}]})
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
 """Cells on a GPU: many of them in a few launches, so that a grid of constants fills the device.
 
-A cell function that a device can stand in for has a twin beside it, "<name>_on_device", made by
+A cell function that a device can replace has a twin next to it, "<name>_on_device", made by
 `on_device`. What is played there is a cell of its own, with a key of its own: `exp` and `log` of a
 GPU differ from the CPU's in the last place.
 """

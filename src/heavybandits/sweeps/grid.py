@@ -166,7 +166,7 @@ def map_cells(
     given = [dict(one) for one in grid]
     cells = [Cell(name, one, label=f"{function.__name__} {one}") for one in given]
     if not cells:
-        raise InvalidInputError("grid must hold the settings of at least one call, got none")
+        raise InvalidInputError("grid must have the settings of at least one call, got none")
     pieces = [unfold_call(one, found) for one, found in zip(given, run(cells), strict=True)]
     columns = list(dict.fromkeys(column for piece in pieces for column in piece))
     for piece, one in zip(pieces, given, strict=True):

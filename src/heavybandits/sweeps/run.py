@@ -53,7 +53,7 @@ SHOWN = 3  # failed cells that a message names
 
 @dataclass
 class Outcome:
-    """Hold the results of a run of cells.
+    """Store the results of a run of cells.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ def _started(backend: str, jobs: int | None, address: str | None, kept: bool) ->
 
 @dataclass
 class Queue:
-    """Cells on their way: tried, tried again, given up.
+    """Cells that are computed: tried, tried again, failed.
 
     When a worker is killed, the cells in flight are suspects. They are tried again one by one, when
     nothing else runs, so that the one that kills is found and the others are not blamed for it.

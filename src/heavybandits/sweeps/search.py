@@ -1,9 +1,9 @@
 """The search for a constant: one grid for all that are compared, which grows as needed.
 
-Nothing is said here of what a constant does: losses come from a function, and the smallest mean
-wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the grid
-grows at that end by its ratio, for all of them, until every optimum lies inside or the stated range
-is used up. Then the choice says so.
+This module does not know what a hyperparameter does: losses come from a function, and the smallest
+mean wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the
+grid grows at that end by its ratio, for all of them, until every optimum is inside or the stated
+range is used up. Then the choice says so.
 """
 
 import math
@@ -43,7 +43,7 @@ def rounded(constant: float) -> float:
 
 
 class Choice(NamedTuple):
-    """Hold the value with the smallest mean loss, and its position on the curve.
+    """Store the value with the smallest mean loss, and its position on the curve.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def choose(curve: Curve) -> Choice:
 
 
 def _place(level: Sequence[bool]) -> str:
-    """Return where the optimum lies, given which points of the curve are as low as it."""
+    """Return where the optimum is, given which points of the curve are as low as it."""
     if all(level):
         return FLAT
     words = ["flat below" if level[1] else "lower end"] if level[0] else []
@@ -104,7 +104,7 @@ def has_no_effect(curve: Curve) -> bool:
 
 
 def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, Curve]) -> list[str]:
-    """Return what to say of a policy whose choices, by problem, do not lie inside their grids.
+    """Return what to say of a policy whose choices, by problem, are not inside their grids.
 
     >>> curve = {0.1: np.array([1.0]), 1.0: np.array([2.0])}
     >>> warnings_of("LinUCB", {"p": choose(curve)}, {"p": curve})[0].partition(":")[0]
@@ -131,7 +131,7 @@ def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, C
 
 
 def remark(choices: Mapping[str, Choice]) -> str:
-    """Return which choices do not lie inside their grids, in words; empty if all do.
+    """Return which choices are not inside their grids, in words; empty if all do.
 
     >>> remark({"a": Choice(1.0, "flat", 3.0), "b": Choice(1.0, "inside", 3.0)})
     'not inside the grid: a (flat)'
@@ -186,7 +186,7 @@ def search(
 
 
 def widest(start: Sequence[float], ratio: float, bounds: tuple[float, float]) -> list[float]:
-    """All constants that a grid may come to hold.
+    """Return all values that a grid may contain.
 
     >>> widest([0.1, 1.0], 10.0, (0.01, 200.0))
     [0.01, 0.1, 1.0, 10.0, 100.0]
@@ -257,11 +257,11 @@ def check_range(bounds: Any) -> tuple[float, float]:
 def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list[float]:
     """The constants to begin with, inside the range in which they may grow.
 
-    A number of them lies in [1e-4, 1], or in what the range leaves of it.
+    A number of them is in [1e-4, 1], or in what the range leaves of it.
 
     >>> check_grid([1.0, 10.0], bounds=(0.1, 5.0))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: grid must lie within (0.1, 5), got 10
+    heavybandits.InvalidInputError: grid must be within (0.1, 5), got 10
     >>> check_grid([1.0, 1.0 + 1e-9], bounds=(0.1, 5.0))
     Traceback (most recent call last):
     heavybandits.InvalidInputError: grid must reach the bounds (0.1, 5) in 10000 steps, got
@@ -278,7 +278,7 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
         raise InvalidInputError(f"grid must have at least two constants, got {found}")
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
-            raise InvalidInputError(f"grid must lie within ({low:g}, {high:g}), got {constant:g}")
+            raise InvalidInputError(f"grid must be within ({low:g}, {high:g}), got {constant:g}")
     ratio = (found[-1] / found[0]) ** (1.0 / (len(found) - 1))
     if math.log(high / low) > MOST * math.log(ratio):
         raise InvalidInputError(

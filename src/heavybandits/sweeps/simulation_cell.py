@@ -84,8 +84,8 @@ def simulation_cells(
 def simulate_cell(**settings: Any) -> dict[str, Any]:
     """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
 
-    Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
-    cells at will.
+    Repetition r meets the arms and the noise of r whatever the range, so a range can be divided
+    into cells at will.
 
     The settings are the parameters of `simulation_jobs`.
 

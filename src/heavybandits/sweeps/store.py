@@ -1,7 +1,7 @@
 """The store: one file for each finished cell, complete or not there, validated when it is read.
 
-folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes on every
-machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+folder/cells/<key>.npz contains what the cell computed, and the same cell gives the same bytes on
+every machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
 import contextlib
@@ -363,7 +363,7 @@ def failure_path(folder: Path, cell: Cell) -> Path:
 
 
 def note_failure(folder: Path, cell: Cell, error: str) -> None:
-    """Leave a note about a cell that was given up; the next run tries it again all the same."""
+    """Leave a note about a cell that failed; the next run tries it again all the same."""
     path = failure_path(folder, cell)
     note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
     text = files.canonical(note | {"code": cell.content[2], "error": error}).encode()

@@ -40,7 +40,7 @@ COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
 class Tuning:
-    """Hold the result of `tune`: one row per problem, policy, hyperparameter value and tuning run.
+    """Store the result of `tune`: one row per problem, policy, hyperparameter value and tuning run.
 
     Attributes
     ----------
@@ -342,7 +342,7 @@ def search_points(
     tuned = [name for name, maker in makers.items() if not is_part(maker) and not is_untuned(maker)]
     if not tuned:
         raise InvalidInputError(
-            "policies must hold at least one function of a constant, got "
+            "policies must have at least one function of a constant, got "
             f"{', '.join(makers)}, which have none to tune"
         )
 

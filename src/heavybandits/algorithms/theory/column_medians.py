@@ -9,7 +9,7 @@ from ...parts.radii import NewtonEnsembleRadius
 
 
 class ColumnTheorem(NamedTuple):
-    """Hold the constants of CRCM's theorem for one setting, as `column_theorem` makes them.
+    """Store the constants of CRCM's theorem for one setting, as `column_theorem` makes them.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ColumnTheorem(NamedTuple):
         least = least_plays(self.horizon, self.delta)
         if self.plays < least:
             raise InvalidInputError(
-                f"plays must be at least {least} for the theorem to hold, got {self.plays}"
+                f"plays must be at least {least} for the theorem, got {self.plays}"
             )
         inner = 1.0 + self.kappa * self.decisions / (self.penalty * self.dim)
         volume = 1.032 * self.dim * math.log(inner)

@@ -12,7 +12,7 @@ USUAL = 2.001  # 2 rho
 
 
 class DoublingTheorem(NamedTuple):
-    """Hold the constants of CRAL's theorem for one setting, as `doubling_theorem` makes them.
+    """Store the constants of CRAL's theorem for one setting, as `doubling_theorem` makes them.
 
     Attributes
     ----------

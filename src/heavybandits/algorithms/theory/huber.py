@@ -70,7 +70,7 @@ def huber_factor(
 
 
 class HuberTheorem(NamedTuple):
-    """Hold the constants of CRHL's theorem for one setting, as `huber_theorem` makes them.
+    """Store the constants of CRHL's theorem for one setting, as `huber_theorem` makes them.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None
 
 
 class MedianConstants(NamedTuple):
-    """Hold C and rho of Theorem 3 (Xue et al. 2023).
+    """Store C and rho of Theorem 3 (Xue et al. 2023).
 
     Attributes
     ----------

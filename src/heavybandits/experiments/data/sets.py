@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """Hold the columns of a data set, and how to replay them.
+    """Store the columns of a data set, and how to replay them.
 
     `replay(d.frame, features=d.features, reward=d.reward, **d.protocol)` replays it.
 

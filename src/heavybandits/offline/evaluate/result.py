@@ -244,7 +244,7 @@ def _draw_values(axes: Axes, evaluation: Evaluation) -> None:
 
 
 def _draw_shares(axes: Axes, evaluation: Evaluation) -> None:
-    """Draw the share of the sum of |terms| that lies in the largest rows."""
+    """Draw the share of the sum of |terms| in the largest rows."""
     sizes = np.sort(np.abs(evaluation.terms))[::-1]
     shares = np.cumsum(sizes) / (sizes.sum() or 1.0)
     axes.plot(np.arange(1, sizes.size + 1), shares, color=COLOURS[0])

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 class ReplayResult:
-    """Hold the result of `replay`: one row per policy and pass.
+    """Store the result of `replay`: one row per policy and pass.
 
     Parameters
     ----------

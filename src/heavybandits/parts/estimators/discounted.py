@@ -1,4 +1,4 @@
-"""Discounted, for effects that move: any one-pass estimator can be held by it."""
+"""Discounted, for effects that move: it can contain any one-pass estimator."""
 
 import math
 from typing import Any, NamedTuple

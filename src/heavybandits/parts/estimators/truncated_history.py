@@ -26,7 +26,7 @@ SAFE = 1.0 - 1e-9  # rounding must not stretch a promise
 
 
 class TruncatedHistoryEstimate(NamedTuple):
-    """State of `TruncatedHistory`. The rewards that may yet be cut lie in the first slots."""
+    """State of `TruncatedHistory`. Rewards that may still be truncated are in the first slots."""
 
     region: Region
     root: Root

@@ -1,7 +1,7 @@
 """Filters that set their own threshold from the rewards seen so far, in O(1) a reward.
 
 The threshold is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
-moved up when a reward lies beyond it and down when not. After the first 32 rewards no reward,
+moved up when a reward is beyond it and down when not. After the first 32 rewards no reward,
 however large, moves the logarithm by more than a fifth. No moment, scale or horizon has to be
 known.
 """
@@ -27,8 +27,8 @@ LOOSEST = 0.25  # largest share beyond it
 class AdaptiveMemory(NamedTuple):
     """State of filters that set their own threshold.
 
-    counts: rewards seen, cut, and different from what was expected; first: logarithms of the first
-    `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
+    counts: rewards seen, clipped, and different from what was expected; first: logarithms of the
+    first `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
     """
 
     counts: Integers
@@ -158,8 +158,8 @@ class AdaptiveClip(NamedTuple):
 class MeanMemory(NamedTuple):
     """State of `MeanScaledClip`.
 
-    counts: rewards seen, cut, and different from zero; first: sizes of the first `SILENT` of the
-    latter; mean: the running mean of |y|.
+    counts: rewards seen, clipped, and different from zero; first: sizes of the first `SILENT` of
+    the latter; mean: the running mean of |y|.
     """
 
     counts: Integers

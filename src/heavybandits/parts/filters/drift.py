@@ -31,7 +31,7 @@ ROUNDING = 1e-12  # usual error, in usual rewards, below which errors are roundi
 
 
 class DriftReport(NamedTuple):
-    """Report how often rewards have changed their level or their unit.
+    """Report how often rewards have changed their mean or their unit.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class DriftReport(NamedTuple):
 class DriftMemory(NamedTuple):
     """State of `DriftMonitor`.
 
-    counts: rewards seen and cut, those waiting, those that set the sizes, SEEN at the last alarm,
-    and the alarms of each kind; waiting: these rewards and their predictions; usual: the median
-    |error| and |reward| of nonzero rewards, the balance of the clipped errors, and the sums of
-    their sizes and squares; bets: winnings M - 1 on a rise and on a fall, for each stake; other:
+    counts: rewards seen and clipped, those waiting, those that set the sizes, SEEN at the last
+    alarm, and the alarms of each kind; waiting: these rewards and their predictions; usual: the
+    median |error| and |reward| of nonzero rewards, the balance of the clipped errors, and the sums
+    of their sizes and squares; bets: winnings M - 1 on a rise and on a fall, for each stake; other:
     how far rewards of a larger and of a smaller unit are ahead; first: sizes of errors and rewards;
     inner: memory of the wrapped filter.
     """
@@ -174,7 +174,7 @@ def compare_block(memory: DriftMemory, allowance: float, threshold: float) -> No
 def raise_alarms(memory: DriftMemory, threshold: float) -> None:
     """Count an alarm of each kind with half of the evidence, if one kind has all of it.
 
-    A new unit changes the level too, therefore half. Then forget the usual values.
+    A new unit changes the mean too, therefore half. Then forget the usual values.
     """
     wealth, rows = 1.0, max(memory.other[0], memory.other[1])
     for i in range(memory.bets.size):
@@ -278,7 +278,7 @@ class DriftMonitor(NamedTuple):
         Returns
         -------
         DriftReport
-            Changes of level and unit, and the rewards since the last change.
+            Changes of mean and unit, and the rewards since the last change.
         """
         level, unit = int(memory.counts[_LEVEL]), int(memory.counts[_UNIT])
         since = int(seen_count(memory) - memory.counts[_LAST]) if level + unit > 0 else None

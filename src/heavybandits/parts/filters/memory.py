@@ -15,7 +15,7 @@ COUNTS = 2  # length of `counts`, after which a memory may have places of its ow
 
 
 class Memory(NamedTuple):
-    """Hold the counts of a filter, and space to reorder the rewards of one decision.
+    """Store the counts of a filter, and space to reorder the rewards of one decision.
 
     Attributes
     ----------

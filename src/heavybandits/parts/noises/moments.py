@@ -23,7 +23,7 @@ GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
 
 
 def integrate(function: Callable[[Floats], Floats], cuts: list[float]) -> float:
-    """Tanh-sinh between consecutive cuts, where the function may have kinks or steep flanks."""
+    """Tanh-sinh between consecutive points, where the function may have kinks or steep flanks."""
     near, total = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(GRID))), 0.0
     weights = 0.01 * np.pi * np.cosh(GRID) * near * near[::-1]
     with np.errstate(all="ignore"):  # log 0 at a root of the moment: it counts as zero

@@ -53,7 +53,7 @@ def take_best(buffer: ArmBuffer, alive: Floats) -> int:
 
 @jitable
 def mark_offered(buffer: ArmBuffer) -> None:
-    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in buffer.squares."""
+    """Available arms are alive, 1; masked ones and padding are not, 0. Kept in buffer.squares."""
     for k in range(buffer.squares.size):
         buffer.squares[k] = 1.0 if buffer.penalty[k] == 0.0 else 0.0
     mark_stale(buffer)

@@ -51,7 +51,7 @@ def count_learned(state: Any) -> None:
 
 @jitable
 def count_offered(buffer: ArmBuffer) -> int:
-    """How many arms are on offer."""
+    """Return the number of available arms."""
     offered = 0
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0:
@@ -61,7 +61,7 @@ def count_offered(buffer: ArmBuffer) -> int:
 
 @jitable
 def offered_at(buffer: ArmBuffer, place: int) -> int:
-    """The arm at this place among those on offer."""
+    """Return the arm at this place among the available arms."""
     left, arm = place, 0
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0:

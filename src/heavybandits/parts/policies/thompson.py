@@ -76,9 +76,9 @@ class ThompsonState(NamedTuple):
 
 @jitable
 def fill_hypercube(points: Floats, order: Integers, key: Key, start: int) -> None:
-    """Standard normal rows, each column spread evenly: a Latin hypercube (McKay et al. 1979).
+    """Standard normal rows, each column evenly distributed: a Latin hypercube (McKay et al. 1979).
 
-    Each of the M slices of equal probability holds one of the M entries of a column. The numbers
+    Each of the M slices of equal probability contains one of the M entries of a column. The numbers
     start, start + 1, ... of the stream shuffle the slices and place the entries in them.
     """
     draws, dim = points.shape
@@ -121,7 +121,7 @@ def place_draw(region: Region, factor: Floats, reach: float, point: Floats) -> N
 
 @jitable
 def best_offered(buffer: ArmBuffer) -> int:
-    """The lowest arm on offer of the largest score."""
+    """Return the first available arm of the largest score."""
     best = -1
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0 and (best < 0 or buffer.scores[k] > buffer.scores[best]):
