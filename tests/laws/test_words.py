@@ -46,6 +46,7 @@ BANNED = {
     r"pscore": "propensity",
     r"chances?": "probability, propensity",
     r"rows are worth": "effective sample size",
+    r"Whether": "Return True if",
     r"levels?": "threshold, mean reward",
     r"gamma_scale|InverseGap|Mixed": "radius_scale, SquareCB, EpsilonGreedy",
     r"given up|give up": "failed",

@@ -681,7 +681,7 @@ def test_shares_that_do_not_add_up_raise_an_error(tmp_path: Any) -> None:
     words = ["evaluate", str(path), "--probabilities", "call=1", "--epsilon", "0.3"]
     told = CliRunner().invoke(cli, words)
     assert told.exit_code != 0
-    assert "--epsilon is the order of --raw-moment" in told.output
+    assert "--epsilon needs --raw-moment" in told.output
 
 
 # ---- what users met

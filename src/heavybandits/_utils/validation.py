@@ -213,16 +213,43 @@ def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> in
 
 
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """One of the words that are allowed.
+    """Return the value if it is one of the allowed words.
 
-    >>> one_of("variant", "lemma", ("theorem", "corollary"))
+    >>> one_of("variant", "theorm", ("theorem", "corollary"))  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'lemma'
+    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'theorm';
+    did you mean 'theorem'?
     """
     words = tuple(allowed)
-    if not isinstance(value, str) or value not in words:
-        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
-    return value
+    if isinstance(value, str) and value in words:
+        return value
+    close = closest(value, words) if isinstance(value, str) else None
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}{hint}")
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """Return the word that was probably meant, in upper or lower case; None if no word is close.
+
+    >>> closest("CRTN", ("CRT", "CRTM")), closest("x", ("radius",))
+    ('CRTM', None)
+    """
+    given, known = word.casefold(), {each.casefold(): each for each in words}
+    near = difflib.get_close_matches(given, known, n=5)
+    best = min(
+        near, key=lambda each: (_edits(given, each), abs(len(each) - len(given))), default=""
+    )
+    return known.get(best)
+
+
+def _edits(one: str, other: str) -> int:
+    """Return the number of letters to insert, remove or replace (Levenshtein 1966)."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, row = row, [i]
+        for j, another in enumerate(other, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != another)))
+    return row[-1]
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
@@ -232,8 +259,8 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     (': did you mean radius?', '; it has radius, delta')
     """
     words = tuple(allowed)
-    close = difflib.get_close_matches(word, words, n=1)
-    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(words)}"
+    close = closest(word, words)
+    return f": did you mean {close}?" if close else f"; it has {', '.join(words)}"
 
 
 # ---- arrays

@@ -77,9 +77,12 @@ def warm(policy: Any, problem: Problem) -> None:
 @click.command("compile", short_help="Compile ahead of time, for images and clusters.")
 @click.argument("names", nargs=-1, type=Compiled(ALGORITHMS), metavar="[NAMES]...")
 @click.option(
-    "--link", type=LINK, help="Link of the problems; by default that of each algorithm's paper."
+    "--link",
+    type=LINK,
+    help="Link function of the mean reward.",
+    show_default="that of each algorithm's paper",
 )
-@with_default("--noise", "t:3", "Noise of the problems.", type=NOISE)
+@with_default("--noise", "t:3", "Noise of the rewards, such as t:3.", type=NOISE)
 def compile_command(names: tuple[str, ...], link: Any, noise: Any) -> None:
     """Compile NAMES, so that their first decision and their first simulation find the code ready.
 

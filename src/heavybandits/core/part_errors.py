@@ -1,6 +1,5 @@
 """Say where in which part something went wrong: class, method, line and cause."""
 
-import difflib
 import linecache
 import traceback
 from collections.abc import Callable, Iterator
@@ -8,6 +7,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 from .._utils.errors import InvalidInputError, PartError
+from .._utils.validation import closest
 
 T = TypeVar("T")
 
@@ -98,8 +98,8 @@ def cause(error: Exception) -> str:
     if not isinstance(error, AttributeError):
         return said if isinstance(error, IndexError) else f"{type(error).__name__}: {said}"
     names = [name for name in dir(error.obj) if not name.startswith("_")]
-    close = difflib.get_close_matches(str(error.name), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(str(error.name), names)
+    hint = f"; did you mean {close!r}?" if close else ""
     if "can't set" in said or "read-only" in said:
         hint = ": fields are constants; what changes is kept in an array of the state"
     return said.replace(" object has no ", " has no ") + hint

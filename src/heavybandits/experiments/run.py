@@ -41,7 +41,7 @@ PROFILES = {
     for profile in (
         Profile(
             "quick",
-            "a look in about two minutes: T = 10^5, five constants, a small Table 2",
+            "a short version in about two minutes: T = 10^5, five tuning values, a small Table 2",
             ("figure1", "table2", "coverage", "outlier", "beyond", "map"),
             (
                 "the paper's horizon of 10^6",

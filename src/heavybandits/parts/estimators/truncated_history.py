@@ -177,7 +177,7 @@ class TruncatedHistory(NamedTuple):
         )
 
     def is_valid(self, state: TruncatedHistoryEstimate) -> bool:
-        """Whether the slots of a state file can be used."""
+        """Return True if the slots of a state file can be used."""
         live, updates = state.counts[_LIVE], update_count(state.region)
         return bool(live <= updates <= self.capacity and state.root.node_set[0] < RANGES)
 
