@@ -19,13 +19,21 @@ import heavybandits as hb
 import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
-from heavybandits.algorithms.catalogue import ALGORITHMS
+from heavybandits.algorithms import references
+from heavybandits.algorithms.catalogue import (
+    ALGORITHMS,
+    OURS,
+    RANDOM,
+    example,
+    find_algorithms,
+)
 from heavybandits.arms import Rows
 from heavybandits.core.arm_buffer import mark_stale
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import clipped_count, projection_count, update_count
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
+from heavybandits.core.part import describe
 from heavybandits.core.rng import stream_key
 from heavybandits.parts.estimators import blocks
 from heavybandits.parts.estimators import truncated_history as histories
@@ -41,6 +49,7 @@ from heavybandits.parts.estimators.roots import (
 )
 from heavybandits.parts.estimators.truncated_history import live_count
 from heavybandits.policies import StagedElimination, Uniform
+from paths import ROOT
 
 DIM, ARMS, DELTA = 3, 6, 0.01
 SETTING = {"dim": DIM, "horizon": 1000, "arms": ARMS, "link": hb.links.Identity()}
@@ -784,3 +793,23 @@ def test_bad_constants_are_refused(name, bad, words, form):
     constant = {"constant": row.constant if form == "tuned" else None}
     with pytest.raises(hb.InvalidInputError, match=words):
         build(name, **{**row.given, **constant, **bad})
+
+
+# ---- papers
+
+
+@pytest.mark.parametrize("name", [name for name in hb.ALGORITHMS if name != RANDOM])
+def test_an_algorithm_is_known_by_its_parts(name):
+    found = find_algorithms(describe(example(name)), name)
+    assert found == [name]
+    wrapped = hb.policies.EpsilonGreedy(example(name))
+    assert find_algorithms(describe(wrapped), name) == [name]
+
+
+def test_every_paper_is_in_the_literature():
+    page = " ".join((ROOT / "docs" / "literature.md").read_text().split())
+    for paper in references.PAPERS:
+        assert paper.title.lower() in page.lower()
+        assert f"({paper.year})" in page
+    papers = {row.paper for row in hb.ALGORITHMS.values()} - {"", OURS}
+    assert papers == set(references.BY_NAME)

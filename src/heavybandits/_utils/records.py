@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InvalidInputError, optional
+from .files import replace_atomically
+from .tables import to_csv as csv_text
 from .tables import write_parquet
 
 if TYPE_CHECKING:
@@ -136,6 +138,20 @@ def to_polars(result: HasData) -> "polars.DataFrame":
     return optional("polars", "polars").DataFrame(dict(result.data))
 
 
+def to_csv(result: HasData, path: str | Path) -> None:
+    """Write the rows to a CSV file. The file appears complete or not at all.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write. An existing file is replaced.
+    """
+    text = csv_text(rows(result), column_names(result))
+    replace_atomically(Path(path), lambda target: target.write_text(text, "utf-8"))
+
+
 def to_parquet(result: HasData, path: str | Path) -> None:
     """Write the rows to a Parquet file. The file appears complete or not at all.
 
@@ -144,4 +160,4 @@ def to_parquet(result: HasData, path: str | Path) -> None:
     path : str or Path
         File to write. An existing file is replaced.
     """
-    write_parquet(result.data, Path(path))
+    write_parquet(result.data, Path(path), about=getattr(result, "about", ""))

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import optional, printable
+from .errors import InvalidInputError, optional, printable
 from .files import replace_atomically
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
 
+ABOUT = b"heavybandits"  # key of the metadata of a Parquet file
 NARROW = 16  # characters; no text is wrapped closer than that
 
 _LATEX = {
@@ -136,12 +137,36 @@ def unshield(column: Any) -> Any:
     return optional("pyarrow.compute", "lab").replace_substring_regex(column, _SHIELD, r"\1")
 
 
-def write_parquet(columns: Mapping[str, Any], path: Path, mode: int = 0o666) -> None:
-    """Columns of equal length as a Parquet file, at once or not at all."""
-    optional("pyarrow", "lab")
+def write_parquet(
+    columns: Mapping[str, Any], path: Path, mode: int = 0o666, about: str = ""
+) -> None:
+    """Write columns of equal length to a Parquet file, at once or not at all.
+
+    `about` is stored in the metadata of the file, under the name of the library.
+    """
+    pyarrow, parquet = optional("pyarrow", "lab"), optional("pyarrow.parquet", "lab")
     arrays = {name: np.asarray(column) for name, column in columns.items()}
-    frame = optional("pandas", "lab").DataFrame(arrays)
-    replace_atomically(path, lambda target: frame.to_parquet(target), mode)
+    table = pyarrow.Table.from_pandas(optional("pandas", "lab").DataFrame(arrays))
+    if about:
+        table = table.replace_schema_metadata({**table.schema.metadata, ABOUT: about})
+    replace_atomically(path, lambda target: parquet.write_table(table, target), mode)
+
+
+def read_parquet(path: Path) -> tuple[dict[str, Any], str]:
+    """Read the columns of a Parquet file, and the `about` that `write_parquet` stored."""
+    arrow = optional("pyarrow", "lab")
+    try:
+        table = optional("pyarrow.parquet", "lab").read_table(path)
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise InvalidInputError(
+            f"path must be a Parquet file, got {str(path)!r}, which cannot be read: {error}"
+        ) from None
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        plain = arrow.types.is_primitive(column.type) and column.null_count == 0
+        columns[name] = column.to_numpy() if plain else np.asarray(column.to_pylist())
+    return columns, (table.schema.metadata or {}).get(ABOUT, b"").decode()
 
 
 def escape_latex(text: str) -> str:
@@ -157,19 +182,26 @@ def _numeric(rows: Rows, column: str) -> bool:
     return all(isinstance(row.get(column), int | float) for row in rows)
 
 
-def to_latex(rows: Rows, caption: str, strong: Collection[tuple[int, str]] = ()) -> str:
-    """A tabular in a table, numbers to the right; `strong` are the cells (row, column) in bold."""
+def to_latex(
+    rows: Rows, caption: str, strong: Collection[tuple[int, str]] = (), comment: str = ""
+) -> str:
+    """Return a table for the LaTeX package booktabs, with numbers on the right.
+
+    `strong` are the cells (row, column) in bold; `comment` is the first line of the source.
+    """
     columns = _columns(rows)
     layout = "".join("r" if _numeric(rows, name) else "l" for name in columns)
-    lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\hline"]
+    lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\midrule"]
     for i, row in enumerate(rows):
         cells = {name: escape_latex(shown(row.get(name))) for name in columns}
         cells |= {n: rf"\textbf{{{text}}}" for n, text in cells.items() if (i, n) in strong}
         lines.append(" & ".join(cells.values()) + r" \\")
     body = "\n".join(lines)
+    first = f"% {comment}\n" if comment else ""
     return (
-        f"\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"
-        f"\\begin{{tabular}}{{{layout}}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"{first}\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"
+        f"\\begin{{tabular}}{{{layout}}}\n\\toprule\n{body}\n\\bottomrule\n"
+        "\\end{tabular}\n\\end{table}\n"
     )
 
 

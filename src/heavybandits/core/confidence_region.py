@@ -156,11 +156,11 @@ def log_volume(region: Region) -> float:
 
 
 def is_valid_region(region: Region) -> bool:
-    """Return True if V and V^-1 can be those of a region, as far as rounding lets anyone tell.
+    """Return True if V and V^-1 can be those of a region, up to rounding.
 
     V >= lambda I, so V_ii >= lambda and |V^-1_ij| <= 1 / lambda. Both are symmetric, and
-    det V / det V_1 is at least 1. Whether V^-1 is the inverse is not asked: where V is badly
-    conditioned, rounding makes a product of the two differ from I by any amount.
+    det V / det V_1 is at least 1. The function does not compare V^-1 with the inverse: where V is
+    badly conditioned, rounding makes a product of the two differ from I by any amount.
     """
     design, inverse, floor = region.design + region.recent, region.inverse, penalty_of(region)
     volume = region.numbers[_LOGDET] >= 0.0 and region.numbers[_GROWTH] >= 1.0

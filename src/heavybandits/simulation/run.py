@@ -25,6 +25,7 @@ from ..core.rng import ARMS, NOISE, stream_key
 from ..core.state import make_state
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from .problem import Problem, check_problem
+from .provenance import describe_runs
 from .result import Result
 
 DEVICES = ("cpu", "cuda")
@@ -115,20 +116,28 @@ def simulate(
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = count_workers(jobs)
     one_of("device", device, DEVICES)
+    provenance = describe_runs(
+        {(name, ""): (policy, problem) for name, policy in named.items()},
+        **{"horizon": horizon, "repetitions": repetitions, "seed": seed, "device": device},
+    )
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
             from ..gpu.supported import play_policies
 
             sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
             done = play_policies(named, problem, sizes, bar.advance)
-            return Result.from_played({"policy": list(named)}, [[one] for one in done])
+            made = Result.from_played({"policy": list(named)}, [[one] for one in done])
+            made.provenance = provenance
+            return made
 
         def run(which: tuple[str, int]) -> tuple[Trace, float]:
             name, repetition = which
             return run_once(named[name], problem, horizon, plays, seed, repetition, bar)
 
         outcomes = run_all(run, runs, workers)
-    return Result.from_runs(runs, outcomes)
+    made = Result.from_runs(runs, outcomes)
+    made.provenance = provenance
+    return made
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:

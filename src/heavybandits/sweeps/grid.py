@@ -12,6 +12,7 @@ from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_match, check_names, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
+from ..simulation.provenance import describe_runs
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .cell import Cell, name_of
@@ -250,7 +251,13 @@ def play_all(
     results = iter(run([cell for cells in groups for cell in cells]))
     names = {"problem": [point.problem_name for point in points]} if named else {}
     names["policy"] = [point.policy_name for point in points]
-    return Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
+    made = Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
+    made.provenance = describe_runs(
+        {(one.policy_name, one.problem_name): (one.policy, one.problem) for one in points},
+        **size._asdict(),
+        device=run.device,
+    )
+    return made
 
 
 def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._utils import records
-from .._utils.drawing import Axes, Figure, Panel, Series, View, plot_view
+from .._utils.drawing import Axes, Figure, Panel, Series, View, make_look, plot_view
 from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
@@ -18,6 +18,7 @@ from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_names
 from ..simulation.problem import Problem
+from ..simulation.provenance import in_one_line
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
@@ -67,7 +68,7 @@ class Tuning:
 
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
-    to_polars, to_parquet = records.to_polars, records.to_parquet
+    to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
     __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(
@@ -87,6 +88,11 @@ class Tuning:
         self.curves, self.made, self.bounds = curves, made, bounds
         self.result = result
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
+
+    @property
+    def about(self) -> str:
+        """The provenance of `result` as JSON, for the metadata of files; empty if there is none."""
+        return self.result.about
 
     def tuned(self, problem: str | None = None) -> dict[str, Policy]:
         """Return the policies with their best hyperparameters, by name.
@@ -157,7 +163,8 @@ class Tuning:
         rows = [
             {name: row[name] for name in names if name in row} for row in to_records(self.summary())
         ]
-        return to_latex(rows, usual if caption is None else caption)
+        comment = in_one_line(self.result.provenance)
+        return to_latex(rows, usual if caption is None else caption, comment=comment)
 
     def plot(
         self,
@@ -187,7 +194,7 @@ class Tuning:
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
-        return plot_view(View("", panels), path, axes, size)
+        return plot_view(View("", panels), path, axes, make_look(size), self.result.about)
 
     def _panel(self, problem: str, title: str) -> Panel:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}

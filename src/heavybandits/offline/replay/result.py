@@ -46,7 +46,7 @@ class ReplayResult:
 
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
-    to_polars, to_parquet = records.to_polars, records.to_parquet
+    to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
     __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(self, data: Mapping[str, Any]) -> None:
