@@ -87,9 +87,11 @@ def make_look(
     Traceback (most recent call last):
     heavybandits.InvalidInputError: palette must have colours of matplotlib, got 'no colour'
     """
-    colours = optional("matplotlib.colors", "lab")
+    optional("matplotlib", "lab")
+    from matplotlib.colors import is_color_like
+
     chosen = COLOURS if palette is None else tuple(palette)
-    wrong = [each for each in chosen if not colours.is_color_like(each)]
+    wrong = [each for each in chosen if not is_color_like(each)]
     if wrong or not chosen or isinstance(palette, str):
         given = wrong[0] if wrong else palette
         raise InvalidInputError(f"palette must have colours of matplotlib, got {given!r}")
