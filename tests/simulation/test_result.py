@@ -217,7 +217,9 @@ def test_a_file_that_is_no_result_is_rejected(tmp_path: Path):
             path.write_bytes(content)
         with pytest.raises(hb.InvalidInputError, match="path must be a Parquet file, got"):
             hb.Result.from_parquet(path)
-    for about in ("{", "[1]", '{"policies": [1]}'):
+    with pytest.raises(hb.InvalidInputError, match="path must be a Parquet file, got"):
+        hb.Result.from_parquet(tmp_path)
+    for about in ("{", "[1]", '{"policies": [1]}', "[" * 100_000):
         write_parquet({"n": [1]}, path, about=about)
         with pytest.raises(hb.InvalidInputError, match="valid provenance"):
             hb.Result.from_parquet(path)
@@ -236,6 +238,18 @@ def test_every_file_has_the_provenance(tmp_path: Path):
     first = made.to_latex().splitlines()[0]
     assert first.startswith(f"% heavybandits {hb.__version__}, horizon 20")
     assert result().to_latex().startswith(r"\begin{table}")  # rows of unknown origin
+
+
+def test_a_provenance_of_unknown_content_harms_nothing(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    odd = {"heavybandits": "1\n\\input{x}", "policies": [{"policy": "a", "parts": {"fields": 3}}]}
+    made = hb.Result(result(("light",)).data, odd)
+    assert made.to_latex().splitlines()[1] == r"\begin{table}"
+    assert made.cite() == hb.Result({}).cite()
+    large = hb.Result(made.data, {"seed": 7, "policies": [], "more": ["x"] * 100_000})
+    large.plot(tmp_path / "figure.png")
+    assert b"seed 7" in (tmp_path / "figure.png").read_bytes()
+    assert (tmp_path / "figure.png").stat().st_size < 200_000
 
 
 def test_rows_as_csv(tmp_path: Path):

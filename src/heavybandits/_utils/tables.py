@@ -156,7 +156,7 @@ def read_parquet(path: Path) -> tuple[dict[str, Any], str]:
     """Read the columns of a Parquet file, and the `about` that `write_parquet` stored."""
     arrow = optional("pyarrow", "lab")
     try:
-        table = optional("pyarrow.parquet", "lab").read_table(path)
+        table = optional("pyarrow.parquet", "lab").ParquetFile(path).read()
     except (OSError, arrow.ArrowInvalid) as error:
         raise InvalidInputError(
             f"path must be a Parquet file, got {str(path)!r}, which cannot be read: {error}"
@@ -166,7 +166,7 @@ def read_parquet(path: Path) -> tuple[dict[str, Any], str]:
         column = table.column(name)
         plain = arrow.types.is_primitive(column.type) and column.null_count == 0
         columns[name] = column.to_numpy() if plain else np.asarray(column.to_pylist())
-    return columns, (table.schema.metadata or {}).get(ABOUT, b"").decode()
+    return columns, (table.schema.metadata or {}).get(ABOUT, b"").decode(errors="replace")
 
 
 def escape_latex(text: str) -> str:

@@ -286,7 +286,7 @@ def find_algorithms(parts: Mapping[str, Any], called: str = "") -> list[str]:
 
 def _policies_in(parts: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the descriptions of policies with an estimator or a base, outermost first."""
-    if isinstance(parts, Mapping) and "part" in parts:
+    if isinstance(parts, Mapping) and isinstance(parts.get("fields"), Mapping):
         if {"estimator", "base"} & set(parts["fields"]):
             yield parts
         for inner in parts["fields"].values():
@@ -299,7 +299,7 @@ def _signature(parts: Mapping[str, Any]) -> tuple[str, ...]:
     names = ("base",) if "base" in fields else ("estimator", "radius", "filter")
     inner = (fields.get(name) for name in names)
     kinds = tuple(each.get("part", "") if isinstance(each, Mapping) else "" for each in inner)
-    return (*kinds, parts["part"]) if "base" in fields else kinds
+    return (*kinds, parts.get("part", "")) if "base" in fields else kinds
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.errors import printable
 from .._utils.files import jsonable
 from .._utils.version import __version__
 from ..core import sources
@@ -15,6 +16,7 @@ from ..core.part import describe, identity, is_part, own_classes
 from ..core.protocols import Policy
 from .problem import Problem
 
+LONG = 20_000  # characters of JSON, above which a figure has the settings alone
 LARGE = 1_000  # numbers of an array, above which its hash is recorded instead
 
 Runs = Mapping[tuple[str, str], tuple[Policy, Problem]]  # by names of the policy and the problem
@@ -79,7 +81,13 @@ def in_one_line(provenance: Mapping[str, Any]) -> str:
     'heavybandits 0.1.0, seed 7'
     """
     plain = {k: v for k, v in provenance.items() if isinstance(v, str | int | float)}
-    return ", ".join(f"{name} {value}" for name, value in plain.items())
+    return printable(", ".join(f"{name} {value}" for name, value in plain.items()))
+
+
+def for_figure(provenance: Mapping[str, Any]) -> str:
+    """Return the provenance for the metadata of a figure: without the parts if they are many."""
+    whole = to_json(provenance) if provenance else ""
+    return whole if len(whole) <= LONG else in_one_line(provenance)
 
 
 def to_json(provenance: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from ..algorithms.references import BY_NAME, LIBRARY_BIBTEX, LIBRARY_TEXT
 from ..core.loop import Trace
 from ..core.protocols import Tally
 from .figures import Band, check_band, regret_panel
-from .provenance import in_one_line, is_provenance, to_json
+from .provenance import for_figure, in_one_line, is_provenance, to_json
 
 NEEDED = ("policy", "play", "regret")
 CAPTION = (
@@ -105,7 +105,7 @@ class Result:
         data, about = read_parquet(Path(path))
         try:
             provenance = json.loads(about or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             provenance = None
         if not is_provenance(provenance):
             raise InvalidInputError(f"path must have a valid provenance, got {str(path)!r}")
@@ -459,7 +459,7 @@ class Result:
             for _, problem in self._places()
         ]
         look = make_look(size, palette, font_family, font_size)
-        return plot_view(View("", panels), path, axes, look, self.about)
+        return plot_view(View("", panels), path, axes, look, for_figure(self.provenance))
 
 
 def _summarise(values: NDArray[np.float64]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_names
 from ..simulation.problem import Problem
-from ..simulation.provenance import in_one_line
+from ..simulation.provenance import for_figure, in_one_line
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
@@ -194,7 +194,8 @@ class Tuning:
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
-        return plot_view(View("", panels), path, axes, make_look(size), self.result.about)
+        about = for_figure(self.result.provenance)
+        return plot_view(View("", panels), path, axes, make_look(size), about)
 
     def _panel(self, problem: str, title: str) -> Panel:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
