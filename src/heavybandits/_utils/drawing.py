@@ -111,7 +111,7 @@ def style_of(place: int, palette: Sequence[str] = COLOURS) -> dict[str, str]:
 
 
 def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int]:
-    """A place in the palette for every name: its own if it has one, else the next free one.
+    """Return a place in the palette for every name: its own if it has one, else the next free one.
 
     >>> colour_places(["CRMM", "something"], own={"CRMM": 1})
     {'CRMM': 1, 'something': 0}
@@ -135,7 +135,7 @@ class Series:
 
 
 def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
-    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+    """Return a column of dots: one (value, low, high) per category, from the `first` of them on.
 
     >>> dots("here", [(2.0, 1.0, 3.0)]).high
     [3.0]
@@ -295,7 +295,7 @@ def save_styled(canvas: Any, *arguments: Any, **options: Any) -> None:
 
 
 def check_picture(path: str | Path) -> Path:
-    """A path whose ending says how to draw.
+    """Return a path whose ending says how to draw.
 
     >>> check_picture("figure.bmp")
     Traceback (most recent call last):
@@ -345,7 +345,7 @@ def finish(figure: Any, path: str | Path | None, about: str = "") -> Any:
 
 
 def legend_rows(names: Collection[str], width: float) -> int:
-    """The rows of a legend in a figure of this width, in inches, beyond the first."""
+    """Return the rows of a legend in a figure of this width, in inches, beyond the first."""
     if not names:
         return 0
     most = min(6, max(1, int(_PER_INCH * width // (max(map(len, names)) + _SAMPLE))))
@@ -502,7 +502,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
 
 
 def faded(colour: str, strength: float) -> tuple[float, ...]:
-    """The colour mixed with white: a third of it at strength 0, all of it at 1.
+    """Return the colour mixed with white: a third of it at strength 0, all of it at 1.
 
     >>> faded("#000000", 1.0)
     (0.0, 0.0, 0.0)

@@ -242,7 +242,7 @@ def canonical(value: Any) -> str:
 
 
 def jsonable(value: Any, digits: int | None = None) -> Any:
-    """The value in plain JSON; nan and infinity, for which it has no words, become None.
+    """Return the value in plain JSON; nan and infinity, for which it has no words, become None.
 
     NumPy's numbers and arrays become Python's; whatever is left becomes text. With `digits`,
     floats are rounded to as many.
@@ -265,7 +265,7 @@ def jsonable(value: Any, digits: int | None = None) -> Any:
 
 
 def write_container(form: Format, body: dict[str, Any], blobs: Blobs) -> bytes:
-    """The bytes of a file. The same contents give the same bytes.
+    """Return the bytes of a file. The same contents give the same bytes.
 
     >>> data = write_container(Format("note"), {"text": "hello"}, {"one.bin": b"12"})
     >>> body, blobs = read_container(Format("note"), data)
@@ -283,7 +283,7 @@ def write_container(form: Format, body: dict[str, Any], blobs: Blobs) -> bytes:
 
 
 def read_container(form: Format, data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The body and the entries of a file that is whole, in the format of today."""
+    """Return the body and the entries of an intact file in the present format."""
     try:
         contents = _split(memoryview(data))
         header = _parse(bytes(contents.pop(HEADER)))
@@ -331,7 +331,7 @@ def digest(text: str, blobs: Blobs) -> str:
 
 
 def _pieces(contents: Blobs) -> Iterator[bytes | memoryview]:
-    """The one zip of these contents, piece by piece."""
+    """Yield the one zip of these contents, piece by piece."""
     directory, offset = [], 0
     for name, blob in contents.items():
         label, size = name.encode("ascii"), len(blob)
@@ -346,7 +346,7 @@ def _pieces(contents: Blobs) -> Iterator[bytes | memoryview]:
 
 
 def _split(data: memoryview) -> dict[str, bytes | memoryview]:
-    """The entries of a zip, if it is the one that `_pieces` makes of them."""
+    """Return the entries of a zip, if it is the one that `_pieces` makes of them."""
     contents: dict[str, bytes | memoryview] = {}
     place = 0
     while bytes(data[place : place + 4]) == b"PK\3\4":

@@ -54,12 +54,12 @@ def to_columns(data: Mapping[str, Any]) -> Columns:
 
 
 def column_names(result: HasData) -> tuple[str, ...]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return tuple(result.data)
 
 
 def policy_names(result: HasData) -> list[str]:
-    """The names of the policies, in the order they were given."""
+    """Return the names of the policies, in the order they were given."""
     return distinct(result, "policy")
 
 

@@ -29,7 +29,7 @@ UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
 
 @functools.cache
 def student_quantile(probability: float, dof: float) -> float:
-    """The quantile of Student's t, interpolated in a table of its distribution function.
+    """Return the quantile of Student's t, interpolated in a table of its distribution function.
 
     >>> round(student_quantile(0.975, 9), 4)
     2.2622
@@ -206,7 +206,7 @@ def wilson(successes: int, trials: int) -> Estimate:
 
 
 def slope(x: Any, y: Any) -> Estimate:
-    """The least-squares slope of ln y on ln x, with Student's interval.
+    """Return the least-squares slope of ln y on ln x, with Student's interval.
 
     >>> [round(v, 6) for v in slope([1, 2, 4, 8], [3, 12, 48, 192])]
     [2.0, 2.0, 2.0]
@@ -240,7 +240,7 @@ def ratio(above: Any, below: Any, deviation: float, dof: int) -> Estimate:
 
 
 def pooled_deviation(groups: list[Any]) -> tuple[float, int]:
-    """The standard deviation of ln(time) within groups, and its degrees of freedom.
+    """Return the standard deviation of ln(time) within groups, and its degrees of freedom.
 
     One deviation for all, so that a run too long to repeat often still has an interval.
 
@@ -254,7 +254,7 @@ def pooled_deviation(groups: list[Any]) -> tuple[float, int]:
 
 
 def summary(values: Any) -> dict[str, float]:
-    """Mean with its interval, median, quartiles and extremes of one quantity.
+    """Return mean with its interval, median, quartiles and extremes of one quantity.
 
     >>> summary([1.0, 2.0, 9.0])["median"]
     2.0

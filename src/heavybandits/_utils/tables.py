@@ -39,7 +39,7 @@ _LATEX = {
 
 
 def select(rows: Rows, **wanted: Any) -> list[Row]:
-    """The rows with these values.
+    """Return the rows with these values.
 
     >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
     [{'a': 2, 'b': 3}]
@@ -62,7 +62,7 @@ def grouped(rows: Rows, *names: str) -> list[tuple[Any, ...]]:
 
 
 def values(rows: Rows, name: str) -> list[Any]:
-    """The different values of a column, in the order they first appear.
+    """Return the different values of a column, in the order they first appear.
 
     >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
     [2, 1]
@@ -71,7 +71,7 @@ def values(rows: Rows, name: str) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """A value as a person reads it: four digits, or fewer where they are whole numbers.
+    """Return a value as a person reads it: four digits, or fewer where they are whole numbers.
 
     >>> [shown(v) for v in (12345.678, 0.00012345, 3, 0.5, True, "x", float("inf"), float("nan"))]
     ['12,346', '0.0001234', '3', '0.5', 'yes', 'x', '∞', '']
@@ -206,7 +206,7 @@ def to_latex(
 
 
 def to_html(rows: Rows) -> str:
-    """A table that scrolls sideways by itself on a narrow screen."""
+    """Return a table that scrolls sideways by itself on a narrow screen."""
     columns = _columns(rows)
     kind = {name: " class=number" if _numeric(rows, name) else "" for name in columns}
     head = "".join(f"<th scope=col{kind[name]}>{html.escape(name)}</th>" for name in columns)
@@ -222,7 +222,7 @@ def to_html(rows: Rows) -> str:
 def to_text(
     rows: Sequence[dict[str, object]], columns: Sequence[str] = (), width: int = 100
 ) -> str:
-    """Columns lined up for a terminal of this width.
+    """Return columns lined up for a terminal of this width.
 
     Long texts are wrapped; columns for which there is still no room follow below.
 
@@ -250,12 +250,12 @@ def to_text(
 
 
 def _printed(value: Any) -> str:
-    """A value for a terminal: lines stay, other control characters are escaped."""
+    """Return a value for a terminal: lines stay, other control characters are escaped."""
     return "\n".join(map(printable, shown(value).split("\n")))
 
 
 def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, int]:
-    """The longest texts get less room, until all columns fit or none is long."""
+    """Return widths with less room for the longest texts, until all columns fit or none is long."""
     made, texts = dict(widths), [name for name in widths if name not in right]
     while texts and sum(made.values()) + 2 * (len(made) - 1) > width:
         longest = max(texts, key=made.__getitem__)
@@ -266,7 +266,7 @@ def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, 
 
 
 def _blocks(widths: dict[str, int], width: int) -> list[dict[str, int]]:
-    """The columns in groups that fit, the first column in each of them."""
+    """Return the columns in groups that fit, the first column in each of them."""
     first, *rest = widths
     blocks = [{first: widths[first]}]
     for name in rest:
@@ -278,7 +278,7 @@ def _blocks(widths: dict[str, int], width: int) -> list[dict[str, int]]:
 
 
 def _lines(row: dict[str, str], widths: dict[str, int], right: set[str]) -> Iterator[str]:
-    """One row, as many lines as its longest cell needs."""
+    """Yield one row, as many lines as its longest cell needs."""
     cells = [
         [piece for line in row[name].split("\n") for piece in textwrap.wrap(line, size) or [""]]
         for name, size in widths.items()

@@ -85,7 +85,7 @@ Features = Annotated[Floats, Array(2, LARGEST_FEATURE)]
 
 
 def finite_number(name: str, value: Any) -> float:
-    """A real number that is neither infinite nor nan, as a float.
+    """Return a real number that is neither infinite nor nan, as a float.
 
     >>> finite_number("reward", -3)
     -3.0
@@ -118,7 +118,7 @@ def is_number(value: Any) -> bool:
 
 
 def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> float:
-    """A finite number of this interval.
+    """Return a finite number of this interval.
 
     >>> bounded_number("StudentT.dof", 0.1, Interval(0.2, ends="(]"))
     Traceback (most recent call last):
@@ -131,7 +131,7 @@ def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> f
 
 
 def positive(name: str, value: Any) -> float:
-    """A number above zero whose square, and one over it, are numbers too.
+    """Return a number above zero whose square, and one over it, are numbers too.
 
     >>> positive("raw_moment", 3)
     3.0
@@ -156,7 +156,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def fraction(name: str, value: Any) -> float:
-    """A number strictly between zero and one, such as a probability of failure.
+    """Return a number strictly between zero and one, such as a probability of failure.
 
     >>> fraction("delta", 1.0)
     Traceback (most recent call last):
@@ -177,7 +177,7 @@ def epsilon(value: Any) -> float:
 
 
 def whole(name: str, value: Any, least: int | None = 1) -> int:
-    """A Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
+    """Return a Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
 
     >>> whole("horizon", 1e6)
     Traceback (most recent call last):
@@ -197,7 +197,7 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
 
 
 def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> int:
-    """A whole number of this interval that fits into 64 bits.
+    """Return a whole number of this interval that fits into 64 bits.
 
     >>> bounded_whole("seed", 2**64, Interval(0))
     Traceback (most recent call last):
@@ -267,7 +267,7 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 
 
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
-    """A C-contiguous float64 copy; None in `shape` allows any length of at least one.
+    """Return a C-contiguous float64 copy; None in `shape` allows any length of at least one.
 
     >>> finite_array("arms", [[1, 2], [3, 4]], (None, 2))
     array([[1., 2.],

@@ -40,7 +40,7 @@ class Compiled(OneOf):
 
 
 def own_policy(name: str) -> Policy:
-    """The policy "module:name", or what the function of that name returns."""
+    """Return the policy "module:name", or what the function of that name returns."""
     sys.path.insert(0, os.getcwd())  # as `python -m` does
     module, _, attribute = name.partition(":")
     try:

@@ -41,7 +41,7 @@ class Place(NamedTuple):
         return f"{self.name}, line {self.line}"
 
     def quoted(self) -> str:
-        """The line itself, below the file it is in."""
+        """Return the line itself, below the file it is in."""
         source = linecache.getline(self.file, self.line).strip()
         return f"  {self.file}, line {self.line}" + (f"\n    {source}" if source else "")
 
@@ -68,7 +68,7 @@ def codes(own: frozenset[type]) -> Iterator[tuple[str, CodeType]]:
 
 
 def explain(error: Exception, own: frozenset[type]) -> str:
-    """Where in which part an uncompiled run went wrong, and why."""
+    """Return where in which part an uncompiled run went wrong, and why."""
     known = {code: name for name, code in reversed([*codes(own)])}
     frames = [*traceback.walk_tb(error.__traceback__)]
     places = [
@@ -89,7 +89,7 @@ def explain(error: Exception, own: frozenset[type]) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What Python says, and what was probably meant.
+    """Return what Python says, and what was probably meant.
 
     >>> cause(IndexError("index 99 is out of bounds for axis 0 with size 4"))
     'index 99 is out of bounds for axis 0 with size 4'

@@ -19,7 +19,7 @@ NAMES = (
 
 
 def load_experiment(name: str) -> Any:
-    """The package of an experiment.
+    """Return the package of an experiment.
 
     >>> load_experiment("figure1").PROFILES["default"]["horizon"]
     1000000
@@ -68,7 +68,7 @@ PROFILES = {
 
 
 def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str, Any]:
-    """The settings of an experiment in a profile, with the user's numbers in place.
+    """Return the settings of an experiment in a profile, with the user's numbers in place.
 
     Timing and coverage have `runs` of their own, which `repetitions` leaves alone, and only the map
     has `points`.
@@ -81,7 +81,7 @@ def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str
 
 
 def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
-    """The settings with the chosen numbers in place, also in the settings within them.
+    """Return the settings with the chosen numbers in place, also in the settings within them.
 
     >>> override({"repetitions": 50, "variants": {"repetitions": 10}}, {"repetitions": 3})
     {'repetitions': 3, 'variants': {'repetitions': 3}}

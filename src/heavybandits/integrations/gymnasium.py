@@ -169,7 +169,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         return self._arms.copy()
 
     def _bound(self) -> float:
-        """What no component of an arm exceeds: one, unless the arms are given."""
+        """Return what no component of an arm exceeds: one, unless the arms are given."""
         features = getattr(self.problem.arms, "features", None)
         return 1.0 if features is None else max(1.0, float(np.abs(features).max()))
 

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
 
 
 def check_problem(problem: Any) -> Problem:
-    """The problem with its parts cast and theta* filled in."""
+    """Return the problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
         raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}")
     arms = check_part("arms", problem.arms, ArmSet)

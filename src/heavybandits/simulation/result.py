@@ -284,7 +284,7 @@ class Result:
         return self.curves(policy, problem)[1][:, -1]
 
     def _rows(self, policy: str, problem: str | None) -> NDArray[np.int64]:
-        """The places of a policy's rows, repetition by repetition."""
+        """Return the places of a policy's rows, repetition by repetition."""
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
@@ -301,7 +301,7 @@ class Result:
     def _paired(
         self, one: str, other: str, problem: str | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The final regrets of two policies, which must be of the same repetitions."""
+        """Return the final regrets of two policies, which must be of the same repetitions."""
         ends = self.final(one, problem), self.final(other, problem)
         if "repetition" in self.data:
             mine, theirs = (
@@ -478,7 +478,7 @@ def _standard_error(values: NDArray[np.float64]) -> float:
 
 
 def _heading(problem: str | None) -> str:
-    """The head of a problem's column, next to that of the policies."""
+    """Return the head of a problem's column, next to that of the policies."""
     return "problem policy" if problem == "policy" else problem or "regret"
 
 

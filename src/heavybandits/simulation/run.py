@@ -216,7 +216,7 @@ def run_once(
     bar: Progress | None = None,
     observer: Observer = Unobserved(),
 ) -> tuple[Trace, float]:
-    """One policy, one repetition: its trace, and the CPU seconds of this thread."""
+    """Run one policy once; return its trace and the CPU seconds of this thread."""
     check_room("policy", policy, horizon // policy.plays)
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
@@ -252,7 +252,7 @@ def run_once(
 def make_checkpoints(
     horizon: int, checkpoints: int | Iterable[int], spacing: str = "even"
 ) -> NDArray[np.int64]:
-    """The plays to report at, the last one included.
+    """Return the plays to report at, the last one included.
 
     >>> make_checkpoints(1000, 4).tolist(), make_checkpoints(1000, 4, "log").tolist()
     ([250, 500, 750, 1000], [1, 10, 100, 1000])

@@ -70,7 +70,7 @@ def compute(cell: Cell, folder: str) -> Report:
 
 
 def in_one_line(text: str) -> str:
-    """A message as the last line of a report, which is the one that is shown.
+    """Return a message as the last line of a report, which is the one that is shown.
 
     >>> in_one_line("Mine.clean, line 7: it makes an array\\n  write instead: sorted(...)")
     'Mine.clean, line 7: it makes an array; write instead: sorted(...)'

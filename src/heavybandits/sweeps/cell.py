@@ -173,7 +173,7 @@ def schedule(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def resolve(name: str, what: str = "function") -> Callable[..., Any]:
-    """The function (or class) of a dotted name "package.module:function".
+    """Return the function (or class) of a dotted name "package.module:function".
 
     >>> resolve("math:sqrt")(4.0)
     2.0
@@ -216,7 +216,7 @@ class Asked(NamedTuple):
 
 
 def stamp(function: str, settings: dict[str, Any], again: bool = True) -> Stamp:
-    """The stamp of a function with the parts that are described in these settings.
+    """Return the stamp of a function with the parts that are described in these settings.
 
     Of a function of yours it covers its module, every module of yours that it imports, the values
     that it can reach, and the whole library; of one of ours the modules that its parts are made of.
@@ -241,7 +241,7 @@ _SOURCES: dict[Any, Stamp] = {}
 
 
 def _described(value: Any) -> Iterator[str]:
-    """The names of the parts that `describe` wrote."""
+    """Yield the names of the parts that `describe` wrote."""
     if isinstance(value, dict):
         if set(value) == {"part", "fields"}:
             yield str(value["part"])
@@ -350,7 +350,7 @@ def name_of(thing: Any, what: str) -> str:
 
 
 def own_parts(kinds: set[type]) -> list[str]:
-    """The names of the parts that are not the library's; each can be found and hashed."""
+    """Return the names of the parts that are not the library's; each can be found and hashed."""
     ours = {*library_parts().values(), Problem}
     found = sorted((kind for kind in kinds if kind not in ours), key=lambda kind: kind.__qualname__)
     names = [name_of(kind, "a part of a sweep") for kind in found]

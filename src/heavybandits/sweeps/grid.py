@@ -261,7 +261,7 @@ def play_all(
 
 
 def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
-    """The cells of one policy on one problem."""
+    """Return the cells of one policy on one problem."""
     decisions = size.horizon // point.policy.plays
     check_room(f"policies[{point.policy_name!r}]", point.policy, decisions)
     return simulation_cells(

@@ -68,7 +68,7 @@ class Choice(NamedTuple):
 
 
 def choose(curve: Curve) -> Choice:
-    """The best constant of a curve; of equals the smallest.
+    """Return the best constant of a curve; of equals the smallest.
 
     >>> def at(*means: float) -> str:
     ...     return choose({float(i): np.array([mean]) for i, mean in enumerate(means)}).at
@@ -141,7 +141,7 @@ def remark(choices: Mapping[str, Choice]) -> str:
 
 
 def mean_losses(curve: Curve) -> dict[float, float]:
-    """The mean loss at every constant, the smallest constant first."""
+    """Return the mean loss at every constant, the smallest constant first."""
     return {c: float(np.mean(curve[c])) for c in sorted(curve)}
 
 
@@ -152,7 +152,7 @@ def search(
     bounds: tuple[float, float],
     ahead: Callable[[Sequence[tuple[Group, Member, float]]], Any] | None = None,
 ) -> dict[tuple[Group, Member], dict[float, Array]]:
-    """The curve of every member; those of one group are compared, and have one grid.
+    """Return the curve of every member; those of one group are compared, and have one grid.
 
     evaluate: the losses at points (group, member, constant), one per repetition.
     bounds: the range in which a grid may grow; with the ends of `start` it stays as it is.
@@ -223,7 +223,7 @@ def step(
 def grown(
     curves: Sequence[Curve], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> list[float]:
-    """The constants to try next: one beyond each end at which some curve has not risen.
+    """Return the constants to try next: one beyond each end at which some curve has not risen.
 
     A curve on which the constant has no effect at all asks for none.
     """
@@ -238,7 +238,7 @@ def grown(
 
 
 def check_range(bounds: Any) -> tuple[float, float]:
-    """The range in which a grid may grow.
+    """Return the range in which a grid may grow.
 
     >>> check_range(5)
     Traceback (most recent call last):
@@ -255,7 +255,7 @@ def check_range(bounds: Any) -> tuple[float, float]:
 
 
 def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list[float]:
-    """The constants to begin with, inside the range in which they may grow.
+    """Return the constants to begin with, inside the range in which they may grow.
 
     A number of them is in [1e-4, 1], or in what the range leaves of it.
 

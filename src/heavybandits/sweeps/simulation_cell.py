@@ -142,7 +142,7 @@ def simulation_jobs(
 
 
 def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The result of a cell that is one job."""
+    """Return the result of a cell that is one job."""
     (one,) = found
     return one
 
@@ -151,7 +151,7 @@ simulate_cell_on_device = on_device(simulation_jobs, only_job)
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:
-    """The part, policy or problem that `describe` described; `parts` are those of your own.
+    """Return the part, policy or problem that `describe` described; `parts` are those of your own.
 
     >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
     Logistic()
@@ -161,5 +161,5 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
 
 @functools.cache
 def _known(own: tuple[Any, ...]) -> dict[str, type]:
-    """The library's parts and these, by their names."""
+    """Return the library's parts and these, by their names."""
     return known_parts(library_parts().values(), [Problem], own)

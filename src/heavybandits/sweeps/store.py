@@ -48,7 +48,7 @@ def timing_path(folder: str | Path, cell: Cell) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """The versions below us that a number can depend on; our own code is in the key."""
+    """Return the versions below us that a number can depend on; our own code is in the key."""
     return {"numba": numba.__version__, "numpy": np.__version__}
 
 
@@ -158,7 +158,7 @@ def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
 
 
 def as_array(name: Any, value: Any) -> NDArray[Any]:
-    """A result as an array that needs no pickle.
+    """Return a result as an array that needs no pickle.
 
     >>> as_array("regret", {})
     Traceback (most recent call last):
@@ -282,7 +282,7 @@ def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _from_npy(blob: memoryview) -> NDArray[Any]:
-    """The array of an npy file. Its header sizes nothing that the file cannot fill."""
+    """Return the array of an npy file. Its header sizes nothing that the file cannot fill."""
     start = HEADER + int.from_bytes(blob[HEADER - 2 : HEADER], "little")
     shape, fortran, dtype = _header(bytes(blob[:start]))
     data = blob[start:]

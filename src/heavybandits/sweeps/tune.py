@@ -205,7 +205,7 @@ class Tuning:
 
 
 def loss_series(name: str, curve: Mapping[float, Array]) -> Series:
-    """Mean loss over the constants, the band from the smallest run to the largest."""
+    """Return mean loss over the constants, the band from the smallest run to the largest."""
     means = mean_losses(curve)
     lows, highs = ([float(f(curve[c])) for c in means] for f in (np.min, np.max))
     return Series(name, list(means), list(means.values()), lows, highs)

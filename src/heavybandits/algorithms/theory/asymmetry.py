@@ -195,7 +195,7 @@ def _check_mean(mean: float, inside: float, beyond: float, size: float) -> None:
 
 
 def _tail_mean(side: Survival, tau: Floats) -> float:
-    """The integral of one side beyond the last tau, where it is a power of s."""
+    """Return the integral of one side beyond the last tau, where it is a power of s."""
     before, last = (float(p) for p in side(np.array([tau[-1 - CELLS], tau[-1]])))
     if last < 1e-300 or before <= last < 1e-14:  # 1 - survival has no more digits
         return 0.0
@@ -209,7 +209,7 @@ def _tail_mean(side: Survival, tau: Floats) -> float:
 
 
 def _typical_size(sides: Callable[[Floats], tuple[Floats, Floats]], least: float) -> float:
-    """The largest power of two that the noise exceeds with probability above 1/4."""
+    """Return the largest power of two that the noise exceeds with probability above 1/4."""
     sizes = np.exp2(np.arange(-300.0, 300.0))
     right, left = sides(sizes)
     exceeded = sizes[(right + left > 0.25) & (sizes > least)]

@@ -17,7 +17,7 @@ class Source(NamedTuple):
     sha256: str
 
     def read(self) -> bytes:
-        """The bytes of the file, if they are the ones expected."""
+        """Return the bytes of the file, if they are the ones expected."""
         content = self.find().read_bytes()
         found = hashlib.sha256(content).hexdigest()
         if found != self.sha256:
@@ -28,7 +28,7 @@ class Source(NamedTuple):
         return content
 
     def find(self) -> Path:
-        """Where the file is."""
+        """Return where the file is."""
         try:
             files = importlib.metadata.distribution(self.package).files or []
         except importlib.metadata.PackageNotFoundError:

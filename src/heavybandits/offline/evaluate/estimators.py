@@ -237,7 +237,7 @@ def weigh(question: Question) -> Terms:
 
 
 def weigh_residuals(question: Question) -> Terms:
-    """The doubly robust estimator."""
+    """Return the doubly robust estimator."""
     log, (target, weights) = question.decisions, question.read_target()
     predicted = predict_rewards(log, question.model, question.folds, question.seed)
     expected = predicted[np.arange(log.taken.size), log.taken]

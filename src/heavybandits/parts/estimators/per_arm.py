@@ -46,13 +46,13 @@ class Stages(NamedTuple):
 
 
 def make_stages(dim: int, stages: int) -> Stages:
-    """A = I in every stage."""
+    """Make stages with A = I in each."""
     return Stages(*(repeated(array, stages) for array in make_region(dim, 1.0)))
 
 
 @jitable
 def region_of(stages: Stages, stage: int) -> Region:
-    """The region of one stage: views, nothing is copied."""
+    """Return the region of one stage: views, nothing is copied."""
     return Region(
         stages.centre[stage],
         stages.inverse[stage],

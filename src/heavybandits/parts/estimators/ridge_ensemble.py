@@ -39,7 +39,7 @@ def regress(
 
 @jitable
 def find_column(thetas: Floats, centre: Floats) -> int:
-    """The first column that begins as the centre does: its own, or as good a guess."""
+    """Return the first column that begins as the centre does: its own, or as good a guess."""
     for j in range(thetas.shape[1]):
         if thetas[0, j] == centre[0]:
             return j

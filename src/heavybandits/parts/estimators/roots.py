@@ -57,7 +57,7 @@ def jacobi_sc(u: float, complement: float) -> float:
 
 
 def node_count(smallest: float, largest: float) -> int:
-    """How many nodes give `DIGITS` for smallest <= z <= largest."""
+    """Return how many nodes give `DIGITS` for smallest <= z <= largest."""
     return math.ceil(DIGITS * (6.0 - math.log(smallest / largest)) / (2.0 * math.pi * math.pi))
 
 
@@ -118,7 +118,7 @@ def make_root(dim: int, penalty: float, updates: int) -> Root:
 
 @jitable
 def longest_spectrum(penalty: float, updates: int) -> float:
-    """How far the first set of nodes reaches."""
+    """Return how far the first set of nodes reaches."""
     return TOO_LONG * (penalty + updates)
 
 

@@ -242,7 +242,7 @@ class Quadrature(NamedTuple):
             return bool(np.array_equal(self.noise.log_density(x), self.noise.log_density(-x)))
 
     def tail_index(self) -> float:
-        """How fast the density falls at 1e20: as |x|^(-1 - index)."""
+        """Return how fast the density falls at 1e20: as |x|^(-1 - index)."""
         with np.errstate(all="ignore"):
             near, far = (self.noise.log_density(np.array([-x, x])) for x in (1e20, 1e22))
             slopes = np.where(np.isneginf(far), np.inf, (near - far) / math.log(100.0)) - 1.0

@@ -32,7 +32,7 @@ def make_state(base: PerArmEstimator) -> StagesState:
 def estimate_arm_at(
     base: PerArmEstimator, state: StagesState, stage: int, x: Floats
 ) -> tuple[float, float]:
-    """Mean and width of one arm from the data of a stage."""
+    """Return mean and width of one arm from the data of a stage."""
     features, alive = x.reshape((x.size, 1)), state.scratch[0]
     estimate, width = state.scratch[1], state.scratch[2]
     alive[0] = 1.0

@@ -148,7 +148,7 @@ class EpsilonGreedy(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: RandomisedState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])
 
 
@@ -240,5 +240,5 @@ class SquareCB(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: RandomisedState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])

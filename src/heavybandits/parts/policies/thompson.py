@@ -24,7 +24,7 @@ LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
 
 @jitable
 def normal_quantile(p: float) -> float:
-    """The z with P(Z <= z) = p for a standard normal Z, to 1.2e-9 of it (Acklam 2003).
+    """Return the z with P(Z <= z) = p for a standard normal Z, to 1.2e-9 of it (Acklam 2003).
 
     >>> round(normal_quantile(0.975), 6), normal_quantile(0.5)
     (1.959964, 0.0)
@@ -48,7 +48,7 @@ def normal_quantile(p: float) -> float:
 
 @jitable
 def normal_quantile_low(p: float) -> float:
-    """The same far below the median."""
+    """Return the same far below the median."""
     q = math.sqrt(-2.0 * math.log(p))
     above = (-0.007784894002430293 * q - 0.3223964580411365) * q - 2.400758277161838
     above = ((above * q - 2.549732539343734) * q + 4.374664141464968) * q + 2.938163982698783
@@ -249,5 +249,5 @@ class Thompson(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: ThompsonState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])

@@ -74,7 +74,7 @@ class Uniform(NamedTuple):
         return arm
 
     def propensity(self, state: UniformState) -> float:
-        """The probability of the last choice."""
+        """Return the probability of the last choice."""
         return float(state.propensity[0])
 
     def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
@@ -83,7 +83,7 @@ class Uniform(NamedTuple):
         state.total[0] += rewards[0]
 
     def estimate_arm(self, state: UniformState, x: Floats) -> tuple[float, float]:
-        """The mean of all rewards so far, whatever the arm."""
+        """Return the mean of all rewards so far, whatever the arm."""
         return state.total[0] / max(learned_count(state), 1), 0.0
 
     def tally(self, state: UniformState) -> Tally:
