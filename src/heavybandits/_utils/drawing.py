@@ -69,6 +69,11 @@ class Look(NamedTuple):
     font_size: float = 9.0
 
     @property
+    def title_size(self) -> float:
+        """Size of the title of a panel in points."""
+        return 9.5 / 9.0 * self.font_size
+
+    @property
     def style(self) -> dict[str, Any]:
         """The settings of matplotlib."""
         family = {"font.family": self.font_family} if self.font_family else {}
@@ -216,7 +221,7 @@ def draw_view(view: View, colours: Mapping[str, int], look: Look = Look()) -> An
             if isinstance(panel, Tiles):
                 draw_tiles(axes, panel, colours)
             else:
-                draw_panel(axes, panel, colours, look.palette)
+                draw_panel(axes, panel, colours, look)
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
@@ -262,16 +267,16 @@ def plot_view(
         raise InvalidInputError("size is for a figure of its own: leave out size, or axes")
     if axes is None:
         return finish(draw_view(view, {}, look), path, about)
-    return finish(draw_into(axes, view.panels, look.palette), path, about)
+    return finish(draw_into(axes, view.panels, look), path, about)
 
 
-def draw_into(axes: Axes, panels: Sequence[Panel], palette: Sequence[str] = COLOURS) -> Any:
+def draw_into(axes: Axes, panels: Sequence[Panel], look: Look = Look()) -> Any:
     """Draw one panel and its legend in given axes; return their figure."""
     if len(panels) > 1:
         raise InvalidInputError(
             f"axes are for one problem, got {len(panels)} of them: leave axes out"
         )
-    draw_panel(axes, panels[0], {}, palette)
+    draw_panel(axes, panels[0], {}, look)
     where: dict[str, Any] = {}
     if axes.figure.get_layout_engine() is not None:  # it makes room; else there is none below
         columns = min(4, len(panels[0].series))
@@ -367,9 +372,7 @@ def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
 # ---- one panel
 
 
-def draw_panel(
-    axes: Any, panel: Panel, colours: Mapping[str, int], palette: Sequence[str] = COLOURS
-) -> None:
+def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int], look: Look = Look()) -> None:
     """Draw one set of axes."""
     from matplotlib.ticker import EngFormatter
 
@@ -377,13 +380,13 @@ def draw_panel(
     width = axes.figure.get_figwidth() / (spec.ncols if spec is not None else 1)
     fitting = _TITLE if width >= PANEL[0] else max(10, int(0.85 * _TITLE * width / PANEL[0]))
     lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, fitting)]
-    label_panel(axes, panel, "\n".join(lines))
+    label_panel(axes, panel, "\n".join(lines), look.title_size)
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
     places = colour_places(panel.names, colours)
     for i, series in enumerate(panel.series):
-        style = style_of(places[series.name], palette)
+        style = style_of(places[series.name], look.palette)
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.y_scale == "log":
         label_plainly(axes)
@@ -397,10 +400,9 @@ def draw_panel(
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
-def label_panel(axes: Any, panel: Panel, title: str) -> None:
+def label_panel(axes: Any, panel: Panel, title: str, size: float = Look().title_size) -> None:
     """Set the title and the labels of both axes."""
-    larger = 1.055 * optional("matplotlib", "lab").rcParams["font.size"]
-    axes.set_title(label_of(title), fontsize=larger, wrap=True)  # once more, if it is resized
+    axes.set_title(label_of(title), fontsize=size, wrap=True)  # once more, if it is resized
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
 
