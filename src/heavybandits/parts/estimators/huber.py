@@ -96,7 +96,8 @@ class HuberNewton(NamedTuple):
     doubt : float, default 0.0
         Multiplier of beta in sigma.
     corruption : float, default 0.0
-        Bound on the sum of |falsified minus true reward|, in the unit of the reward.
+        Multiplier of p / sqrt(K_t) in sigma^2. In the theorem it is sqrt(kappa) times the bound on
+        the sum of |falsified minus true reward|.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class LogisticRadius(NamedTuple):
     Parameters
     ----------
     beta : float
-        Strong convexity of the logistic loss.
+        1 / (2 (1 + e^S)), the strong convexity of the logistic loss.
     norm : float
         S, a bound on ||theta||.
     penalty : float
