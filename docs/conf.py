@@ -96,8 +96,8 @@ mark = docstrings.marker(targets, docstrings.papers(HERE / "literature.md"))
 
 
 def tidy_docstring(app, what, name, obj, options, lines):
-    """Our docstrings as numpydoc reads them."""
-    lines[:] = docstrings.arrange(lines, docstrings.types_of(obj), mark)
+    """Names, papers and formulas in docstrings become links and TeX."""
+    lines[:] = docstrings.arrange(lines, targets, mark)
 
 
 def tidy_signature(app, what, name, obj, options, signature, returned):

@@ -1,6 +1,7 @@
 """Write the tables of the docs that code and packages know: python docs/make_tables.py"""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -55,10 +56,15 @@ def named(registry: Mapping[str, Entry]) -> Callable[[], str]:
 def contract_table(contract: type) -> str:
     """The members of a contract."""
     rows = (
-        (f"`{written(name, member)}`", " ".join((member.__doc__ or "").split()))
-        for name, member in members(contract).items()
+        (f"`{written(name, member)}`", about(member)) for name, member in members(contract).items()
     )
     return table(("member", "what it is"), rows)
+
+
+def about(member: object) -> str:
+    """Return the docstring of a member up to its first section, on one line."""
+    text = re.split(r"\n\n\w[\w ]*\n---", inspect.getdoc(member) or "")[0]
+    return " ".join(text.split())
 
 
 def contracts_table() -> str:

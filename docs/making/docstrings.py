@@ -1,8 +1,7 @@
-"""Docstrings as numpydoc wants them, so that those in the source can stay as they read best.
+"""The numpydoc docstrings of the source as pages: names, papers and formulas become links and TeX.
 
-In the source a parameter is told, not typed (`radius : None for the theorem's`), remarks may follow
-the parameters, and examples need no heading. Here types come from the signature, remarks move up to
-the text, examples go under their own heading, and formulas are typeset.
+The docstrings are plain numpydoc, which `help()` and editors show as it is written. This module
+parses their sections and marks up the running text; numpydoc does the rest.
 """
 
 import inspect
@@ -10,36 +9,56 @@ import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formulas import display, typeset
 from heavybandits import authoring
 
 MODULES = re.compile(r"~?\b(?:typing|numpy|pathlib|collections\.abc)\.(?=\w)")
-PARAMETER = re.compile(r"([A-Za-z_]+(?:, [A-Za-z_]+)*) : (.*)")
-TYPE = re.compile(r"(?:bool|int|float|str|[A-Z]\w+)(?: or \w+)*(?:, (?:optional|default .+))?")
 CODE = re.compile(r"(``?[^`]+``?)")
 CITATION = re.compile(
     r"\b([A-Z][\w-]+)(?: et al\.|(?:, [A-Z][\w-]+)*(?: and [A-Z][\w-]+)?) \(?(\d{4})"
 )
+PROSE = ("Notes", "References")  # sections of paragraphs; the others have entries
 
 Sections = dict[str, list[str]]
 
 
-def arrange(lines: list[str], types: Mapping[str, str], mark: Callable[[str], str]) -> list[str]:
-    """The lines of a docstring in the order of numpydoc, with `mark` applied to running text."""
+class Entry(NamedTuple):
+    """One entry of a section: `names : type`, or a type alone, and its description."""
+
+    names: tuple[str, ...]
+    type: str
+    description: str
+
+    @property
+    def heading(self) -> str:
+        """The first line of the entry."""
+        return " : ".join(filter(None, (", ".join(self.names), self.type)))
+
+
+def arrange(lines: list[str], links: Mapping[str, str], mark: Callable[[str], str]) -> list[str]:
+    """Return the lines of a docstring with `mark` applied to running text.
+
+    `links` has the full names of what a section See Also may name.
+    """
     sections = split(lines)
     made = tell(sections.pop("text"), mark)
     examples = sections.pop("Examples")
     for title, body in sections.items():
-        made += ["", title, "-" * len(title), *told_parameters(body, types, mark)]
+        made += ["", title, "-" * len(title)]
+        made += tell(body, mark) if title in PROSE else write_entries(title, body, links, mark)
     if examples:
         made += ["", "Examples", "--------", *examples]
     return [*made, ""]
 
 
 def split(lines: list[str]) -> Sections:
-    """Cut a docstring at its headings and examples; what follows a section goes to the text."""
+    """Cut a docstring at its headings; examples need no heading.
+
+    >>> split(["Do it.", "", "Returns", "-------", "int"])["Returns"]
+    ['int']
+    """
     sections: Sections = {"text": [], "Examples": []}
     current = "text"
     for place, line in enumerate(lines):
@@ -52,37 +71,61 @@ def split(lines: list[str]) -> Sections:
             continue
         if line.startswith(">>>"):
             current = "Examples"
-        elif current != "text" and line and not line[0].isspace():
-            in_example = current == "Examples" and lines[place - 1].strip()
-            if not in_example and not (PARAMETER.match(line) and current != "Examples"):
-                current = "text"
-                sections["text"].append("")
+        elif current not in ("text", "Examples", *PROSE) and is_paragraph(lines, place):
+            current = "text"
+            sections["text"].append("")
         sections[current].append(line)
     return sections
 
 
-def told_parameters(
-    lines: list[str], types: Mapping[str, str], mark: Callable[[str], str]
+def is_paragraph(lines: list[str], place: int) -> bool:
+    """Return True for the first line of a remark that follows the entries of a section."""
+    line = lines[place]
+    return bool(line) and not line[0].isspace() and not lines[place - 1] and " : " not in line
+
+
+def entries(lines: list[str], named: bool = True) -> list[Entry]:
+    """Return the entries of a section; `named` if a line without a colon is a name, not a type.
+
+    >>> entries(["x, y : float, default 1.0", "    Two numbers."])
+    [Entry(names=('x', 'y'), type='float, default 1.0', description='Two numbers.')]
+    >>> entries(["list of int"], named=False)
+    [Entry(names=(), type='list of int', description='')]
+    """
+    found: list[Entry] = []
+    for line in lines:
+        if not line.strip():
+            continue
+        if line[0].isspace():
+            if found:
+                told = f"{found[-1].description} {line.strip()}".strip()
+                found[-1] = found[-1]._replace(description=told)
+            continue
+        names, colon, kind = line.partition(" : ")
+        if colon or named:
+            found.append(Entry(tuple(names.split(", ")), kind.strip(), ""))
+        else:
+            found.append(Entry((), line.strip(), ""))
+    return found
+
+
+def write_entries(
+    title: str, lines: list[str], links: Mapping[str, str], mark: Callable[[str], str]
 ) -> list[str]:
-    """Each parameter with the type of its annotation, and what is told about it."""
+    """Return the entries of a section as numpydoc reads them, with their descriptions marked up."""
     made: list[str] = []
-    for names, told in entries(lines):
-        given = {types.get(name, "") for name in names.split(", ")}
-        kind = given.pop() if len(given) == 1 else ""
-        made += [f"{names} : {kind}" if kind else names, f"    {mark(told)}"]
+    for entry in entries(lines, named=title not in ("Returns", "Yields")):
+        if title == "See Also":
+            name, described = entry.names[0], entry.type or entry.description
+            target = f":py:obj:`~{links[name]}`" if name in links else name
+            made += [f"{target} : {mark(described)}" if described else target]
+        else:
+            made += [escape_stars(entry.heading), f"    {mark(entry.description)}".rstrip()]
     return made
 
 
-def entries(lines: list[str]) -> list[tuple[str, str]]:
-    """The names and descriptions of a section of parameters."""
-    found: list[tuple[str, str]] = []
-    for line in lines:
-        start = PARAMETER.match(line)
-        if start:  # the type is that of the signature
-            found.append((start[1], "" if TYPE.fullmatch(start[2]) else start[2]))
-        elif line.strip() and found:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}".strip())
-    return found
+def escape_stars(heading: str) -> str:
+    return heading.replace("*", r"\*")
 
 
 def tell(lines: list[str], mark: Callable[[str], str]) -> list[str]:
@@ -151,21 +194,6 @@ def plain(text: str) -> str:
 
 def escape(text: str) -> str:
     return re.sub(r"([\\*_|])", r"\\\1", text.replace("+-", "±"))
-
-
-def types_of(thing: Any) -> dict[str, str]:
-    """The annotations of a callable's parameters as text; Any says nothing and is left out."""
-    try:
-        parameters = inspect.signature(thing).parameters.values()
-    except (TypeError, ValueError):
-        return {}
-    told = {each.name: each.annotation for each in parameters if each.annotation is not each.empty}
-    return {name: short_type(kind) for name, kind in told.items() if kind is not Any}
-
-
-def short_type(annotation: Any) -> str:
-    """An annotation as people write it: without modules, and arrays by what they hold."""
-    return re.sub(r"\bheavybandits\.(?:\w+\.)*", "", shorten(inspect.formatannotation(annotation)))
 
 
 def bare_type(annotation: Any) -> str:

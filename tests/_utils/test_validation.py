@@ -66,9 +66,9 @@ def test_arrays_of_objects_must_hold_numbers():
 @pytest.mark.parametrize("delta", [1e-320, 1e-101, 0.0, 1.0, -0.5])
 def test_a_probability_too_small_to_divide_by_is_refused(delta):
     for make in (hb.gloc, hb.linucb, hb.ol2m):
-        with pytest.raises(hb.InvalidInputError, match=r"^delta must lie in (\(0|\[1e-100), 1\)"):
+        with pytest.raises(hb.InvalidInputError, match=r"^delta must be in (\(0|\[1e-100), 1\)"):
             make(dim=2, delta=delta)
-    with pytest.raises(hb.InvalidInputError, match=r"^delta must lie in (\(0|\[1e-100), 1\)"):
+    with pytest.raises(hb.InvalidInputError, match=r"^delta must be in (\(0|\[1e-100), 1\)"):
         hb.crmm(dim=2, horizon=100, central_moment=1.0, delta=delta)
 
 

@@ -380,7 +380,7 @@ def test_features_that_arithmetic_cannot_bear_are_refused(digest):
     agent = hb.Agent(CRTM)
     before = picture(agent, digest)
     for size in (1.1e6, 1e160, -1.7e308):
-        with pytest.raises(hb.InvalidInputError, match=r"arms must lie in \[-1e6, 1e6\]"):
+        with pytest.raises(hb.InvalidInputError, match=r"arms must be in \[-1e6, 1e6\]"):
             agent.select(size * np.eye(DIM))
     assert picture(agent, digest) == before
     rng = np.random.default_rng(0)

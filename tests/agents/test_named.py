@@ -214,7 +214,7 @@ def test_a_batch_as_an_array_with_a_mask() -> None:
             agent.select_many(arms, wrong)
     with pytest.raises(hb.InvalidInputError, match="at least one decision"):
         agent.select_many([])
-    with pytest.raises(hb.InvalidInputError, match=r"arms\[2\] must lie in"):
+    with pytest.raises(hb.InvalidInputError, match=r"arms\[2\] must be in"):
         agent.select_many([*arms[:2], 1e9 * arms[2]])
     with pytest.raises(hb.InvalidInputError, match="one decision at a time"):
         hb.Agent(hb.crmm(dim=3, horizon=1000, central_moment=1.0, plays=3)).select_many(arms)

@@ -315,7 +315,7 @@ def test_extreme_rewards_and_rows_leave_finite_numbers(policy, y):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"asymmetry": -1.0}, r"asymmetry must lie in \[0, 1e6\], got -1.0"),
+        ({"asymmetry": -1.0}, r"asymmetry must be in \[0, 1e6\], got -1.0"),
         ({"delta": 0.2}, "delta must be at most 0.1 without a horizon, got 0.2"),
         ({"delta": 0.9, "horizon": 10}, "horizon / delta must be at least 20, got 11.1"),
         ({"norm": 0.0}, "norm must be positive, got 0.0"),

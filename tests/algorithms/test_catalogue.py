@@ -19,13 +19,21 @@ import heavybandits as hb
 import naive
 import naive_linear as twins
 from heavybandits.agents.state import flatten
-from heavybandits.algorithms.catalogue import ALGORITHMS
+from heavybandits.algorithms import references
+from heavybandits.algorithms.catalogue import (
+    ALGORITHMS,
+    OURS,
+    RANDOM,
+    example,
+    find_algorithms,
+)
 from heavybandits.arms import Rows
 from heavybandits.core.arm_buffer import mark_stale
 from heavybandits.core.compile import compiled
 from heavybandits.core.confidence_region import clipped_count, projection_count, update_count
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
+from heavybandits.core.part import describe
 from heavybandits.core.rng import stream_key
 from heavybandits.parts.estimators import blocks
 from heavybandits.parts.estimators import truncated_history as histories
@@ -41,6 +49,7 @@ from heavybandits.parts.estimators.roots import (
 )
 from heavybandits.parts.estimators.truncated_history import live_count
 from heavybandits.policies import StagedElimination, Uniform
+from paths import ROOT
 
 DIM, ARMS, DELTA = 3, 6, 0.01
 SETTING = {"dim": DIM, "horizon": 1000, "arms": ARMS, "link": hb.links.Identity()}
@@ -761,8 +770,8 @@ def test_a_region_plays_sets_without_end(name):
         ("gloc", {"projection": "exakt"}, "projection must be one of"),
         ("gloc", {"noise_scale": 0.0}, "noise_scale must be positive"),
         ("gloc", {"penalty": -1.0}, "penalty must be positive"),
-        ("gloc", {"delta": 2.0}, "delta must lie in"),
-        ("ol2m_mom", {"exponent": 1.0}, "exponent must lie in"),
+        ("gloc", {"delta": 2.0}, "delta must be in"),
+        ("ol2m_mom", {"exponent": 1.0}, "exponent must be in"),
         ("gloc_mom", {"plays": 0}, "plays must be a whole number"),
         ("gloc_mom", {"group": 2.5}, "group must be a whole number"),
         ("crt", {"variant": "lemma"}, "variant must be one of theorem, corollary"),
@@ -770,10 +779,10 @@ def test_a_region_plays_sets_without_end(name):
         ("mom", {"variant": "lemma"}, "variant must be one of union, printed"),
         ("mom", {"horizon": 1e3}, "horizon must be a whole number"),
         ("tofu", {"variant": "lemma"}, "variant must be one of consistent, printed"),
-        ("tofu", {"epsilon": 1.5}, "epsilon must lie in"),
+        ("tofu", {"epsilon": 1.5}, "epsilon must be in"),
         ("menu", {"plays": 1.0}, "plays must be a whole number"),
         ("btc", {"arms": 0}, "arms must be a whole number"),
-        ("bmm", {"delta": 0.0}, "delta must lie in"),
+        ("bmm", {"delta": 0.0}, "delta must be in"),
         ("supbtc", {"norm": 0.0}, "norm must be positive"),
         ("supbmm", {"constant": 0.0}, "radius_scale must be positive"),
     ],
@@ -784,3 +793,23 @@ def test_bad_constants_are_refused(name, bad, words, form):
     constant = {"constant": row.constant if form == "tuned" else None}
     with pytest.raises(hb.InvalidInputError, match=words):
         build(name, **{**row.given, **constant, **bad})
+
+
+# ---- papers
+
+
+@pytest.mark.parametrize("name", [name for name in hb.ALGORITHMS if name != RANDOM])
+def test_an_algorithm_is_known_by_its_parts(name):
+    found = find_algorithms(describe(example(name)), name)
+    assert found == [name]
+    wrapped = hb.policies.EpsilonGreedy(example(name))
+    assert find_algorithms(describe(wrapped), name) == [name]
+
+
+def test_every_paper_is_in_the_literature():
+    page = " ".join((ROOT / "docs" / "literature.md").read_text().split())
+    for paper in references.PAPERS:
+        assert paper.title.lower() in page.lower()
+        assert f"({paper.year})" in page
+    papers = {row.paper for row in hb.ALGORITHMS.values()} - {"", OURS}
+    assert papers == set(references.BY_NAME)

@@ -508,7 +508,7 @@ def test_local_curvature_mends_the_exponential_link():
             lambda: hb.crhl(dim=2, noise_scale=1.0, threshold=0.1),
             "threshold must be at least 0.786448",
         ),
-        (lambda: hb.crhl(dim=2, noise_scale=1.0, epsilon=0.0), "epsilon must lie"),
+        (lambda: hb.crhl(dim=2, noise_scale=1.0, epsilon=0.0), "epsilon must be in"),
         (
             lambda: hb.crhl(dim=2, noise_scale=1.0, corruption=-1.0),
             "corruption must not be negative",
@@ -538,7 +538,7 @@ def test_local_curvature_mends_the_exponential_link():
             lambda: hb.heavy_oful(dim=2, horizon=9, noise_scale=1.0, threshold=0.0),
             "threshold must be positive",
         ),
-        (lambda: hb.gada_oful(dim=2, horizon=9, noise_scale=1.0, delta=1.0), "delta must lie"),
+        (lambda: hb.gada_oful(dim=2, horizon=9, noise_scale=1.0, delta=1.0), "delta must be in"),
         (
             lambda: hb.gada_oful(dim=2, horizon=9, noise_scale=1.0, corruption=-1),
             "corruption must not be negative",

@@ -263,9 +263,9 @@ def test_lower_bounds(dim: int, horizon: int, epsilon: float) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon": 1.5}, r"epsilon must lie in \(0, 1\], got 1.5"),
-        ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\], got 0.0"),
-        ({"delta": 1.0}, r"delta must lie in \(0, 1\), got 1.0"),
+        ({"epsilon": 1.5}, r"epsilon must be in \(0, 1\], got 1.5"),
+        ({"epsilon": 0.0}, r"epsilon must be in \(0, 1\], got 0.0"),
+        ({"delta": 1.0}, r"delta must be in \(0, 1\), got 1.0"),
         ({"dim": 0}, "dim must be a whole number >= 1, got 0"),
         ({"dim": True}, "dim must be a whole number >= 1, got True"),
         ({"horizon": 1e6}, "horizon must be a whole number >= 1, got 1000000.0"),

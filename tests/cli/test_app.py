@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -47,6 +48,59 @@ def test_help_names_every_command_and_shows_examples():
     assert all(name in text for name in COMMANDS)
     for name in COMMANDS:
         assert f"heavybandits {name}" in invoke(name, "--help").stdout
+
+
+def walk(command, path=()):
+    """Yield every command with the words that call it."""
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from walk(inner, (*path, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (words, option)
+        for words, command in walk(cli)
+        for option in command.params
+        if isinstance(option, click.Option)
+    ],
+    ids=str,
+)
+def test_every_option_has_a_sentence_of_help(words, option):
+    text = option.help or ""
+    assert re.fullmatch(r"[A-Z]\w*(?: |, |')?.*\.|[A-Zuv], .*\.|Show .*", text), (words, text)
+
+
+@pytest.mark.parametrize("words", [words for words, command in walk(cli) if words], ids=str)
+def test_every_command_begins_its_help_with_an_imperative(words):
+    first = (find(words).help or "").split()[0]
+    assert first not in ("The", "A", "An", "What", "Which", "How"), words
+    assert not first.endswith("s"), words
+
+
+def find(words):
+    return next(command for path, command in walk(cli) if path == words)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("simulat CRTM", "Did you mean 'simulate'?"),
+        ("simulate CRTN", "Did you mean CRTM?"),
+        ("simulate CRTM --raduis-scale 1", "Did you mean '--radius-scale'?"),
+        ("simulate CRTM --link logstic", "did you mean 'logistic'?"),
+        ("simulate CRTM --noise parto:3", "did you mean 'pareto'?"),
+        ("simulate CRTM --device gpu", "is not one of cpu, cuda."),
+        ("tune CRTM --argument delat", "CRTM has no argument 'delat': did you mean delta?"),
+        ("replay rnd", "must be a file or one of the data sets rand, cdnow"),
+        ("replay rand --protocol row", "Did you mean rows?"),
+        ("evaluate a.csv --estimator snip", "Did you mean snips?"),
+        ("reproduce figur1", "Did you mean figure1?"),
+    ],
+)
+def test_a_misspelt_name_leads_to_the_right_one(words, hint):
+    assert hint in " ".join(invoke(*words.split(), code=2).stderr.split())
 
 
 def test_version():
@@ -162,7 +216,7 @@ def test_tune_publishes_the_whole_grid_and_says_where_the_best_lies(tmp_path):
 def test_tune_takes_any_argument_of_the_constructor():
     options = (*TINY, "--grid", 2, "--bounds", 1e-4, 1, "--argument")
     assert (
-        "argument of CRTM must be one of dim, horizon"
+        "CRTM has no argument 'x'; it has dim, horizon"
         in invoke("tune", "CRTM", *options, "x", code=2).stderr
     )
     (row, _) = json.loads(invoke("tune", "CRTM", *options, "norm", "--json").stdout)
@@ -420,7 +474,7 @@ def test_simulate_passes_the_device_on(monkeypatch):
 
 def test_a_constant_for_nobody_is_refused():
     told = invoke("simulate", "Auto", "--radius-scale", 5, code=2)
-    assert "--radius-scale is for algorithms" in told.output
+    assert "--radius-scale needs an algorithm with a radius" in told.output
 
 
 def test_the_package_runs_as_a_module():

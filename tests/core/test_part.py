@@ -80,7 +80,7 @@ def test_a_misspelt_method_is_recognised():
     said = refusal(without("tally", tallly=Mine.tally))
     assert said == (
         "policies['policy'] must be a policy: Lacking has no method tally(state); "
-        "did you mean 'tallly'?"
+        "rename 'tallly' to 'tally'"
     )
 
 

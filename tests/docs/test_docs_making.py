@@ -72,48 +72,60 @@ def test_an_indented_table_is_no_formula():
     assert formulas.display(["    dim    dimension of the arms, ||x|| <= 1"]) is None
 
 
-DOCSTRING = """A summary.
+DOCSTRING = """Do something.
 
 Text before.
 
 Parameters
 ----------
-first, second : two numbers, |y| <= 1.
-third : a name, see `Clip`.
-    It goes on.
+first, second : int
+    Two numbers, |y| <= 1.
+third : str, default "a"
+    A name, see `Clip`. It continues
+    on the next line.
+*rest : float
+    More numbers.
 
-A remark that follows the parameters.
+Returns
+-------
+list of int
+    The sum.
 
+See Also
+--------
+Clip : The filter.
+
+Examples
+--------
 >>> 1 + 1
 2
-
-Raises
-------
-ValueError : if it must.
 """
 
 
 def arranged() -> str:
-    mark = docstrings.marker({"Clip": "heavybandits.filters.Clip"}, {})
-    types = {"first": "int", "second": "int"}
-    return "\n".join(docstrings.arrange(DOCSTRING.splitlines(), types, mark))
+    links = {"Clip": "heavybandits.filters.Clip"}
+    mark = docstrings.marker(links, {})
+    return "\n".join(docstrings.arrange(DOCSTRING.splitlines(), links, mark))
 
 
-def test_examples_have_a_heading_of_their_own():
+def test_examples_follow_all_other_sections():
     assert "Examples\n--------\n>>> 1 + 1\n2" in arranged()
-    assert arranged().rindex("Raises") < arranged().index("Examples")
-
-
-def test_remarks_behind_the_parameters_join_the_text():
-    text, _, rest = arranged().partition("Parameters\n")
-    assert "A remark that follows the parameters." in text
-    assert "remark" not in rest
+    assert arranged().rindex("See Also") < arranged().index("Examples")
 
 
 def test_parameters_have_names_types_and_descriptions():
-    assert "first, second : int\n    two numbers, " in arranged()
-    wanted = "third\n    a name, see :py:obj:`Clip <heavybandits.filters.Clip>`. It goes on."
-    assert wanted in arranged()
+    assert "first, second : int\n    Two numbers, " in arranged()
+    wanted = 'third : str, default "a"\n    A name, see :py:obj:`Clip <heavybandits.filters.Clip>`.'
+    assert f"{wanted} It continues on the next line." in arranged()
+    assert "\\*rest : float" in arranged()
+
+
+def test_what_is_returned_has_a_type_and_no_name():
+    assert "Returns\n-------\nlist of int\n    The sum." in arranged()
+
+
+def test_what_to_see_is_linked():
+    assert "See Also\n--------\n:py:obj:`~heavybandits.filters.Clip` : The filter." in arranged()
 
 
 def test_no_public_parameter_turns_into_prose_or_back():
@@ -124,9 +136,10 @@ def test_no_public_parameter_turns_into_prose_or_back():
             if api_pages.directive_for(thing) not in ("autofunction", "autoclass"):
                 continue
             sections = docstrings.split((inspect.getdoc(thing) or "").splitlines())
-            told = docstrings.entries(sections.get("Parameters", []))
+            listed = docstrings.entries(sections.get("Parameters", []))
             known = set(inspect.signature(thing).parameters)
-            assert {name for names, _ in told for name in names.split(", ")} <= known, full
+            named = {name.lstrip("*") for entry in listed for name in entry.names}
+            assert named <= known, full
 
 
 def test_citations_lead_to_the_literature():
@@ -159,8 +172,7 @@ def test_what_own_parts_need_stands_together_by_group():
     assert "Dispatch functions\n------------------" in page
 
 
-def test_types_are_told_by_their_names():
-    assert docstrings.types_of(hb.filters.Clip) == {"threshold": "Positive", "plays": "Count"}
+def test_annotations_are_shown_without_bounds():
     assert docstrings.shorten("~typing.Annotated[float, Interval(low=-2, ends='(]')]") == "float"
 
 

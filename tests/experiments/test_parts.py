@@ -27,7 +27,7 @@ def test_two_points_have_the_moments_they_say() -> None:
 
 
 def test_two_points_are_refused_without_a_second_one() -> None:
-    with pytest.raises(hb.InvalidInputError, match=r"TwoPoint.share must lie in \(0, 1\), got 1"):
+    with pytest.raises(hb.InvalidInputError, match=r"TwoPoint.share must be in \(0, 1\), got 1"):
         hb.simulate(
             hb.linucb(dim=2, radius=1.0),
             hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), TwoPoint(1.0)),

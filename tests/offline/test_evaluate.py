@@ -438,7 +438,7 @@ def test_ten_rows_that_carry_everything_are_seen() -> None:
             {"propensity": np.zeros(50)},
             {"mail": 1.0},
             {},
-            r"propensity must lie in \(0, 1\], got 0",
+            r"propensity must be in \(0, 1\], got 0",
         ),
         ({}, {"fax": 1.0}, {}, "must name actions of the log.*got 'fax'"),
         ({}, lambda row: "call", {}, "policy must choose an available action, got 'call' in row"),
@@ -469,7 +469,7 @@ def test_ten_rows_that_carry_everything_are_seen() -> None:
             {"propensity": np.full(50, 1e-310)},
             {"mail": 1.0},
             {},
-            r"propensity must lie in \(0, 1\], got 1e-310 in row 0 \(the smallest",
+            r"propensity must be in \(0, 1\], got 1e-310 in row 0 \(the smallest",
         ),
         (
             {"available": np.ones(50)},
@@ -681,7 +681,7 @@ def test_shares_that_do_not_add_up_raise_an_error(tmp_path: Any) -> None:
     words = ["evaluate", str(path), "--probabilities", "call=1", "--epsilon", "0.3"]
     told = CliRunner().invoke(cli, words)
     assert told.exit_code != 0
-    assert "--epsilon is the order of --raw-moment" in told.output
+    assert "--epsilon needs --raw-moment" in told.output
 
 
 # ---- what users met

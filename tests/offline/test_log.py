@@ -389,7 +389,7 @@ def test_a_list_is_no_action():
 def test_actions_must_be_fewer_than_their_number():
     """Actions from 1 to 2 would be three of them with the action 0."""
     log = {"action": [1, 2] * 15, "reward": [1.0] * 30, "n_actions": 2}
-    with pytest.raises(hb.InvalidInputError, match=r"action must lie in 0\.\.1"):
+    with pytest.raises(hb.InvalidInputError, match=r"action must be in 0\.\.1"):
         _ = hb.Log(log, propensity="uniform").decisions
 
 

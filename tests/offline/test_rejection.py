@@ -107,8 +107,8 @@ def test_a_log_without_propensities_is_uniform_only_if_it_says_so() -> None:
     [
         ({"pscore": np.full(100, 0.5)}, r"propensity must be 1 / 4.*got 0.5 in row 0"),
         ({"pscore": np.full(100, 0.5)}, "use 'dr', 'ips' or 'snips'"),
-        ({"action": np.full(100, 7)}, r"action must lie in 0\.\.3.*got 7"),
-        ({"action": np.full(100, 0.5)}, r"action must lie in 0\.\.3.*got 0\.5"),
+        ({"action": np.full(100, 7)}, r"action must be in 0\.\.3.*got 7"),
+        ({"action": np.full(100, 0.5)}, r"action must be in 0\.\.3.*got 0\.5"),
         ({"reward": np.zeros(3)}, "reward must have 100 rows like context, got 3"),
         ({"reward": np.full(100, np.nan)}, "'reward' must have no missing values"),
     ],

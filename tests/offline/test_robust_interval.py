@@ -48,10 +48,10 @@ def test_it_narrows_and_contains_the_mean():
     [
         ({"bound": 0.0}, "bound must be positive, got 0.0"),
         ({"bound": 1.0, "delta": 0.5}, "delta must be at most 0.1"),
-        ({"bound": 1.0, "asymmetry": -1.0}, "asymmetry must lie in"),
+        ({"bound": 1.0, "asymmetry": -1.0}, "asymmetry must be in"),
         ({"bound": 1.0, "horizon": 2}, "rewards must have at most horizon = 2 numbers, got 3"),
         ({"bound": 1.0, "noise_scale": 0.0}, "noise_scale must be positive"),
-        ({"bound": 1e30}, "bound must lie in"),
+        ({"bound": 1e30}, "bound must be in"),
     ],
 )
 def test_invalid_arguments_raise(given, message):

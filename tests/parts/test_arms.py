@@ -297,7 +297,7 @@ FRACTION: Any = 2.5  # of the wrong type, as a caller without a type checker may
             kinds.FromArray(np.array([[1.0, np.inf]])),
             r"features must be finite, got inf at \(0, 1\)",
         ),
-        (kinds.FromArray([[1e9, 0.0, 0.0]]), r"features must lie in \[-1e6, 1e6\], got 1e\+09"),
+        (kinds.FromArray([[1e9, 0.0, 0.0]]), r"features must be in \[-1e6, 1e6\], got 1e\+09"),
         (kinds.FromArray("abc"), "features must be an array of numbers"),
         (kinds.UnitBall(0), "UnitBall.dim must be a whole number"),
         (kinds.Box([0.0, 0.0], [1.0]), r"Box.high must have shape \(2,\), got \(1,\)"),

@@ -91,7 +91,7 @@ def test_the_bias_of_skewed_noise_vanishes_where_it_should(part, vanishes):
     [
         (lambda: LeverageClip(threshold=0.0), "LeverageClip.threshold must be positive"),
         (lambda: LeverageClip(curvature=-1.0), "LeverageClip.curvature must be positive"),
-        (lambda: TailClip(strength=0.0), "TailClip.strength must lie in"),
+        (lambda: TailClip(strength=0.0), "TailClip.strength must be in"),
         (lambda: TailClip(plays=0), "TailClip.plays must be a whole number"),
     ],
 )

@@ -4,12 +4,13 @@ import pickle
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits._utils import statistics
 from heavybandits._utils.drawing import (
     Panel,
     Series,
@@ -20,6 +21,8 @@ from heavybandits._utils.drawing import (
     style_of,
 )
 from heavybandits._utils.records import to_frame, to_records
+from heavybandits._utils.tables import write_parquet
+from heavybandits.simulation.provenance import describe_runs
 
 COLUMNS = ("problem", "policy", "repetition", "play", "regret")
 
@@ -100,7 +103,221 @@ def test_what_rows_do_not_hold_is_named():
         plain.final("a")
 
 
+# ---- comparisons with a correction
+
+
+def many(gap: float = 1.4, policies: int = 12, repetitions: int = 20) -> hb.Result:
+    """Every policy but the first has more regret, by a gap near the limit of significance."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"p{i}", r, 9, rng.normal(10.0 + (gap if i else 0.0), 1.5))
+        for i in range(policies)
+        for r in range(repetitions)
+    ]
+    names = ("policy", "repetition", "play", "regret")
+    return hb.Result(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def test_holms_correction_decides_less():
+    plain, corrected = (to_records(many().compare(correction=c)) for c in ("none", "holm"))
+    significant = [row["outcome"] != "undecided" for row in plain]
+    survives = [row["outcome"] != "undecided" for row in corrected]
+    assert 0 < sum(survives) < sum(significant)
+    assert all(before or not after for before, after in zip(significant, survives, strict=True))
+    for one, other in zip(plain, corrected, strict=True):
+        assert one["p_value"] <= other["p_value"] <= 1.0
+        assert (one["low"], one["high"]) == (other["low"], other["high"])
+    with pytest.raises(hb.InvalidInputError, match="correction must be one of none, holm, got 'b"):
+        many().compare(correction="bonferroni")
+
+
+def test_a_p_value_and_an_interval_agree():
+    rng = np.random.default_rng(0)
+    for size in (2, 5, 7, 8, 20):
+        for shift in rng.uniform(-2.0, 2.0, 20):
+            gaps = rng.standard_t(3, size) + shift
+            found, p = statistics.difference(gaps, 0.0 * gaps), statistics.paired_p_value(gaps, 0)
+            if abs(p - 0.05) > 0.002:  # the number of resamples
+                assert (found.low > 0.0 or found.high < 0.0) == (p < 0.05), (size, shift)
+
+
+def test_only_what_is_tied_after_the_correction_is_bold():
+    corrected = to_records(many().compare("p0", correction="holm"))
+    tied = sum(row["outcome"] == "undecided" for row in corrected)
+    text = many().to_latex()
+    assert text.count(r"\textbf") == 1 + tied
+    assert "Holm's correction" in text
+
+
+def test_a_table_can_have_intervals():
+    text = result(("light",)).to_latex(uncertainty="interval")
+    assert re.search(r"a & \\textbf\{\d+\.?\d* \[\d+\.?\d*, \d+\.?\d*\]\}", text)
+    assert "95\\% interval" in text
+    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+    with pytest.raises(hb.InvalidInputError, match="uncertainty must be one of"):
+        result().to_latex(uncertainty="sd")
+
+
+# ---- provenance
+
+
+def played() -> hb.Result:
+    problem = hb.Problem(hb.arms.Fixed(3, 2), hb.links.Identity(), hb.noises.Gaussian())
+    policies = {
+        "LinUCB": hb.linucb(dim=2, radius=1.0),
+        "mine": hb.tofu(dim=2, horizon=20, raw_moment=2.0, radius_scale=0.1),
+    }
+    return hb.simulate(policies, problem, horizon=20, repetitions=2, seed=7, checkpoints=2)
+
+
+def test_a_result_knows_what_it_was_computed_from():
+    found = played().provenance
+    assert (found["heavybandits"], found["seed"], found["horizon"]) == (hb.__version__, 7, 20)
+    assert found["problems"][""]["fields"]["noise"]["part"] == "heavybandits.noises:Gaussian"
+    parts = {row["policy"]: row["parts"] for row in found["policies"]}
+    assert parts["mine"]["fields"]["radius"]["fields"]["factor"] == 0.1
+    assert found["own_sources"] is None
+
+
+def test_own_parts_are_known_by_the_hash_of_their_sources():
+    import all_parts  # a module of its own, outside the library
+
+    class Mine(NamedTuple):
+        plays: int = 1
+
+    Mine.__module__ = all_parts.__name__
+    mine: Any = Mine()
+    policy = hb.linucb(dim=2, radius=1.0)._replace(filter=mine)
+    arms, noise = hb.arms.FromArray(np.ones((2_000, 2))), hb.noises.Gaussian()
+    problem = hb.Problem(arms, hb.links.Identity(), noise)
+    found = describe_runs({("p", ""): (policy, problem)}, seed=0)
+    assert re.fullmatch(r"[0-9a-f]{16,}", found["own_sources"])
+    large = found["problems"][""]["fields"]["arms"]["fields"]["features"]
+    assert (large["shape"], len(large["sha256"])) == ([2_000, 2], 64)
+
+
+def test_a_parquet_file_restores_the_result(tmp_path: Path):
+    pytest.importorskip("pyarrow", reason="the extra 'lab' is not installed")
+    made, path = played(), tmp_path / "rows.parquet"
+    made.to_parquet(path)
+    again = hb.Result.from_parquet(path)
+    assert again.provenance == made.provenance
+    assert again.columns == made.columns
+    for name, column in made.data.items():
+        assert np.array_equal(again.data[name], column), name
+        assert again.data[name].dtype == column.dtype, name
+    assert to_records(again.summary()) == to_records(made.summary())
+
+
+def test_a_file_that_is_no_result_is_rejected(tmp_path: Path):
+    pytest.importorskip("pyarrow", reason="the extra 'lab' is not installed")
+    path = tmp_path / "rows.parquet"
+    for content in (None, b"", b"PAR1 not really"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(hb.InvalidInputError, match="path must be a Parquet file, got"):
+            hb.Result.from_parquet(path)
+    with pytest.raises(hb.InvalidInputError, match="path must be a Parquet file, got"):
+        hb.Result.from_parquet(tmp_path)
+    for about in ("{", "[1]", '{"policies": [1]}', "[" * 100_000):
+        write_parquet({"n": [1]}, path, about=about)
+        with pytest.raises(hb.InvalidInputError, match="valid provenance"):
+            hb.Result.from_parquet(path)
+    write_parquet({"n": [1]}, path)
+    assert hb.Result.from_parquet(path).provenance == {}
+
+
+def test_every_file_has_the_provenance(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    made = played()
+    for form, key in (("pdf", b"/Subject"), ("svg", b"description"), ("png", b"Description")):
+        path = tmp_path / f"figure.{form}"
+        made.plot(path)
+        assert key in path.read_bytes()
+    assert b'"seed": 7' in (tmp_path / "figure.png").read_bytes()
+    first = made.to_latex().splitlines()[0]
+    assert first.startswith(f"% heavybandits {hb.__version__}, horizon 20")
+    assert result().to_latex().startswith(r"\begin{table}")  # rows of unknown origin
+
+
+def test_a_provenance_of_unknown_content_harms_nothing(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    odd = {"heavybandits": "1\n\\input{x}", "policies": [{"policy": "a", "parts": {"fields": 3}}]}
+    made = hb.Result(result(("light",)).data, odd)
+    assert made.to_latex().splitlines()[1] == r"\begin{table}"
+    assert made.cite() == hb.Result({}).cite()
+    large = hb.Result(made.data, {"seed": 7, "policies": [], "more": ["x"] * 100_000})
+    large.plot(tmp_path / "figure.png")
+    assert b"seed 7" in (tmp_path / "figure.png").read_bytes()
+    assert (tmp_path / "figure.png").stat().st_size < 200_000
+
+
+def test_rows_as_csv(tmp_path: Path):
+    result(("light",), repetitions=1).to_csv(tmp_path / "rows.csv")
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    assert lines[0] == ",".join(COLUMNS)
+    assert len(lines) == 1 + 6
+
+
+# ---- citations
+
+
+def test_a_result_cites_the_papers_of_its_algorithms():
+    text, entries = played().cite(), played().cite("bibtex")
+    assert [line.split(".")[0].split(",")[0] for line in text.splitlines()] == [
+        "The heavybandits developers",
+        "Abbasi-Yadkori",
+        "Shao",
+    ]
+    assert re.findall(r"@\w+\{(\w+),", entries) == ["heavybandits", "abbasiyadkori2011", "shao2018"]
+    assert entries.count("{") == entries.count("}")
+    assert result().cite().startswith("The heavybandits developers. heavybandits: ")
+    with pytest.raises(hb.InvalidInputError, match="style must be one of text, bibtex"):
+        played().cite("apa")
+
+
 # ---- figures
+
+
+@pytest.mark.parametrize("font", ["serif", None])
+def test_figures_have_options_for_papers(tmp_path: Path, font):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    options = {"palette": ["black", "#ff0000"], "font_family": font, "font_size": 7}
+    figure = result(("light",)).plot(tmp_path / "a.pdf", band="interval", size=(3, 2), **options)
+    axes = figure.axes[0]
+    colours = [line.get_color() for line in axes.lines]
+    assert colours == ["black", "#ff0000", "black"]
+    assert len({(line.get_color(), line.get_marker()) for line in axes.lines}) == 3
+    assert axes.xaxis.label.get_fontsize() == 7
+    if font:
+        assert axes.xaxis.label.get_fontfamily() == ["serif"]
+    assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
+
+
+def test_the_band_of_the_mean_is_narrower_than_that_of_the_runs():
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    heights = []
+    for band in ((0.0, 1.0), "interval"):
+        axes = result(("light",)).plot(band=band).axes[0]
+        box = axes.collections[0].get_paths()[0].get_extents()
+        heights.append(box.height)
+    assert 0.0 < heights[1] < heights[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"band": "sd"}, 'band must be "interval" or two quantiles'),
+        ({"palette": []}, "palette must have colours"),
+        ({"palette": "red"}, "palette must have colours"),
+        ({"palette": ["reddish"]}, "palette must have colours of matplotlib, got 'reddish'"),
+        ({"font_size": 0}, r"font_size must be in \[1, 100\], got 0"),
+    ],
+)
+def test_options_of_a_figure_are_validated(options, message):
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    with pytest.raises(hb.InvalidInputError, match=message):
+        result(("light",)).plot(**options)
 
 
 def test_one_call_writes_the_figure_of_a_paper(tmp_path: Path):

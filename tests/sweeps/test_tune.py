@@ -122,7 +122,7 @@ def test_a_policy_may_be_made_for_its_problem():
         ({"grid": [1.0, -1.0]}, "grid must be positive"),
         (
             {"grid": [1.0, 2.0], "bounds": (0.1, 1.5)},
-            "grid must lie within",
+            "grid must be within",
         ),
         ({"policies": {"a": crtm(1.0)}}, "at least one function of a constant"),
         ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a constant, got 3.0"),

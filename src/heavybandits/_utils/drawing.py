@@ -11,10 +11,11 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import InvalidInputError, optional
 from .files import replace_atomically
+from .validation import Interval, bounded_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -28,6 +29,7 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+_ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}  # where `about` is
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "heavybandits",
     "svg.fonttype": "none",
@@ -58,19 +60,63 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # for print in black and whi
 LINES = ("-", "--", "-.", ":")
 
 
-def style_of(place: int) -> dict[str, str]:
-    """Colour, marker and line of a place: from the ninth on a colour comes again, and no pair.
+class Look(NamedTuple):
+    """How a figure looks: size in inches, colours, font; None and 0 for those of the library."""
+
+    size: tuple[float, float] | None = None
+    palette: Sequence[str] = COLOURS
+    font_family: str | None = None
+    font_size: float = 9.0
+
+    @property
+    def title_size(self) -> float:
+        """Size of the title of a panel in points."""
+        return 9.5 / 9.0 * self.font_size
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """The settings of matplotlib."""
+        family = {"font.family": self.font_family} if self.font_family else {}
+        return _STYLE | {"font.size": self.font_size} | family
+
+
+def make_look(
+    size: tuple[float, float] | None = None,
+    palette: Sequence[str] | None = None,
+    font_family: str | None = None,
+    font_size: float | None = None,
+) -> Look:
+    """Return a validated look.
+
+    >>> make_look(palette=["black", "no colour"])
+    Traceback (most recent call last):
+    heavybandits.InvalidInputError: palette must have colours of matplotlib, got 'no colour'
+    """
+    optional("matplotlib", "lab")
+    from matplotlib.colors import is_color_like
+
+    chosen = COLOURS if palette is None else tuple(palette)
+    wrong = [each for each in chosen if not is_color_like(each)]
+    if wrong or not chosen or isinstance(palette, str):
+        given = wrong[0] if wrong else palette
+        raise InvalidInputError(f"palette must have colours of matplotlib, got {given!r}")
+    points = bounded_number("font_size", 9.0 if font_size is None else font_size, Interval(1, 100))
+    return Look(None if size is None else check_size(size), chosen, font_family, points)
+
+
+def style_of(place: int, palette: Sequence[str] = COLOURS) -> dict[str, str]:
+    """Return colour, marker and line of a place: a colour that comes again has another marker.
 
     >>> style_of(0)["color"] == style_of(8)["color"], style_of(0) == style_of(8)
     (True, False)
     """
-    turn, colour = divmod(place, len(COLOURS))
+    turn, colour = divmod(place, len(palette))
     marker, line = MARKERS[(colour + turn) % len(MARKERS)], LINES[turn % len(LINES)]
-    return {"color": COLOURS[colour], "marker": marker, "linestyle": line}
+    return {"color": palette[colour], "marker": marker, "linestyle": line}
 
 
 def colour_places(names: Sequence[str], own: Mapping[str, int]) -> dict[str, int]:
-    """A place in the palette for every name: its own if it has one, else the next free one.
+    """Return a place in the palette for every name: its own if it has one, else the next free one.
 
     >>> colour_places(["CRMM", "something"], own={"CRMM": 1})
     {'CRMM': 1, 'something': 0}
@@ -94,7 +140,7 @@ class Series:
 
 
 def dots(name: str, estimates: Sequence[Any], first: int = 0) -> Series:
-    """A column of dots: one (value, low, high) per category, from the `first` of them on.
+    """Return a column of dots: one (value, low, high) per category, from the `first` of them on.
 
     >>> dots("here", [(2.0, 1.0, 3.0)]).high
     [3.0]
@@ -187,33 +233,32 @@ class View:
 # ---- a whole view
 
 
-def draw_view(
-    view: View, colours: Mapping[str, int], size: tuple[float, float] | None = None
-) -> Any:
-    """The view as a matplotlib figure: panels in rows of three, one legend below all of them.
+def draw_view(view: View, colours: Mapping[str, int], look: Look = Look()) -> Any:
+    """Return the view as a matplotlib figure: panels in rows of three, one legend below them.
 
-    Four panels stand two by two.
+    Four panels are two by two.
 
     colours: names that have a place of their own in the palette, wherever they appear.
-    size: width and height of the figure in inches.
     """
     matplotlib = optional("matplotlib", "lab")
     named = [name for panel in view.panels for name in panel.names]
     colours = colour_places(named, colours)  # one for all panels, as there is one legend
     columns = 2 if len(view.panels) == 4 else min(len(view.panels), 3)
     rows = -(-len(view.panels) // columns)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(look.style):
         below = _ROW * max(legend_rows(set(named), PANEL[0] * columns) - 2, 0)
         usual = (PANEL[0] * columns, PANEL[1] * rows + 0.4 + below)
         if len(view.panels) == 1 and isinstance(view.panels[0], Strips):
             usual = view.panels[0].size
-        canvas = new_figure(usual if size is None else check_size(size))
+        canvas = new_figure(look.size or usual)
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
-            drawer = next(
-                (d for kind, d in _DRAWERS.items() if isinstance(panel, kind)), draw_panel
-            )
-            drawer(axes, panel, colours)
+            if isinstance(panel, Tiles):
+                draw_tiles(axes, panel, colours)
+            elif isinstance(panel, Strips):
+                draw_strips(axes, panel, colours)
+            else:
+                draw_panel(axes, panel, colours, look)
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
@@ -244,29 +289,31 @@ def plot_view(
     view: View,
     path: str | Path | None = None,
     axes: Axes | None = None,
-    size: tuple[float, float] | None = None,
+    look: Look = Look(),
+    about: str = "",
 ) -> Figure:
     """Draw a view in a figure of its own, or its one panel in given axes; return the figure.
 
     path: the PDF, SVG or PNG file to write, if any.
-    size: width and height of the figure in inches.
+    about: what the file says of its origin, in its metadata.
     """
     optional("matplotlib", "lab")
     if path is not None:
         check_picture(path)
-    if axes is not None and size is not None:
+    if axes is not None and look.size is not None:
         raise InvalidInputError("size is for a figure of its own: leave out size, or axes")
-    figure = draw_view(view, {}, size) if axes is None else draw_into(axes, view.panels)
-    return finish(figure, path)
+    if axes is None:
+        return finish(draw_view(view, {}, look), path, about)
+    return finish(draw_into(axes, view.panels, look), path, about)
 
 
-def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:
+def draw_into(axes: Axes, panels: Sequence[Panel], look: Look = Look()) -> Any:
     """Draw one panel and its legend in given axes; return their figure."""
     if len(panels) > 1:
         raise InvalidInputError(
             f"axes are for one problem, got {len(panels)} of them: leave axes out"
         )
-    draw_panel(axes, panels[0], {})
+    draw_panel(axes, panels[0], {}, look)
     where: dict[str, Any] = {}
     if axes.figure.get_layout_engine() is not None:  # it makes room; else there is none below
         columns = min(4, len(panels[0].series))
@@ -275,10 +322,11 @@ def draw_into(axes: Axes, panels: Sequence[Panel]) -> Any:
     return axes.figure
 
 
-def save(canvas: Any, form: str) -> bytes:
-    """The figure in one of the FORMATS."""
+def save(canvas: Any, form: str, about: str = "") -> bytes:
+    """Return the figure in one of the FORMATS, with `about` in its metadata."""
     buffer = io.BytesIO()
-    save_styled(canvas, buffer, format=form, metadata=_METADATA[form], dpi=140)
+    said = {_ABOUT[form]: about} if about else {}
+    save_styled(canvas, buffer, format=form, metadata=_METADATA[form] | said, dpi=140)
     return buffer.getvalue()
 
 
@@ -289,7 +337,7 @@ def save_styled(canvas: Any, *arguments: Any, **options: Any) -> None:
 
 
 def check_picture(path: str | Path) -> Path:
-    """A path whose ending says how to draw.
+    """Return a path whose ending says how to draw.
 
     >>> check_picture("figure.bmp")
     Traceback (most recent call last):
@@ -300,9 +348,9 @@ def check_picture(path: str | Path) -> Path:
     return Path(path)
 
 
-def write_picture(canvas: Any, path: Path) -> bytes:
-    """Write the figure, at once or not at all; the bytes that were written."""
-    data = save(canvas, path.suffix.lower().removeprefix("."))
+def write_picture(canvas: Any, path: Path, about: str = "") -> bytes:
+    """Write the figure, at once or not at all; return the bytes that were written."""
+    data = save(canvas, path.suffix.lower().removeprefix("."), about)
     replace_atomically(path, lambda target: target.write_bytes(data))
     return data
 
@@ -331,15 +379,15 @@ def new_axes(size: tuple[float, float], columns: int = 1, title: str = "") -> li
     return list(figure.subplots(1, columns, squeeze=False).ravel())
 
 
-def finish(figure: Any, path: str | Path | None) -> Any:
+def finish(figure: Any, path: str | Path | None, about: str = "") -> Any:
     """Write the figure to the path, if there is one, and return it."""
     if path is not None:
-        write_picture(figure, check_picture(path))
+        write_picture(figure, check_picture(path), about)
     return figure
 
 
 def legend_rows(names: Collection[str], width: float) -> int:
-    """The rows of a legend in a figure of this width, in inches, beyond the first."""
+    """Return the rows of a legend in a figure of this width, in inches, beyond the first."""
     if not names:
         return 0
     most = min(6, max(1, int(_PER_INCH * width // (max(map(len, names)) + _SAMPLE))))
@@ -361,21 +409,21 @@ def add_legend(canvas: Any, panels: Sequence[Any]) -> None:
 # ---- one panel
 
 
-def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
-    """One set of axes."""
+def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int], look: Look = Look()) -> None:
+    """Draw one set of axes."""
     from matplotlib.ticker import EngFormatter
 
     spec = axes.get_gridspec()
     width = axes.figure.get_figwidth() / (spec.ncols if spec is not None else 1)
     fitting = _TITLE if width >= PANEL[0] else max(10, int(0.85 * _TITLE * width / PANEL[0]))
     lines = [line for piece in panel.title.splitlines() for line in textwrap.wrap(piece, fitting)]
-    label_panel(axes, panel, "\n".join(lines))
+    label_panel(axes, panel, "\n".join(lines), look.title_size)
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     axes.grid(alpha=0.25)
     places = colour_places(panel.names, colours)
     for i, series in enumerate(panel.series):
-        style = style_of(places[series.name])
+        style = style_of(places[series.name], look.palette)
         (draw_dots if panel.categories else draw_line)(axes, series, i, len(panel.series), style)
     if panel.y_scale == "log":
         label_plainly(axes)
@@ -389,9 +437,9 @@ def draw_panel(axes: Any, panel: Panel, colours: Mapping[str, int]) -> None:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
-def label_panel(axes: Any, panel: Panel, title: str) -> None:
+def label_panel(axes: Any, panel: Panel, title: str, size: float = Look().title_size) -> None:
     """Set the title and the labels of both axes."""
-    axes.set_title(label_of(title), fontsize=9.5, wrap=True)  # once more, if it is resized
+    axes.set_title(label_of(title), fontsize=size, wrap=True)  # once more, if it is resized
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
 
@@ -519,11 +567,8 @@ def draw_strips(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
     axes.grid(axis="x", alpha=0.25)
 
 
-_DRAWERS: dict[type, Any] = {Tiles: draw_tiles, Strips: draw_strips}
-
-
 def faded(colour: str, strength: float) -> tuple[float, ...]:
-    """The colour mixed with white: a third of it at strength 0, all of it at 1.
+    """Return the colour mixed with white: a third of it at strength 0, all of it at 1.
 
     >>> faded("#000000", 1.0)
     (0.0, 0.0, 0.0)

@@ -15,16 +15,29 @@ def _message(error: Exception) -> str:
 
 
 class InvalidInputError(ValueError):
-    """An argument is of the wrong kind, size or range."""
+    """Report an argument of the wrong kind, size or range. The message names the argument."""
 
     __str__ = _message
 
 
 class EncodingError(InvalidInputError):
-    """A row that cannot be encoded: `column`, its `value`, and the place of the row if it has one.
+    """Report a row that cannot be encoded.
 
     A column that is not there, or should not be, has the value None.
 
+    Attributes
+    ----------
+    reason : str
+        What the value must be.
+    column : str
+        Name of the column.
+    value : object
+        The value of the column.
+    place : str
+        Place of the row, if it has one.
+
+    Examples
+    --------
     >>> EncodingError("must be a finite number", "price", "abc").at("in row 7")
     EncodingError("column 'price' must be a finite number, got 'abc' in row 7")
     """
@@ -45,7 +58,18 @@ class EncodingError(InvalidInputError):
         return f"EncodingError({str(self)!r})"
 
     def at(self, place: str) -> "EncodingError":
-        """Return the same error with the place of the row."""
+        """Return the same error with the place of the row.
+
+        Parameters
+        ----------
+        place : str
+            Place of the row, such as "in row 7".
+
+        Returns
+        -------
+        EncodingError
+            A new error.
+        """
         return EncodingError(self.reason, self.column, self.value, place, self.got)
 
 
@@ -57,29 +81,34 @@ def _show(value: object) -> str:
 
 
 class ForeignTicketError(InvalidInputError):
-    """A ticket that another agent has issued."""
+    """Report a ticket that another agent has issued."""
 
 
 class StateError(ValueError):
-    """A state file that is damaged, foreign, too new or not to be trusted."""
+    """Report a state file that is damaged, foreign, too new or not trusted."""
 
     __str__ = _message
 
 
 class LedgerError(RuntimeError):
-    """A ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
+    """Report a ledger that cannot be opened, written or trusted. Nothing was acknowledged."""
 
     __str__ = _message
 
 
 class PolicyError(AssertionError):
-    """A policy that does not keep its promises; the message has one line per broken promise."""
+    """Report a policy that fails checks; the message has one line per reason."""
 
 
 class PartError(RuntimeError):
-    """A part of your own does not run, or cannot be compiled: class, method, line and cause.
+    """Report a part of your own that does not run or cannot be compiled.
 
-    `details` is all that Python or numba said of it.
+    The message has class, method, line and cause.
+
+    Attributes
+    ----------
+    details : str
+        The complete message of Python or numba.
     """
 
     def __init__(self, message: str, details: str = "") -> None:
@@ -91,15 +120,18 @@ class PartError(RuntimeError):
 
 
 class CellError(ValueError):
-    """The file of a cell is damaged, or is not that of this cell."""
+    """Report the file of a cell that is damaged, or that belongs to another cell."""
 
     __str__ = _message
 
 
 class SweepError(RuntimeError):
-    """A sweep cannot finish: its folder cannot be written, or some of its cells failed.
+    """Report a sweep that cannot finish: its folder cannot be written, or some of its cells failed.
 
-    `failures` has every failed cell, and why; the results of the other cells are stored.
+    Attributes
+    ----------
+    failures : list of (Cell, str)
+        Every failed cell, and why. The results of the other cells are stored.
     """
 
     __str__ = _message
@@ -110,17 +142,17 @@ class SweepError(RuntimeError):
 
 
 class ReuseWarning(UserWarning):
-    """Stored results cannot be reused, because nothing tells which code they depend on."""
+    """Warn that stored results are not reused, because the code they depend on is unknown."""
 
 
 class DataError(ValueError):
-    """A data set that is not there, or not the one that was studied."""
+    """Report a data set that is not installed, or that is not the one that was studied."""
 
     __str__ = _message
 
 
 class DeviceError(RuntimeError):
-    """A device that is not there, or for which something is not installed."""
+    """Report a device that is not there, or for which a package is not installed."""
 
 
 def optional(module: str, extra: str) -> Any:

@@ -131,11 +131,11 @@ def replace_atomically(
 ) -> None:
     """Let `write` make a file next to `path`, flush it to the disk, then put it in place at once.
 
-    Whatever happens in between, `path` holds either what it held before or all of the new, and an
+    Whatever happens in between, `path` contains either the old content or all of the new, and an
     error means the former. A file that is replaced keeps its mode; a new one gets `mode`, less what
     the process's umask forbids. `check_target` says what is never replaced: nothing is written
     through a link. A file that is not `lasting` is not flushed: it outlives this process, and a
-    power cut may leave it cut short.
+    power cut may leave it incomplete.
     """
     target = check_target(path)
     before = _mode(target)
@@ -242,7 +242,7 @@ def canonical(value: Any) -> str:
 
 
 def jsonable(value: Any, digits: int | None = None) -> Any:
-    """The value in plain JSON; nan and infinity, for which it has no words, become None.
+    """Return the value in plain JSON; nan and infinity, for which it has no words, become None.
 
     NumPy's numbers and arrays become Python's; whatever is left becomes text. With `digits`,
     floats are rounded to as many.
@@ -265,7 +265,7 @@ def jsonable(value: Any, digits: int | None = None) -> Any:
 
 
 def write_container(form: Format, body: dict[str, Any], blobs: Blobs) -> bytes:
-    """The bytes of a file. The same contents give the same bytes.
+    """Return the bytes of a file. The same contents give the same bytes.
 
     >>> data = write_container(Format("note"), {"text": "hello"}, {"one.bin": b"12"})
     >>> body, blobs = read_container(Format("note"), data)
@@ -283,7 +283,7 @@ def write_container(form: Format, body: dict[str, Any], blobs: Blobs) -> bytes:
 
 
 def read_container(form: Format, data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The body and the entries of a file that is whole, in the format of today."""
+    """Return the body and the entries of an intact file in the present format."""
     try:
         contents = _split(memoryview(data))
         header = _parse(bytes(contents.pop(HEADER)))
@@ -331,7 +331,7 @@ def digest(text: str, blobs: Blobs) -> str:
 
 
 def _pieces(contents: Blobs) -> Iterator[bytes | memoryview]:
-    """The one zip of these contents, piece by piece."""
+    """Yield the one zip of these contents, piece by piece."""
     directory, offset = [], 0
     for name, blob in contents.items():
         label, size = name.encode("ascii"), len(blob)
@@ -346,7 +346,7 @@ def _pieces(contents: Blobs) -> Iterator[bytes | memoryview]:
 
 
 def _split(data: memoryview) -> dict[str, bytes | memoryview]:
-    """The entries of a zip, if it is the one that `_pieces` makes of them."""
+    """Return the entries of a zip, if it is the one that `_pieces` makes of them."""
     contents: dict[str, bytes | memoryview] = {}
     place = 0
     while bytes(data[place : place + 4]) == b"PK\3\4":
@@ -367,6 +367,6 @@ def _split(data: memoryview) -> dict[str, bytes | memoryview]:
 
 def _parse(text: str | bytes) -> Any:
     def reject(constant: str) -> None:
-        raise ContainerError(f"holds {constant}, which is no number")
+        raise ContainerError(f"contains {constant}, which is no number")
 
     return json.loads(text, parse_constant=reject)

@@ -1,4 +1,4 @@
-"""Tidy rows, held by column, and frames of a few rows."""
+"""Tidy rows, stored by column, and frames of a few rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InvalidInputError, optional
+from .files import replace_atomically
+from .tables import to_csv as csv_text
 from .tables import write_parquet
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def to_records(frame: Frame) -> list[dict[str, Any]]:
 
 
 class HasData(Protocol):
-    """Rows held by column."""
+    """Rows stored by column."""
 
     data: Columns
 
@@ -52,17 +54,28 @@ def to_columns(data: Mapping[str, Any]) -> Columns:
 
 
 def column_names(result: HasData) -> tuple[str, ...]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return tuple(result.data)
 
 
 def policy_names(result: HasData) -> list[str]:
-    """The names of the policies, in the order they were given."""
+    """Return the names of the policies, in the order they were given."""
     return distinct(result, "policy")
 
 
 def distinct(result: HasData, column: str) -> list[Any]:
-    """Return the different values of a column in the order they first appear; none without it."""
+    """Return the different values of a column in the order in which they first appear.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+
+    Returns
+    -------
+    list
+        The values; empty if there is no such column.
+    """
     return list(dict.fromkeys(result.data[column].tolist())) if column in result.data else []
 
 
@@ -92,21 +105,59 @@ def describe(result: HasData) -> str:
 
 
 def rows(result: HasData) -> list[dict[str, Any]]:
-    """Return the rows as dictionaries of plain Python values."""
+    """Return the rows as dictionaries of plain Python values.
+
+    Returns
+    -------
+    list of dict
+        One dictionary per row.
+    """
     columns = [column.tolist() for column in result.data.values()]
     return [dict(zip(result.data, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def to_pandas(result: HasData) -> "pandas.DataFrame":
-    """Return the rows as a pandas DataFrame."""
+    """Return the rows as a pandas DataFrame.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per row of the result.
+    """
     return optional("pandas", "lab").DataFrame(dict(result.data))
 
 
 def to_polars(result: HasData) -> "polars.DataFrame":
-    """Return the rows as a Polars DataFrame."""
+    """Return the rows as a Polars DataFrame.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per row of the result.
+    """
     return optional("polars", "polars").DataFrame(dict(result.data))
 
 
+def to_csv(result: HasData, path: str | Path) -> None:
+    """Write the rows to a CSV file. The file appears complete or not at all.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write. An existing file is replaced.
+    """
+    text = csv_text(rows(result), column_names(result))
+    replace_atomically(Path(path), lambda target: target.write_text(text, "utf-8"))
+
+
 def to_parquet(result: HasData, path: str | Path) -> None:
-    """Write the rows to a Parquet file, at once or not at all."""
-    write_parquet(result.data, Path(path))
+    """Write the rows to a Parquet file. The file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write. An existing file is replaced.
+    """
+    write_parquet(result.data, Path(path), about=getattr(result, "about", ""))

@@ -18,7 +18,7 @@ class Entry:
 
 
 def make_named(kind: str, text: str, registry: Mapping[str, Entry]) -> Any:
-    """The part that a text such as `t:3:0.5` names: name and numbers, which may be left out.
+    """Return the part that a text such as `t:3:0.5` names: name and numbers, which may be left out.
 
     >>> from heavybandits.noises import REGISTRY
     >>> make_named("noise", "t:3:0.5", REGISTRY)

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ FEW = 8  # repetitions, below which no percentile of their resamples lies far en
 
 
 class Estimate(NamedTuple):
-    """A number with the interval it lies in, 95% unless said otherwise."""
+    """A number with its interval, 95% unless stated otherwise."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
 
 @functools.cache
 def student_quantile(probability: float, dof: float) -> float:
-    """The quantile of Student's t, interpolated in a table of its distribution function.
+    """Return the quantile of Student's t, interpolated in a table of its distribution function.
 
     >>> round(student_quantile(0.975, 9), 4)
     2.2622
@@ -43,8 +43,21 @@ def student_quantile(probability: float, dof: float) -> float:
     return math.copysign(math.sqrt(dof) * math.tan(angle), probability - 0.5)
 
 
+def student_probability(t: float, dof: float) -> float:
+    """Return P(T <= t) for Student's t.
+
+    >>> round(student_probability(2.2622, 9), 4)
+    0.975
+    """
+    angles = np.linspace(0.0, min(math.pi / 2.0, 12.0 / math.sqrt(dof)), 20_001)
+    density = np.cos(angles) ** (dof - 1.0)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2.0)])
+    share = np.interp(math.atan(abs(t) / math.sqrt(dof)), angles, below / below[-1])
+    return 0.5 + math.copysign(0.5 * float(share), t)
+
+
 def expanded_tail(size: int) -> float:
-    """The tail to cut from a bootstrap of `size` values so that the interval is not too short.
+    """The tail to remove from a bootstrap of `size` values so that the interval is not too short.
 
     The plain percentile interval is short by sqrt((n-1)/n) and by the normal instead of Student's
     t; this tail, Phi(-sqrt(n/(n-1)) t_{n-1}), makes up for both (Hesterberg 2015).
@@ -62,7 +75,7 @@ def bootstrap(
     """An expanded percentile interval for the mean of repetitions, or a statistic of such means.
 
     values: one row per repetition, one column per quantity. Whole rows are resampled, so that what
-    was paired stays paired. statistic: (any, columns) means to one number per row. Resamples lie
+    was paired stays paired. statistic: (any, columns) means to one number per row. Resamples are
     between the smallest and the largest value: of fewer than eight, the interval is also that of
     Student's t, with the deviation of the resamples.
 
@@ -123,6 +136,51 @@ def difference(first: Any, second: Any) -> Estimate:
     return bootstrap(np.column_stack([first, second]), lambda means: means[:, 0] - means[:, 1])
 
 
+def paired_p_value(first: Any, second: Any) -> float:
+    """Return the p-value of equal means, repetition by repetition: `difference` inverted.
+
+    It is below 0.05 if and only if the 95% interval of `difference` excludes zero, up to the
+    number of resamples.
+
+    >>> paired_p_value(np.arange(10.0) + 3.0, np.arange(10.0)) < 1e-4
+    True
+    >>> paired_p_value([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), paired_p_value([1.0], [2.0])
+    (1.0, 1.0)
+    """
+    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    size = gaps.size
+    if size < 2 or not gaps.any():
+        return 1.0
+    resampled = _resamples(size, DRAWS) @ gaps
+    deviation, shrink = float(resampled.std()), math.sqrt((size - 1) / size)
+    if not deviation > 1e-12 * abs(gaps.mean()):
+        return 0.0  # all gaps are equal
+    beyond = abs(gaps.mean()) / deviation
+    tail = min(float(np.mean(resampled <= 0.0)), float(np.mean(resampled >= 0.0)), 0.5)
+    least = 10.0 / DRAWS
+    quantile = NormalDist().inv_cdf(max(tail, least))
+    if tail < least:  # too few resamples: by the normal law, but no larger than seen
+        quantile = min(quantile, -beyond)
+    value = 2.0 * student_probability(shrink * quantile, size - 1)
+    if size < FEW:
+        value = max(value, 2.0 * student_probability(-shrink * beyond, size - 1))
+    return min(value, 1.0)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values that are corrected for their number (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected, last = [0.0] * len(order), 0.0
+    for place, i in enumerate(order):
+        last = max(last, min(1.0, (len(order) - place) * p_values[i]))
+        corrected[i] = last
+    return corrected
+
+
 def margin(means: Array, ours: list[int], others: list[int]) -> Array:
     """By how much the best of the others exceeds the worst of ours: positive if ours are lowest.
 
@@ -148,7 +206,7 @@ def wilson(successes: int, trials: int) -> Estimate:
 
 
 def slope(x: Any, y: Any) -> Estimate:
-    """The least-squares slope of ln y on ln x, with Student's interval.
+    """Return the least-squares slope of ln y on ln x, with Student's interval.
 
     >>> [round(v, 6) for v in slope([1, 2, 4, 8], [3, 12, 48, 192])]
     [2.0, 2.0, 2.0]
@@ -182,7 +240,7 @@ def ratio(above: Any, below: Any, deviation: float, dof: int) -> Estimate:
 
 
 def pooled_deviation(groups: list[Any]) -> tuple[float, int]:
-    """The standard deviation of ln(time) within groups, and its degrees of freedom.
+    """Return the standard deviation of ln(time) within groups, and its degrees of freedom.
 
     One deviation for all, so that a run too long to repeat often still has an interval.
 
@@ -196,7 +254,7 @@ def pooled_deviation(groups: list[Any]) -> tuple[float, int]:
 
 
 def summary(values: Any) -> dict[str, float]:
-    """Mean with its interval, median, quartiles and extremes of one quantity.
+    """Return mean with its interval, median, quartiles and extremes of one quantity.
 
     >>> summary([1.0, 2.0, 9.0])["median"]
     2.0

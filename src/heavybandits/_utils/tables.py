@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import optional, printable
+from .errors import InvalidInputError, optional, printable
 from .files import replace_atomically
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
 
+ABOUT = b"heavybandits"  # key of the metadata of a Parquet file
 NARROW = 16  # characters; no text is wrapped closer than that
 
 _LATEX = {
@@ -38,7 +39,7 @@ _LATEX = {
 
 
 def select(rows: Rows, **wanted: Any) -> list[Row]:
-    """The rows with these values.
+    """Return the rows with these values.
 
     >>> select([{"a": 1, "b": 2}, {"a": 2, "b": 3}], a=2)
     [{'a': 2, 'b': 3}]
@@ -61,7 +62,7 @@ def grouped(rows: Rows, *names: str) -> list[tuple[Any, ...]]:
 
 
 def values(rows: Rows, name: str) -> list[Any]:
-    """The different values of a column, in the order they first appear.
+    """Return the different values of a column, in the order they first appear.
 
     >>> values([{"a": 2}, {"a": 1}, {"a": 2}], "a")
     [2, 1]
@@ -70,7 +71,7 @@ def values(rows: Rows, name: str) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """A value as a person reads it: four digits, or fewer where they are whole numbers.
+    """Return a value as a person reads it: four digits, or fewer where they are whole numbers.
 
     >>> [shown(v) for v in (12345.678, 0.00012345, 3, 0.5, True, "x", float("inf"), float("nan"))]
     ['12,346', '0.0001234', '3', '0.5', 'yes', 'x', '∞', '']
@@ -136,12 +137,36 @@ def unshield(column: Any) -> Any:
     return optional("pyarrow.compute", "lab").replace_substring_regex(column, _SHIELD, r"\1")
 
 
-def write_parquet(columns: Mapping[str, Any], path: Path, mode: int = 0o666) -> None:
-    """Columns of equal length as a Parquet file, at once or not at all."""
-    optional("pyarrow", "lab")
+def write_parquet(
+    columns: Mapping[str, Any], path: Path, mode: int = 0o666, about: str = ""
+) -> None:
+    """Write columns of equal length to a Parquet file, at once or not at all.
+
+    `about` is stored in the metadata of the file, under the name of the library.
+    """
+    pyarrow, parquet = optional("pyarrow", "lab"), optional("pyarrow.parquet", "lab")
     arrays = {name: np.asarray(column) for name, column in columns.items()}
-    frame = optional("pandas", "lab").DataFrame(arrays)
-    replace_atomically(path, lambda target: frame.to_parquet(target), mode)
+    table = pyarrow.Table.from_pandas(optional("pandas", "lab").DataFrame(arrays))
+    if about:
+        table = table.replace_schema_metadata({**table.schema.metadata, ABOUT: about})
+    replace_atomically(path, lambda target: parquet.write_table(table, target), mode)
+
+
+def read_parquet(path: Path) -> tuple[dict[str, Any], str]:
+    """Read the columns of a Parquet file, and the `about` that `write_parquet` stored."""
+    arrow = optional("pyarrow", "lab")
+    try:
+        table = optional("pyarrow.parquet", "lab").ParquetFile(path).read()
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise InvalidInputError(
+            f"path must be a Parquet file, got {str(path)!r}, which cannot be read: {error}"
+        ) from None
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        plain = arrow.types.is_primitive(column.type) and column.null_count == 0
+        columns[name] = column.to_numpy() if plain else np.asarray(column.to_pylist())
+    return columns, (table.schema.metadata or {}).get(ABOUT, b"").decode(errors="replace")
 
 
 def escape_latex(text: str) -> str:
@@ -157,24 +182,31 @@ def _numeric(rows: Rows, column: str) -> bool:
     return all(isinstance(row.get(column), int | float) for row in rows)
 
 
-def to_latex(rows: Rows, caption: str, strong: Collection[tuple[int, str]] = ()) -> str:
-    """A tabular in a table, numbers to the right; `strong` are the cells (row, column) in bold."""
+def to_latex(
+    rows: Rows, caption: str, strong: Collection[tuple[int, str]] = (), comment: str = ""
+) -> str:
+    """Return a table for the LaTeX package booktabs, with numbers on the right.
+
+    `strong` are the cells (row, column) in bold; `comment` is the first line of the source.
+    """
     columns = _columns(rows)
     layout = "".join("r" if _numeric(rows, name) else "l" for name in columns)
-    lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\hline"]
+    lines = [" & ".join(escape_latex(name) for name in columns) + r" \\", r"\midrule"]
     for i, row in enumerate(rows):
         cells = {name: escape_latex(shown(row.get(name))) for name in columns}
         cells |= {n: rf"\textbf{{{text}}}" for n, text in cells.items() if (i, n) in strong}
         lines.append(" & ".join(cells.values()) + r" \\")
     body = "\n".join(lines)
+    first = f"% {comment}\n" if comment else ""
     return (
-        f"\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"
-        f"\\begin{{tabular}}{{{layout}}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"{first}\\begin{{table}}\n\\centering\n\\caption{{{escape_latex(caption)}}}\n"
+        f"\\begin{{tabular}}{{{layout}}}\n\\toprule\n{body}\n\\bottomrule\n"
+        "\\end{tabular}\n\\end{table}\n"
     )
 
 
 def to_html(rows: Rows) -> str:
-    """A table that scrolls sideways by itself on a narrow screen."""
+    """Return a table that scrolls sideways by itself on a narrow screen."""
     columns = _columns(rows)
     kind = {name: " class=number" if _numeric(rows, name) else "" for name in columns}
     head = "".join(f"<th scope=col{kind[name]}>{html.escape(name)}</th>" for name in columns)
@@ -190,7 +222,7 @@ def to_html(rows: Rows) -> str:
 def to_text(
     rows: Sequence[dict[str, object]], columns: Sequence[str] = (), width: int = 100
 ) -> str:
-    """Columns lined up for a terminal of this width.
+    """Return columns lined up for a terminal of this width.
 
     Long texts are wrapped; columns for which there is still no room follow below.
 
@@ -218,12 +250,12 @@ def to_text(
 
 
 def _printed(value: Any) -> str:
-    """A value for a terminal: lines stay, other control characters are escaped."""
+    """Return a value for a terminal: lines stay, other control characters are escaped."""
     return "\n".join(map(printable, shown(value).split("\n")))
 
 
 def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, int]:
-    """The longest texts get less room, until all columns fit or none is long."""
+    """Return widths with less room for the longest texts, until all columns fit or none is long."""
     made, texts = dict(widths), [name for name in widths if name not in right]
     while texts and sum(made.values()) + 2 * (len(made) - 1) > width:
         longest = max(texts, key=made.__getitem__)
@@ -234,7 +266,7 @@ def _narrowed(widths: dict[str, int], right: set[str], width: int) -> dict[str, 
 
 
 def _blocks(widths: dict[str, int], width: int) -> list[dict[str, int]]:
-    """The columns in groups that fit, the first column in each of them."""
+    """Return the columns in groups that fit, the first column in each of them."""
     first, *rest = widths
     blocks = [{first: widths[first]}]
     for name in rest:
@@ -246,7 +278,7 @@ def _blocks(widths: dict[str, int], width: int) -> list[dict[str, int]]:
 
 
 def _lines(row: dict[str, str], widths: dict[str, int], right: set[str]) -> Iterator[str]:
-    """One row, as many lines as its longest cell needs."""
+    """Yield one row, as many lines as its longest cell needs."""
     cells = [
         [piece for line in row[name].split("\n") for piece in textwrap.wrap(line, size) or [""]]
         for name, size in widths.items()

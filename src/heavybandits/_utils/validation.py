@@ -1,9 +1,8 @@
 """Input validation: arguments are validated and cast once, and kernels do not check again.
 
 Every error is an InvalidInputError whose message names the argument, what is allowed and what was
-given. What a constant of a part may be is said where the field is, `plays: Count`,
-`threshold: Positive`: the bound is part of the annotation, and `cast` reads it there, for parts of
-the library and for yours.
+given. The annotation of a field of a part has its bounds, `plays: Count`, `threshold: Positive`.
+`cast` reads them there, for parts of the library and for yours.
 """
 
 import difflib
@@ -29,10 +28,21 @@ LARGEST_FEATURE = 1e6  # its square times the plays must leave digits for the sm
 
 
 class Interval(NamedTuple):
-    """The numbers from `low` to `high`, without an end whose bracket is round.
+    """Allow the numbers from `low` to `high`, without an end whose bracket is round.
 
+    Parameters
+    ----------
+    low : float, default -inf
+        Lower end.
+    high : float, default inf
+        Upper end.
+    ends : str, default "[]"
+        Brackets of the two ends: "[]", "[)", "(]" or "()".
+
+    Examples
+    --------
     >>> str(Interval(0.0, 0.5, "[)")), 0.5 in Interval(0.0, 0.5, "[)")
-    ('lie in [0, 0.5)', False)
+    ('be in [0, 0.5)', False)
     """
 
     low: float = -math.inf
@@ -47,7 +57,7 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         low, high = (f"{end:g}".replace("e+0", "e") for end in (self.low, self.high))
         if self.high < math.inf:
-            return f"lie in {self.ends[0]}{low}, {high}{self.ends[1]}"
+            return f"be in {self.ends[0]}{low}, {high}{self.ends[1]}"
         if self.low == 0.0:
             return "be positive" if self.ends[0] == "(" else "not be negative"
         return f"be {'above' if self.ends[0] == '(' else 'at least'} {low}"
@@ -75,7 +85,7 @@ Features = Annotated[Floats, Array(2, LARGEST_FEATURE)]
 
 
 def finite_number(name: str, value: Any) -> float:
-    """A real number that is neither infinite nor nan, as a float.
+    """Return a real number that is neither infinite nor nan, as a float.
 
     >>> finite_number("reward", -3)
     -3.0
@@ -108,7 +118,7 @@ def is_number(value: Any) -> bool:
 
 
 def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> float:
-    """A finite number of this interval.
+    """Return a finite number of this interval.
 
     >>> bounded_number("StudentT.dof", 0.1, Interval(0.2, ends="(]"))
     Traceback (most recent call last):
@@ -121,7 +131,7 @@ def bounded_number(label: str, value: Any, interval: Interval = Interval()) -> f
 
 
 def positive(name: str, value: Any) -> float:
-    """A number above zero whose square, and one over it, are numbers too.
+    """Return a number above zero whose square, and one over it, are numbers too.
 
     >>> positive("raw_moment", 3)
     3.0
@@ -146,11 +156,11 @@ def flag(name: str, value: Any) -> bool:
 
 
 def fraction(name: str, value: Any) -> float:
-    """A number strictly between zero and one, such as a probability of failure.
+    """Return a number strictly between zero and one, such as a probability of failure.
 
     >>> fraction("delta", 1.0)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: delta must lie in (0, 1), got 1.0
+    heavybandits.InvalidInputError: delta must be in (0, 1), got 1.0
     """
     bounded_number(name, value, Interval(0.0, 1.0, "()"))
     return bounded_number(name, value, Interval(SMALLEST, 1.0, "[)"))
@@ -161,13 +171,13 @@ def epsilon(value: Any) -> float:
 
     >>> epsilon(1.5)
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: epsilon must lie in (0, 1], got 1.5
+    heavybandits.InvalidInputError: epsilon must be in (0, 1], got 1.5
     """
     return bounded_number("epsilon", value, Interval(0.0, 1.0, "(]"))
 
 
 def whole(name: str, value: Any, least: int | None = 1) -> int:
-    """A Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
+    """Return a Python or NumPy integer of at least `least`; neither a bool nor 1e6 is one.
 
     >>> whole("horizon", 1e6)
     Traceback (most recent call last):
@@ -187,7 +197,7 @@ def whole(name: str, value: Any, least: int | None = 1) -> int:
 
 
 def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> int:
-    """A whole number of this interval that fits into 64 bits.
+    """Return a whole number of this interval that fits into 64 bits.
 
     >>> bounded_whole("seed", 2**64, Interval(0))
     Traceback (most recent call last):
@@ -203,16 +213,43 @@ def bounded_whole(label: str, value: Any, interval: Interval = Interval()) -> in
 
 
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """One of the words that are allowed.
+    """Return the value if it is one of the allowed words.
 
-    >>> one_of("variant", "lemma", ("theorem", "corollary"))
+    >>> one_of("variant", "theorm", ("theorem", "corollary"))  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'lemma'
+    heavybandits.InvalidInputError: variant must be one of theorem, corollary, got 'theorm';
+    did you mean 'theorem'?
     """
     words = tuple(allowed)
-    if not isinstance(value, str) or value not in words:
-        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}")
-    return value
+    if isinstance(value, str) and value in words:
+        return value
+    close = closest(value, words) if isinstance(value, str) else None
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {_shown(value)}{hint}")
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """Return the word that was probably meant, in upper or lower case; None if no word is close.
+
+    >>> closest("CRTN", ("CRT", "CRTM")), closest("x", ("radius",))
+    ('CRTM', None)
+    """
+    given, known = word.casefold(), {each.casefold(): each for each in words}
+    near = difflib.get_close_matches(given, known, n=5)
+    best = min(
+        near, key=lambda each: (_edits(given, each), abs(len(each) - len(given))), default=""
+    )
+    return known.get(best)
+
+
+def _edits(one: str, other: str) -> int:
+    """Return the number of letters to insert, remove or replace (Levenshtein 1966)."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, row = row, [i]
+        for j, another in enumerate(other, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != another)))
+    return row[-1]
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
@@ -222,15 +259,15 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     (': did you mean radius?', '; it has radius, delta')
     """
     words = tuple(allowed)
-    close = difflib.get_close_matches(word, words, n=1)
-    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(words)}"
+    close = closest(word, words)
+    return f": did you mean {close}?" if close else f"; it has {', '.join(words)}"
 
 
 # ---- arrays
 
 
 def finite_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
-    """A C-contiguous float64 copy; None in `shape` allows any length of at least one.
+    """Return a C-contiguous float64 copy; None in `shape` allows any length of at least one.
 
     >>> finite_array("arms", [[1, 2], [3, 4]], (None, 2))
     array([[1., 2.],
@@ -261,7 +298,7 @@ def bounded_array(
 
     >>> bounded_array("arms", [[1, 0], [0, 1e7]], (None, 2))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: arms must lie in [-1e6, 1e6], got 1e+07 in size:
+    heavybandits.InvalidInputError: arms must be in [-1e6, 1e6], got 1e+07 in size:
     divide all features by the largest norm you expect
     """
     array = shaped_array(label, value, shape)

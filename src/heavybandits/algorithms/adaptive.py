@@ -31,40 +31,49 @@ def cral(
     It receives neither the size nor the order of a moment of the noise. Its region
     {||theta - theta_t||_V <= beta_t} contains theta* with probability 1 - delta at all times.
 
-    Assumes |E clip(noise, tau)| <= C E min(noise^2, tau^2) / tau for all tau, where C is
-    `asymmetry`; ||x|| <= 1, ||theta*|| <= `norm`. Symmetric noise has C = 0, whatever its tails.
-    The assumption excludes means that are carried by rare events which nothing smaller announces.
-    Arms may change in every round. O(K d^2) per round, O(d^2) memory, regret
-    O~((L/kappa) nu d T^{1/(1+epsilon)}) for every epsilon and nu that the noise satisfies.
+    It assumes |E clip(noise, tau)| <= C E min(noise^2, tau^2) / tau for all tau, where C is
+    `asymmetry`; ||x|| <= 1, ||theta*|| <= `norm`. Symmetric noise has C = 0, for any tails. The
+    assumption excludes noise whose mean depends on rare large values without smaller ones of the
+    same sign. Arms may change in every round. The cost is O(K d^2) per round and O(d^2) memory; the
+    regret is O~((L/kappa) nu d T^{1/(1+epsilon)}) for every epsilon and nu that the noise
+    satisfies.
 
     Parameters
     ----------
     dim : int
-        Dimension of the arms.
+        Dimension d of the arms.
     link : Link, default Identity()
-        Link of the mean reward.
+        mu, the mean reward as a function of x.theta.
     asymmetry : float, default 1.0
         C. 0 for symmetric noise; 0.32 for exponential noise, 1 for Pareto noise of tail index 1.5,
         2.2 for 1.2. `theory.asymmetry_of` computes it. Twice the C makes the radius twice as large.
     delta : float, default 0.01
         Probability that the region ever misses theta*, at most 0.1.
     norm : float, default 1.0
-        Bound S on ||theta*||.
+        S, a bound on ||theta*||.
     horizon : int, optional
-        Number of plays T, for smaller logarithms. None for a region valid at all times.
+        T, the number of plays, for smaller logarithms. None for a region valid at all times.
     penalty : float, default 1.0
-        lambda. A small one costs a logarithm only.
+        lambda; V starts at lambda I. A small penalty costs a logarithm only.
     noise_scale : float, default 1.0
-        Scale s of a reward that comes without its own: a guess, not a bound. Rewards with a larger
-        s count less. `Agent.update` takes the s of one reward.
+        s of a reward that comes without its own, in the unit of the reward: a guess, not a bound.
+        Rewards with a larger s have less weight. `Agent.update` takes the s of one reward.
     radius_scale : float, optional
         Share a of the tuned radius a sqrt(B) + 0.1 tau (see `GrowingHuber`); try 0.4. The tuned
         form uses `dim`, `link`, `norm` (for links only), `penalty` and `noise_scale`. With the
         identity link its choices do not depend on the unit of the rewards. No theorem covers it.
-        None for the theorem's radius: safe, and enormous.
+        None for the theorem's radius: valid, but very wide.
     corruption : float, default 0.0
-        Bound on sum |c_t|, if rewards may be falsified by c_t; with the identity link.
+        Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
+        requires the identity link.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = cral(dim=10, asymmetry=0.0)
     >>> policy.estimator.factor, float(policy.radius.radius(policy.init().estimate, 0))
     (9.0, 10.0)

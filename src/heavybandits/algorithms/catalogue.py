@@ -3,17 +3,20 @@
 The command line, the experiments, the tables of the docs and the tests read it.
 """
 
+import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import did_you_mean
 from ..core.capabilities import is_finite_only
+from ..core.part import describe
 from ..core.protocols import KnownNoise, Link, Policy
 from ..parts.links import Logistic
 from ..parts.noises import reward_moment
 from ..parts.policies import Uniform
+from . import references
 from .adaptive import cral
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
@@ -145,24 +148,15 @@ REFIT, HISTORY = "K d^2 + t d^2", "T d"
 ENSEMBLE, THETAS, PLAYS = "K d^2 + d r + r^2", "d^2 + d r + r^2", "d^2 + r"
 ANY_TAIL, UNPROVED = "symmetric, any tail", "none proved"
 
-XUE23 = "Xue, Wang, Wan, Yi, Zhang (2023)"
-XUE20 = "Xue, Wang, Wang, Zhang (2020)"
-ZHANG = "Zhang, Yang, Jin, Xiao, Zhou (2016)"
-JUN = "Jun, Bhargava, Nowak, Willett (2017)"
-ZHONG = "Zhong, Huang, Yang, Wang (2021)"
-ABBASI = "Abbasi-Yadkori, Pal, Szepesvari (2011)"
-MEDINA = "Medina, Yang (2016)"
-SHAO = "Shao, Yu, King, Lyu (2018)"
 OURS = "this library"
-WANG = "Wang, Zhang, Zhao, Zhou (2025)"
-HUANG = "Huang, Zhong, Wang, Yang (2023)"
-YU = "Yu, Baek, Li, Sun (2025)"
 
 # By the name that the paper gives it; in lower case that is the function.
 ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", UNPROVED, NEWTON, SMALL),
-    "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
-    "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
+    "CRTM": Algorithm(crtm, references.XUE23.short, GLM, RAW, "", HEAVY, NEWTON, SMALL),
+    "CRMM": Algorithm(
+        crmm, references.XUE23.short, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL
+    ),
     "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
     "CRAL": Algorithm(
         cral,
@@ -175,30 +169,76 @@ ALGORITHMS: dict[str, Algorithm] = {
         SMALL,
     ),
     "CRCM": Algorithm(crcm, OURS, GLM, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
-    "OL2M": Algorithm(ol2m, ZHANG, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL),
-    "GLOC": Algorithm(gloc, JUN, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
-    "OL2M_mom": Algorithm(ol2m_mom, ZHONG, GLM, None, ANY_TAIL, UNPROVED, NEWTON, PLAYS),
-    "GLOC_mom": Algorithm(gloc_mom, ZHONG, GLM, None, ANY_TAIL, ROOT, NEWTON, PLAYS),
-    "LinUCB": Algorithm(
-        linucb, ABBASI, LINEAR, None, "sub-Gaussian (with `NoFilter`)", ROOT, NEWTON, SMALL
+    "OL2M": Algorithm(
+        ol2m, references.ZHANG.short, GLM, None, "bounded rewards", ROOT, NEWTON, SMALL
     ),
-    "CRT": Algorithm(crt, MEDINA, LINEAR, RAW, "", "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL),
+    "GLOC": Algorithm(gloc, references.JUN.short, GLM, None, "sub-Gaussian", ROOT, NEWTON, SMALL),
+    "OL2M_mom": Algorithm(
+        ol2m_mom, references.ZHONG.short, GLM, None, ANY_TAIL, UNPROVED, NEWTON, PLAYS
+    ),
+    "GLOC_mom": Algorithm(
+        gloc_mom, references.ZHONG.short, GLM, None, ANY_TAIL, ROOT, NEWTON, PLAYS
+    ),
+    "LinUCB": Algorithm(
+        linucb,
+        references.ABBASI.short,
+        LINEAR,
+        None,
+        "sub-Gaussian (with `NoFilter`)",
+        ROOT,
+        NEWTON,
+        SMALL,
+    ),
+    "CRT": Algorithm(
+        crt, references.MEDINA.short, LINEAR, RAW, "", "d T^{(2+eps)/(2(1+eps))}", NEWTON, SMALL
+    ),
     "MoM": Algorithm(
-        mom, MEDINA, LINEAR, CENTRAL, "", "d^{1/2} T^{(1+2eps)/(1+3eps)}", NEWTON, PLAYS
+        mom,
+        references.MEDINA.short,
+        LINEAR,
+        CENTRAL,
+        "",
+        "d^{1/2} T^{(1+2eps)/(1+3eps)}",
+        NEWTON,
+        PLAYS,
     ),
     "TOFU": Algorithm(
-        tofu, SHAO, LINEAR, RAW, "", HEAVY, "K d^2, and d^2 per reward near its level", HISTORY
+        tofu,
+        references.SHAO.short,
+        LINEAR,
+        RAW,
+        "",
+        HEAVY,
+        "K d^2, and d^2 per reward near its threshold",
+        HISTORY,
     ),
-    "MENU": Algorithm(menu, SHAO, LINEAR, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
-    "BTC": Algorithm(btc, XUE20, LINEAR, RAW, "", UNPROVED, "K d t", "T (d + K)"),
-    "BMM": Algorithm(bmm, XUE20, LINEAR, CENTRAL, "", UNPROVED, "K d (d + r)", "d (d + r)"),
-    "SupBTC": Algorithm(supbtc, XUE20, LINEAR, RAW, "", FINITE, "K d n per stage", "T (d + K)"),
+    "MENU": Algorithm(menu, references.SHAO.short, LINEAR, CENTRAL, "", HEAVY, ENSEMBLE, THETAS),
+    "BTC": Algorithm(btc, references.XUE20.short, LINEAR, RAW, "", UNPROVED, "K d t", "T (d + K)"),
+    "BMM": Algorithm(
+        bmm, references.XUE20.short, LINEAR, CENTRAL, "", UNPROVED, "K d (d + r)", "d (d + r)"
+    ),
+    "SupBTC": Algorithm(
+        supbtc, references.XUE20.short, LINEAR, RAW, "", FINITE, "K d n per stage", "T (d + K)"
+    ),
     "SupBMM": Algorithm(
-        supbmm, XUE20, LINEAR, CENTRAL, "", FINITE, "K d (d + r) per stage", "ln T d (d + r)"
+        supbmm,
+        references.XUE20.short,
+        LINEAR,
+        CENTRAL,
+        "",
+        FINITE,
+        "K d (d + r) per stage",
+        "ln T d (d + r)",
     ),
-    "Hvt_UCB": Algorithm(hvt_ucb, WANG, LINEAR, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),
-    "Heavy_OFUL": Algorithm(heavy_oful, HUANG, LINEAR, NOISE_SCALE, "", HEAVY, REFIT, HISTORY),
-    "GAda_OFUL": Algorithm(gada_oful, YU, GLM, NOISE_SCALE, "eps = 1", ROOT, REFIT, HISTORY),
+    "Hvt_UCB": Algorithm(
+        hvt_ucb, references.WANG.short, LINEAR, NOISE_SCALE, "", HEAVY, NEWTON, SMALL
+    ),
+    "Heavy_OFUL": Algorithm(
+        heavy_oful, references.HUANG.short, LINEAR, NOISE_SCALE, "", HEAVY, REFIT, HISTORY
+    ),
+    "GAda_OFUL": Algorithm(
+        gada_oful, references.YU.short, GLM, NOISE_SCALE, "eps = 1", ROOT, REFIT, HISTORY
+    ),
     RANDOM: Algorithm(Uniform, "", "any", None, "nothing", "T", "K", "1"),
 }
 
@@ -222,3 +262,53 @@ def arm_sets(policy: Policy) -> str:
     """
     size = "finite" if is_finite_only(policy) else "any"
     return size if policy.plays == 1 else f"{size}, still for a decision"
+
+
+# ---- which algorithm a policy is
+
+
+def find_algorithms(parts: Mapping[str, Any], called: str = "") -> list[str]:
+    """Return the algorithms that a described policy may be; `called` decides between several.
+
+    >>> from heavybandits.core.part import describe
+    >>> find_algorithms(describe(example("TOFU")))
+    ['TOFU']
+    """
+    for found in _policies_in(parts):
+        for size in (3, 2, 1):  # all parts; estimator and radius; estimator
+            wanted = _signature(found)[:size]
+            names = dict.fromkeys(n for n, known in _signatures() if known[:size] == wanted)
+            if names:
+                exact = [name for name in names if name.casefold() == called.casefold()]
+                return exact or list(names)
+    return []
+
+
+def _policies_in(parts: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the descriptions of policies with an estimator or a base, outermost first."""
+    if isinstance(parts, Mapping) and isinstance(parts.get("fields"), Mapping):
+        if {"estimator", "base"} & set(parts["fields"]):
+            yield parts
+        for inner in parts["fields"].values():
+            yield from _policies_in(inner)
+
+
+def _signature(parts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds of estimator, radius and filter; of base and policy if there is a base."""
+    fields = parts["fields"]
+    names = ("base",) if "base" in fields else ("estimator", "radius", "filter")
+    inner = (fields.get(name) for name in names)
+    kinds = tuple(each.get("part", "") if isinstance(each, Mapping) else "" for each in inner)
+    return (*kinds, parts.get("part", "")) if "base" in fields else kinds
+
+
+@functools.cache
+def _signatures() -> list[tuple[str, tuple[str, ...]]]:
+    """Return the signatures of all algorithms, with the radius of the theorem and a tuned one."""
+    made = []
+    for name, row in ALGORITHMS.items():
+        if name != RANDOM:
+            tuned = [{}] if row.tuning is None else [{}, {row.tuning: 0.1}]
+            policies = (row.make(**SIZES, raw_moment=3.0, central_moment=3.0, **t) for t in tuned)
+            made += [(name, _signature(next(_policies_in(describe(p))))) for p in policies]
+    return made

@@ -46,23 +46,46 @@ def btc(
     norm: float = 1.0,
     radius_scale: float | None = None,
 ) -> PerArmUCB:
-    """Make BTC played greedily on the whole history: the base routine of SupBTC without its master.
+    """Make BTC, the base routine of SupBTC, played greedily on the whole history.
 
-    Every arm truncates the history for itself (see `TruncatedRegression`); the largest mean + width
-    is played. This is what the code that circulates as SupBTC does, and most likely what Xue et al.
-    (2023) timed; its regret bound belongs to `supbtc`. Assumes E|y|^{1+eps} <= `raw_moment` and
-    K = `arms` arms (more may be offered, but the theorem counts them). O(K d t) per round, space
-    T(d + K): it raises beyond `horizon` rounds.
+    Every arm truncates the history for itself (see `TruncatedRegression`), and the policy plays the
+    arm with the largest mean + width. Circulating code with the name SupBTC does this, and Xue et
+    al. (2023) most likely timed it; the regret bound belongs to `supbtc`. It assumes
+    E|y|^{1+epsilon} <= u, a raw moment, and K arms (more may be available, but the theorem counts
+    them). The cost is O(K d t) per round and T(d + K) space: the policy raises beyond T rounds.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    arms : int
+        K, the number of arms.
     raw_moment : float
-        Bound v on E|y|^{1+eps}, in units of the reward to that power.
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of alpha n^q ||x||_{A^-1}, the width without its bias S. None for the theorem's
-        (S + alpha n^q) ||x||_{A^-1}, alpha = (2/3) L + sqrt(2 L v) + v, L = ln(2 T K ln T / delta),
+        (S + alpha n^q) ||x||_{A^-1}, alpha = (2/3) L + sqrt(2 L u) + u, L = ln(2 T K ln T / delta),
         q = (1-eps)/(2(1+eps)), after n plays.
 
+    Returns
+    -------
+    PerArmUCB
+        The policy, for `simulate` or `Agent`.
+
+    See Also
+    --------
+    supbtc : The algorithm with the regret bound.
+
+    Examples
+    --------
     >>> policy = btc(dim=10, horizon=10**6, arms=20, raw_moment=3.534446647)
     >>> round(policy.base.radius.scale, 4)
     33.2478
@@ -87,22 +110,46 @@ def bmm(
     radius_scale: float | None = None,
     plays: int | None = None,
 ) -> PerArmUCB:
-    """Make BMM played greedily on the whole history: the base routine of SupBMM without its master.
+    """Make BMM, the base routine of SupBMM, played greedily on the whole history.
 
-    Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times and takes the median of r ridge
-    regressions for its mean (see `MedianRegression`). Assumes E|noise|^{1+eps} <= `central_moment`
-    (central) and arms that do not change during r plays. O(K d (d + r)) per decision.
+    Every arm is played r = ceil(8 ln(2 K T ln T / delta)) times, and its mean is the median of r
+    ridge regressions (see `MedianRegression`; Xue et al. 2020). It assumes E|noise|^{1+epsilon} <=
+    v, a central moment, and arms that do not change during r plays. The cost is O(K d (d + r)) per
+    decision.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    arms : int
+        K, the number of arms.
     central_moment : float
-        Bound v on E|noise|^{1+eps}, in units of the reward to that power.
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of alpha n^q ||x||_{A^-1}, the width without its bias S. None for the theorem's
         (S + alpha n^q) ||x||_{A^-1}, alpha = (12 v)^{1/(1+eps)}, after n decisions.
     plays : int, optional
         Plays per decision. None for r.
 
+    Returns
+    -------
+    PerArmUCB
+        The policy, for `simulate` or `Agent`.
+
+    See Also
+    --------
+    supbmm : The algorithm with the regret bound.
+
+    Examples
+    --------
     >>> policy = bmm(dim=10, horizon=10**6, arms=20, central_moment=3.0)
     >>> policy.plays, policy.base.radius.scale
     (198, 6.0)
@@ -125,13 +172,39 @@ def supbtc(
     norm: float = 1.0,
     radius_scale: float | None = None,
 ) -> StagedElimination:
-    """Make SupBTC: truncation per arm under a master of ln T stages (Xue, Wang, Wang, Zhang 2020).
+    """Make SupBTC: truncation per arm with staged elimination (Xue, Wang, Wang, Zhang 2020).
 
-    Base routine, assumptions and `radius_scale` are as in `btc`, the master is `StagedElimination`.
-    Of the arms that are too uncertain the widest is played, which the paper leaves open. O(K d n)
-    per stage with n plays in it; regret O~(sqrt(d) T^{1/(1+eps)}) for K arms. With these widths
-    the first stage explores for very long.
+    The base routine and its assumptions are those of `btc`; `StagedElimination` chooses. Among the
+    arms that are too uncertain it plays the widest, which the paper leaves open. The cost is O(K d
+    n) per stage with n plays in it; the regret is O~(sqrt(d) T^{1/(1+eps)}) for K arms. With these
+    widths the first stage explores for very long.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    arms : int
+        K, the number of arms.
+    raw_moment : float
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    radius_scale : float, optional
+        Multiplier c of the width, as in `btc`. None for the theorem's width.
+
+    Returns
+    -------
+    StagedElimination
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> supbtc(dim=10, horizon=10**6, arms=20, raw_moment=3.5).target
     0.001
     """
@@ -150,12 +223,39 @@ def supbmm(
     radius_scale: float | None = None,
     plays: int | None = None,
 ) -> StagedElimination:
-    """Make SupBMM: medians of regressions under a master (Xue, Wang, Wang, Zhang 2020).
+    """Make SupBMM: medians of regressions with staged elimination (Xue, Wang, Wang, Zhang 2020).
 
-    Base routine, assumptions, `radius_scale` and `plays` as in `bmm`, the master as in
-    `StagedElimination`; T counts plays in the target 1/sqrt(T). Regret O~(sqrt(d) T^{1/(1+eps)})
-    for K arms.
+    The base routine and its assumptions are those of `bmm`; `StagedElimination` chooses. T counts
+    plays in the target 1/sqrt(T). The regret is O~(sqrt(d) T^{1/(1+eps)}) for K arms.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    arms : int
+        K, the number of arms.
+    central_moment : float
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    radius_scale : float, optional
+        Multiplier c of the width, as in `bmm`. None for the theorem's width.
+    plays : int, optional
+        Plays per decision. None for the r of `bmm`.
+
+    Returns
+    -------
+    StagedElimination
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> supbmm(dim=10, horizon=10**6, arms=20, central_moment=3.0).base.stages
     13
     """

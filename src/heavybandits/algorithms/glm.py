@@ -54,34 +54,54 @@ def crtm(
 ) -> UCB:
     """Make CRTM, Confidence Region with Truncated Mean (Xue et al. 2023, Algorithm 1).
 
-    Rewards with ||x||_{V^-1} |y| > Gamma count as zero; the others feed an online Newton step. The
-    region {||theta - theta_t||_V^2 <= gamma} contains theta* with probability 1 - delta.
+    CRTM sets rewards with ||x||_{V^-1} |y| > Gamma to zero; the others update an online Newton
+    step. The region {||theta - theta_t||_V^2 <= gamma} contains theta* with probability 1 - delta.
 
-    Assumes E|y|^{1+epsilon} <= `raw_moment` (the raw moment u), ||x|| <= 1, ||theta*|| <= `norm`.
-    Arms may change at every round. O(K d^2) per round, O(d^2) space, regret
-    O(d (log T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
+    It assumes E|y|^{1+epsilon} <= u, a raw moment, ||x|| <= 1, ||theta*|| <= `norm`. Arms may
+    change at every round. The cost is O(K d^2) per round and O(d^2) space; the regret is O(d (log
+    T)^{(1+2 epsilon)/(1+epsilon)} T^{1/(1+epsilon)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     raw_moment : float
-        Bound u on E|y|^{1+epsilon}, in units of the reward to that power.
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the squared radius that the paper tunes in its experiments,
         c d ln(4T/delta)^{2 eps/(1+eps)} ln(T/(d lambda) + 1) T^{(1-eps)/(1+eps)}. None for
-        Theorem 1's gamma, which is safe and enormous.
+        Theorem 1's gamma, which is valid but very wide.
     truncation : float or Filter, optional
         Threshold Gamma; math.inf never truncates. A filter part is used instead of truncation, for
         example `AdaptiveClip()`, whose threshold sets itself. None for Algorithm 1's Gamma (the
-        appendix prints another one, with which its own proof does not close).
+        appendix prints another threshold, with which its own proof does not close).
     curvature : str or float, default "half"
         Weight of x x^T that a round adds to V. "half" is kappa/2, as in the theorems; "kappa" is
         kappa, with less regret in most experiments; "local" is mu'(x.theta), necessary for links
-        as curved as the exponential one; or a number. Only "half" is proven.
+        as curved as the exponential; or a number. Only "half" is proven.
     projection : str, default "exact"
-        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+        "exact" projects in the norm of V, as the theorem needs; "euclidean" rescales theta; "none"
+        leaves theta.
     corrected : bool, default False
         Use Theorem 1 with the factor 2 that its triangle inequality misses.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = crtm(dim=10, horizon=1_000_000, raw_moment=3.534446647)
     >>> round(policy.filter.threshold, 4), f"{policy.radius.squared:.4e}"
     (18.269, '2.9342e+07')
@@ -123,26 +143,51 @@ def crmm(
 ) -> UCB:
     """Make CRMM, Confidence Region with Mean of Medians (Xue et al. 2023, Algorithm 2).
 
-    Every chosen arm is played r = ceil(16 ln(4T/delta)) times and the median of the r rewards
-    feeds one online Newton step. At T = 10^4 that is r = 244 and 40 updates in all.
+    CRMM plays every chosen arm r = ceil(16 ln(4T/delta)) times, and the median of the r rewards
+    updates one online Newton step. At T = 10^4 this is r = 244 and 40 updates in all.
 
-    Assumes noise symmetric about zero with E|noise|^{1+epsilon} <= `central_moment` (the central
-    moment v), and arms that do not change for r plays. O(d^2 T / log T) in all; regret
+    It assumes noise symmetric about zero with E|noise|^{1+epsilon} <= v, a central moment, and arms
+    that do not change for r plays. The cost is O(d^2 T / log T) in all; the regret is
     O(d (log T)^{3/2 + epsilon/(1+epsilon)} T^{1/(1+epsilon)}) with probability 1 - 2 delta. The
-    proof treats adaptive weights as fixed, so take the theorem's radius as a guide.
+    proof treats adaptive weights as fixed, so use the theorem's radius as a guide.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     central_moment : float
-        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the squared radius that the paper tunes in its experiments,
         c d ln(t/(d lambda) + 1) t^{(1-eps)/(1+eps)}, where t counts updates. None for Theorem 3's
         gamma_t.
     plays : int, optional
         Plays per decision. None for Algorithm 2's r.
-    curvature, projection, corrected : as in `crtm`
+    curvature : str or float, default "half"
+        Weight of x x^T that an update adds to V, as in `crtm`.
+    projection : str, default "exact"
+        "exact" projects in the norm of V, as the theorem needs; "euclidean" rescales theta; "none"
+        leaves theta.
+    corrected : bool, default False
+        Use Theorem 3 with the factor 2 that its triangle inequality misses.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = crmm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, f"{policy.radius.radius(None, 3154) ** 2:.5e}"
     (317, '6.46892e+06')
@@ -174,11 +219,19 @@ def ol2m(
 ) -> UCB:
     """Make OL2M, a Newton step for logistic bandits (Zhang et al. 2016), with any increasing link.
 
-    CRTM without truncation: sub-Gaussian or bounded rewards are assumed. Anytime; O(K d^2) per
-    round; regret O~(d sqrt(T)).
+    OL2M is CRTM without truncation. It assumes sub-Gaussian or bounded rewards. It needs no
+    horizon. The cost is O(K d^2) per round; the regret is O~(d sqrt(T)).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the squared radius c d ln(t/lambda + 1), as Xue et al. tune it. None for
         Theorem 1 of Zhang et al.
@@ -186,8 +239,16 @@ def ol2m(
         Weight of x x^T that a round adds to V. "half" is kappa/2, as Xue et al. describe it;
         "original" is beta/2, beta = 1/(2(1 + e^S)), as in Zhang et al.; the others as in `crtm`.
     projection : str, default "exact"
-        "exact" as in the original; "none" is equation (2) of Xue et al.; "euclidean".
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean"
+        rescales theta.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> round(ol2m(dim=2, curvature="original").estimator.curvature, 6)
     0.067235
     """
@@ -214,22 +275,41 @@ def gloc(
 ) -> UCB:
     """Make GLOC, online-to-confidence-set conversion with an online Newton step (Jun et al. 2017).
 
-    Ridge regression on the predictions of the online learner (see `OnlineToConfidence`). Assumes
-    noise that is sub-Gaussian at R = `noise_scale`. Anytime; O(K d^2) per round; regret O~((L(L +
-    R)/kappa) d sqrt(T)).
+    GLOC makes a ridge regression on the predictions of the online learner (see
+    `OnlineToConfidence`). It assumes noise that is sub-Gaussian with scale R. It needs no horizon.
+    The cost is O(K d^2) per round; the regret is O~((L(L + R)/kappa) d sqrt(T)).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
     noise_scale : float, optional
-        Sub-Gaussian scale R of the noise. None for sqrt(L), that of a canonical model.
+        R, the sub-Gaussian scale of the noise, in the unit of the reward. None for sqrt(L), that of
+        a canonical model.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     radius_scale : float, optional
         Multiplier c of the squared radius c sum g^2 ||x||^2_{V^-1}, as Jun et al. and Xue et al.
-        tune it. V includes x in that sum, as in their paper. With nearly noiseless rewards that sum
-        stops growing and GLOC may settle on a wrong arm: a property of this radius. None for the
+        tune it. V includes x in this sum, as in their paper. With nearly noiseless rewards the sum
+        stops growing, and GLOC may always play a wrong arm: a property of this radius. None for the
         region of Jun et al.
     projection : str, default "exact"
-        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean".
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean"
+        rescales the iterate.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> gloc(dim=2, radius_scale=0.1).radius
     GradientSum(scale=0.1)
     """
@@ -259,21 +339,46 @@ def ol2m_mom(
     curvature: str | float = "half",
     projection: str = "exact",
 ) -> UCB:
-    """Make OL2M on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+    """Make OL2M on means of medians, as Xue et al. (2023) combine them with Zhong et al. (2021).
 
-    Every arm is played n times; the n rewards are cut into groups, and the mean of the group
-    medians feeds OL2M. Radii count decisions. Assumes noise symmetric about zero, of any tail
-    index, and arms that do not change for n plays. At T = 10^6 the formula asks for n = 10206,
-    which leaves 97 decisions: `plays` is there to be used.
+    The policy plays every arm n times and divides the n rewards into groups; the mean of the group
+    medians updates OL2M. Radii count decisions. It assumes noise symmetric about zero, of any tail
+    index, and arms that do not change for n plays. At T = 10^6 the formula gives n = 10206, which
+    leaves 97 decisions: set `plays`.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    radius_scale : float, optional
+        Multiplier c of the squared radius, as in `ol2m`. None for Theorem 1 of Zhang et al. (2016).
     plays : int, optional
-        Plays n per decision. None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+        n, plays per decision. None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+    exponent : float, default 0.62
+        a, the power of n in the size of a group.
     group : int, optional
-        Rewards per group. None for ceil(n^a). Leftover rewards are dropped.
-    radius_scale, curvature, projection : as in `ol2m`
+        Rewards per group. None for ceil(n^a). Rewards that do not fill a group are dropped.
+    curvature : str or float, default "half"
+        Weight of x x^T that a decision adds to V, as in `ol2m`.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean"
+        rescales theta.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> ol2m_mom(dim=10, horizon=10**6).filter
     MeanOfMedians(plays=10206, group=306)
     """
@@ -296,11 +401,47 @@ def gloc_mom(
     group: int | None = None,
     projection: str = "exact",
 ) -> UCB:
-    """Make GLOC on means of medians (Zhong et al. 2021; as Xue et al. 2023 combine the two).
+    """Make GLOC on means of medians, as Xue et al. (2023) combine them with Zhong et al. (2021).
 
-    Assumptions, `plays`, `exponent` and `group` as in `ol2m_mom`, the rest as in `gloc`. Regret
-    O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as Xue et al. state it.
+    The assumptions are those of `ol2m_mom`. The regret is O(d (log T)^{1/(2a) + 3/2} sqrt(T)), as
+    Xue et al. state it.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    noise_scale : float, optional
+        R, the sub-Gaussian scale of the filtered noise, in the unit of the reward. None for
+        sqrt(L).
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
+    radius_scale : float, optional
+        Multiplier c of the squared radius, as in `gloc`. None for the region of Jun et al. (2017).
+    plays : int, optional
+        n, plays per decision. None for ceil((16 ln(2T/delta))^{1/a}), a = `exponent`.
+    exponent : float, default 0.62
+        a, the power of n in the size of a group.
+    group : int, optional
+        Rewards per group. None for ceil(n^a). Rewards that do not fill a group are dropped.
+    projection : str, default "exact"
+        "exact" as in the original; "none" is equation (2) of Xue et al. (2023); "euclidean"
+        rescales the iterate.
+
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> gloc_mom(dim=10, horizon=10**4, plays=64, exponent=0.5).filter
     MeanOfMedians(plays=64, group=8)
     """

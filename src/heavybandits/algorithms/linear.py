@@ -26,19 +26,34 @@ def linucb(
 ) -> UCB:
     """Make LinUCB: ridge regression with OFUL's radius (Abbasi-Yadkori et al. 2011) and a filter.
 
-    Linear rewards. With `NoFilter` it assumes noise that is sub-Gaussian at `noise_scale`; with
-    `Truncate` or `Clip` it is the simplest robust bandit there is.
+    The mean reward is linear. With `NoFilter` the policy assumes sub-Gaussian noise; with
+    `Truncate` or `Clip` it is the simplest robust bandit.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
     noise_scale : float, default 1.0
-        Sub-Gaussian scale R of the noise, in units of the reward.
+        R, the sub-Gaussian scale of the noise, in the unit of the reward.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     radius : float, optional
         The constant radius alpha of Li et al. (2010). None for
         R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S.
     filter : Filter, default NoFilter()
         Any filter part, for example `Clip(threshold=2.0)`.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> from heavybandits.filters import Truncate
     >>> linucb(dim=3, radius=1.0, filter=Truncate(2.0)).filter
     Truncate(threshold=2.0, plays=1)
@@ -62,22 +77,37 @@ def crt(
     radius_scale: float | None = None,
     variant: str = "theorem",
 ) -> UCB:
-    """Make CRT, Confidence Region with Truncation (Medina and Yang 2016), linear rewards.
+    """Make CRT, Confidence Region with Truncation, for linear rewards (Medina and Yang 2016).
 
-    The t-th reward counts as zero if |y| > t^{1/(2(1+eps))}, once and for good; ridge regression on
-    the rest. Assumes E|y|^{1+eps} <= `raw_moment` (they bound the noise, but their proof needs the
-    raw raw_moment). Anytime; O(K d^2) per round; regret O~(d T^{(2+eps)/(2(1+eps))}).
+    CRT sets the t-th reward to zero if |y| > t^{1/(2(1+eps))}, and makes a ridge regression. It
+    assumes E|y|^{1+epsilon} <= u (the paper bounds the noise, but its proof needs the raw moment).
+    It needs no horizon. The cost is O(K d^2) per round; the regret is O~(d T^{(2+eps)/(2(1+eps))}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
     raw_moment : float
-        Bound u on E|y|^{1+eps}, in units of the reward to that power.
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the radius of the theorem (0.1 in circulating code). None means 1.
     variant : str, default "theorem"
         "theorem" for Theorem 1, which the proof supports; "corollary" for Corollary 2, which drops
         a power of t from the bias.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> crt(dim=2, raw_moment=1.0).filter
     TruncateByTime(power=0.25, scale=1.0, plays=1)
     """
@@ -103,25 +133,42 @@ def mom(
     plays: int | None = None,
     variant: str = "union",
 ) -> UCB:
-    """Make MoM, mini-batches with Median of Means (Medina and Yang 2016), linear rewards.
+    """Make MoM, mini-batches with Median of Means, for linear rewards (Medina and Yang 2016).
 
-    m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the means of
-    k = floor(8 ln(2/delta')) blocks feeds a ridge regression. Assumes E|noise|^{1+eps} <=
-    `central_moment` and arms that do not change during r plays. O(K d^2) per decision; regret
-    O~(sqrt(d) T^{(1+2 eps)/(1+3 eps)} + d T^{(1+eps)/(1+3 eps)}).
+    MoM makes m = ceil(T^{2 eps/(1+3 eps)}) decisions of r = ceil(T/m) plays; the median of the
+    means of k = floor(8 ln(2/delta')) blocks updates a ridge regression. It assumes
+    E|noise|^{1+epsilon} <= v and arms that do not change during r plays. The cost is O(K d^2) per
+    decision; the regret is O~(sqrt(d) T^{(1+2 eps)/(1+3 eps)} + d T^{(1+eps)/(1+3 eps)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     central_moment : float
-        Bound v on E|noise|^{1+eps}, in units of the reward to that power.
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
-        Multiplier c of the radius of the theorem (1/40 in circulating code). None means 1.
+        Multiplier of the radius of the theorem (1/40 in circulating code). None means 1.
     plays : int, optional
-        Plays r per decision; then m = ceil(T/r). None for the r above.
+        r, plays per decision; then m = ceil(T/r). None for the r above.
     variant : str, default "union"
         "union" has delta' = delta/m, as the proof needs; "printed" has delta' = delta, as in the
         printed call of the algorithm.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = mom(dim=10, horizon=10**6, central_moment=3.0, variant="printed")
     >>> policy.filter, policy.radius.epochs
     (MedianOfMeans(plays=1000, blocks=42), 1000.0)
@@ -155,24 +202,46 @@ def tofu(
     radius_scale: float | None = None,
     variant: str = "consistent",
 ) -> UCB:
-    """Make TOFU, Truncation under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
+    """Make TOFU, Truncation under UCB, for linear rewards (Shao, Yu, King, Lyu 2018).
 
-    Every round truncates the whole history again in every coordinate of V^-1/2 x y, at
-    b_t = (b / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))} (see `TruncatedHistory`). Radius
-    4 sqrt(d) b^{1/(1+eps)} ln(2dT/delta)^{eps/(1+eps)} t^{(1-eps)/(2(1+eps))} + sqrt(lambda) S.
-    Assumes E|y|^{1+eps} <= `raw_moment` (the raw moment b). Space T d: it raises beyond
-    `horizon` rounds. Regret O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
+    Every round truncates the whole history again in every coordinate of V^-1/2 x y at b_t (see
+    `TruncatedHistory`):
+
+        b_t = (u / ln(2dT/delta))^{1/(1+eps)} t^{(1-eps)/(2(1+eps))}
+
+    The radius is 4 sqrt(d) u^{1/(1+eps)} ln(2dT/delta)^{eps/(1+eps)} t^{(1-eps)/(2(1+eps))} +
+    sqrt(lambda) S. It assumes E|y|^{1+epsilon} <= u. The space is T d: the policy raises beyond T
+    rounds. The regret is O~(d T^{1/(1+eps)}); the analysis treats adaptive arms as fixed.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     raw_moment : float
-        Bound b on E|y|^{1+eps}, in units of the reward to that power.
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     radius_scale : float, optional
-        Multiplier c of the radius of the theorem (1/5 in circulating code). None means 1.
+        Multiplier of the radius of the theorem (1/5 in circulating code). None means 1.
     variant : str, default "consistent"
         "consistent" has ln(2dT/delta) in b_t, which balances the proof; "printed" has ln(2T/delta)
         there. They differ by less than 15 percent.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = tofu(dim=10, horizon=10**6, raw_moment=3.534446647, variant="printed")
     >>> round(policy.estimator.scale, 4), round(policy.radius.radius(None, 1), 3)
     (0.43, 111.051)
@@ -204,26 +273,45 @@ def menu(
     plays: int | None = None,
     include_self: bool = False,
 ) -> UCB:
-    """Make MENU, Median of Means under UCB (Shao, Yu, King, Lyu 2018), linear rewards.
+    """Make MENU, Median of Means under UCB, for linear rewards (Shao, Yu, King, Lyu 2018).
 
-    Every arm is played k = ceil(24 ln(eT/delta)) times, play j feeds ridge regression j, and the
+    MENU plays every arm k = ceil(24 ln(eT/delta)) times; play j updates ridge regression j, and the
     regression with the smallest median distance to the others is the centre (see `RidgeEnsemble`).
-    Radius after n decisions 3((9dc)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). Assumes
-    E|noise|^{1+eps} <= c = `central_moment` and arms that do not change during k plays. Space O(d^2
-    + dk + k^2); regret O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
+    The radius after n decisions is 3((9dv)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S). It
+    assumes E|noise|^{1+epsilon} <= v and arms that do not change during k plays. The space is
+    O(d^2 + dk + k^2); the regret is O~(d^{(3+eps)/(2(1+eps))} T^{1/(1+eps)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     central_moment : float
-        Bound c on E|noise|^{1+eps}, in units of the reward to that power.
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     radius_scale : float, optional
-        Multiplier c of the radius of the theorem (1/50 in circulating code). None means 1.
+        Multiplier of the radius of the theorem (1/50 in circulating code). None means 1.
     plays : int, optional
         Plays per decision. None for k.
     include_self : bool, default False
-        Count the distance from theta_j to itself in the median of its distances. Shao et al. leave
-        it out, Xue et al. (2023) include it.
+        Include the distance from theta_j to itself in the median of its distances. Shao et al.
+        leave it out, Xue et al. (2023) include it.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = menu(dim=10, horizon=10**6, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 1), 3)
     (467, 52.295)

@@ -34,30 +34,51 @@ def crhl(
 ) -> UCB:
     """Make CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
 
-    An online Newton step on the residual, clipped at sigma tau: hard for arms that are little
-    known, hardly at all for the others (see `HuberNewton`). The region
+    CRHL makes an online Newton step on the residual, clipped at sigma tau. The threshold is low for
+    arms that are little known and high for the others (see `HuberNewton`). The region
     {||theta - theta_t||_V <= beta_t} contains theta* with probability 1 - delta at all times.
 
-    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}, a central moment; ||x|| <= 1,
-    ||theta*|| <= `norm`. No symmetry, no repeated plays; arms may change in every round. O(K d^2)
-    per round, O(d^2) memory, regret O~((L/kappa) nu d T^{1/(1+epsilon)}).
+    It assumes E|noise|^{1+epsilon} <= nu^{1+epsilon}, a central moment; ||x|| <= 1, ||theta*|| <=
+    `norm`. It needs no symmetry and no repeated plays; arms may change in every round. The cost is
+    O(K d^2) per round and O(d^2) memory; the regret is O~((L/kappa) nu d T^{1/(1+epsilon)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
     noise_scale : float
-        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+        nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     horizon : int, optional
-        Number of plays T, for a slightly narrower region. None for a region valid at all times.
+        T, the number of plays, for a slightly narrower region. None for a region valid at all
+        times.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     radius_scale : float, optional
         Multiplier c of the squared radius c d ln(1 + t/(d lambda)) t^{(1-eps)/(1+eps)}, with
-        sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the learner's own error at
-        the start is not clipped as if it were noise. No theorem covers it. Try 0.01 to 0.1. None
-        for Theorem 1's beta_t and sigma: safe, enormous, and almost nothing is clipped.
+        sigma = max{nu, p sqrt(2 L S sqrt(kappa lambda) / tau0)}, so that the error of the first
+        estimates is not clipped as noise. No theorem covers it. Try 0.01 to 0.1. None for Theorem
+        1's beta_t and sigma, which is valid but very wide and clips almost no reward.
     threshold : float, optional
         tau0; a smaller number clips more. None for the theorem's, or 0.5 with `radius_scale`.
     corruption : float, default 0.0
-        Bound C on sum |c_t|, if rewards may be falsified by c_t (Theorem 3).
+        Bound on sum |c_t| if rewards may be falsified by c_t (Theorem 3), in the unit of the
+        reward.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = crhl(dim=10, noise_scale=3**0.5, horizon=1_000_000)
     >>> round(policy.radius.radius(None, 1_000_000), 3), round(policy.estimator.threshold, 4)
     (748.241, 2.1218)
@@ -116,26 +137,47 @@ def crcm(
 ) -> UCB:
     """Make CRCM, Confidence Region with Column Medians: this library's own (docs/maths/crcm.md).
 
-    CRMM without symmetry. Every chosen arm is played k = ceil(4.04 ln(T/delta)) times, play j feeds
-    the j-th of k Newton estimates, and the one nearest to the others is the centre (see
-    `NewtonEnsemble`). At T = 10^4 that is k = 56, where CRMM needs 244.
+    CRCM is CRMM without the assumption of symmetry. It plays every chosen arm k = ceil(4.04
+    ln(T/delta)) times; play j updates the j-th of k Newton estimates, and the estimate nearest to
+    the others is the centre (see `NewtonEnsemble`). At T = 10^4 this is k = 56, where CRMM needs
+    244.
 
-    Assumes E|noise|^{1+epsilon} <= `central_moment` (the central moment v), ||x|| <= 1, ||theta*||
-    <= `norm`, and arms that do not change during k plays. O(d^2) per play, memory O(d^2 + dk +
-    k^2); regret O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
+    It assumes E|noise|^{1+epsilon} <= v, a central moment, ||x|| <= 1, ||theta*|| <= `norm`, and
+    arms that do not change during k plays. The cost is O(d^2) per play and O(d^2 + dk + k^2)
+    memory; the regret is O((L/kappa) v^{1/(1+eps)} d (log T)^{(1+2 eps)/(1+eps)} T^{1/(1+eps)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     central_moment : float
-        Bound v on E|noise|^{1+epsilon}, in units of the reward to that power.
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the squared radius c d ln(1 + n/(d lambda)) n^{(1-eps)/(1+eps)}, where n
         counts decisions; no theorem covers it. None for the theorem's beta_n.
     plays : int, optional
         Plays per decision. None for the theorem's k.
     projection : str, default "exact"
-        "exact" in the V-norm, as the theorem needs; "euclidean"; "none".
+        "exact" projects in the norm of V, as the theorem needs; "euclidean" rescales theta; "none"
+        leaves theta.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = crcm(dim=10, horizon=1_000_000, central_moment=3.0)
     >>> policy.plays, round(policy.radius.radius(None, 13_333), 2)
     (75, 857.96)
@@ -164,19 +206,44 @@ def hvt_ucb(
     radius_scale: float | None = None,
     threshold: float | None = None,
 ) -> UCB:
-    """Make Hvt-UCB (Wang, Zhang, Zhao, Zhou 2025), one pass of Huber regression for linear rewards.
+    """Make Hvt-UCB, one-pass Huber regression for linear rewards (Wang, Zhang, Zhao, Zhou 2025).
 
-    CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the third
-    term of sigma; with l = ln(2 T^2/delta) and K = d ln(1 + T^2/(4 lambda d)),
-    tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)} and
-    beta_t = 107 l tau0 t^q + sqrt(lambda (2 + 4 S^2)). lambda, the 107 and the last root are not
-    verified against the paper. Assumes what `crhl` does; alpha = 4 is a device of its proof, and
-    `crhl` had half the regret in a first experiment.
+    It is CRHL with the identity link, alpha = 4, lambda = d, sigma_min = 1/sqrt(T) and without the
+    third term of sigma. With l = ln(2 T^2/delta) and K = d ln(1 + T^2/(4 lambda d)):
+
+        tau0 = sqrt(2 K) ln(3T)^q l^{-1/(1+eps)}
+        beta_t = 107 l tau0 t^q + sqrt(lambda (2 + 4 S^2))
+
+    lambda, the 107 and the last root are not verified against the paper. The assumptions are those
+    of `crhl`. alpha = 4 is a device of the proof, and `crhl` had half the regret in a first
+    experiment.
 
     Parameters
     ----------
-    noise_scale, radius_scale, threshold : as in `crhl`
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    noise_scale : float
+        nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    radius_scale : float, optional
+        Multiplier c of the tuned squared radius of `crhl`. None for the theorem's beta_t.
+    threshold : float, optional
+        tau0; a smaller number clips more. None for the theorem's, or 0.5 with `radius_scale`.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = hvt_ucb(dim=2, horizon=1000, noise_scale=1.0)
     >>> round(policy.estimator.threshold, 4), round(policy.radius.radius(None, 0), 4)
     (1.5202, 3.4641)
@@ -219,23 +286,43 @@ def heavy_oful(
     radius_scale: float | None = None,
     threshold: float | None = None,
 ) -> UCB:
-    """Make Heavy-OFUL (Huang, Zhong, Wang, Yang 2023), linear Huber regression on all rewards.
+    """Make Heavy-OFUL, linear Huber regression on all rewards (Huang, Zhong, Wang, Yang 2023).
 
-    Assumes E|noise|^{1+epsilon} <= `noise_scale`^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
+    It assumes E|noise|^{1+epsilon} <= nu^{1+epsilon}; ||x|| <= 1. With l = ln(2 T^2/delta),
     lambda = d/S^2 (not verified against the paper) and K = d ln(1 + T^2/(d lambda)):
-    beta_t = 3 sqrt(lambda) S + 24 t^q sqrt(2 K) ln(3T)^q l^{eps/(1+eps)}. Refits on all rewards
-    (see `BatchHuber`), so it has room for `horizon` decisions. Regret O~(d nu T^{1/(1+eps)}).
+
+        beta_t = 3 sqrt(lambda) S + 24 t^q sqrt(2 K) ln(3T)^q l^{eps/(1+eps)}
+
+    It fits all rewards again (see `BatchHuber`), so it has room for T decisions. The regret is
+    O~(d nu T^{1/(1+eps)}).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     noise_scale : float
-        Bound nu on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in units of the reward.
+        nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
     radius_scale : float, optional
         Multiplier c of the squared radius c d ln(1 + t/d) t^{2q}, with sigma = max{nu, p}. None for
-        the theorem's radius and sigma, with which the first 10^3 rewards hardly count.
+        the theorem's radius and sigma, with which the first 1,000 rewards have little weight.
     threshold : float, optional
         tau0. None for the theorem's, or 1 with `radius_scale`.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = heavy_oful(dim=2, horizon=1000, noise_scale=1.0)
     >>> round(policy.estimator.threshold, 6), round(policy.radius.radius(None, 4), 4)
     (1.612791, 744.0813)
@@ -278,24 +365,46 @@ def gada_oful(
     threshold: float | None = None,
     corruption: float = 0.0,
 ) -> UCB:
-    """Make GAdaOFUL (Yu, Baek, Li, Sun 2025), pseudo-Huber regression on the whole history.
+    """Make GAdaOFUL, pseudo-Huber regression on the whole history (Yu, Baek, Li, Sun 2025).
 
-    Assumes a variance, E noise^2 <= `noise_scale`^2, and rewards falsified by at most `corruption`
-    in all; ||x|| <= 1. With l = ln(2 T^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
-    beta_t = (4 sqrt(K)/kappa if C > 0) + (32/kappa) (K/tau0 + sqrt(K l_t) + tau0 l_t) + 5
-    sqrt(lambda) S, l_t = ln(2 t^2/delta), with probability 1 - 3 delta. Refits on all rewards (see
-    `BatchHuber`), so it has room for `horizon` decisions. The index is that of the region without
-    the ball. Regret O~((L/kappa) d (nu sqrt(T) + max{S L, C})).
+    It assumes a variance, E noise^2 <= nu^2, and rewards falsified by at most C = `corruption` in
+    all; ||x|| <= 1. With l_t = ln(2 t^2/delta), lambda = d/S^2 and K = d ln(1 + T^2/(d lambda)):
+
+        beta_t = (4 sqrt(K)/kappa if C > 0) + (32/kappa) (K/tau0 + sqrt(K l_t) + tau0 l_t)
+                 + 5 sqrt(lambda) S
+
+    with probability 1 - 3 delta. It fits all rewards again (see `BatchHuber`), so it has room for T
+    decisions. The index uses the region without the ball. The regret is
+    O~((L/kappa) d (nu sqrt(T) + max{S L, C})).
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
     noise_scale : float
-        Bound nu on the standard deviation of the noise, in units of the reward.
-    radius_scale, threshold : float, optional
-        As in `heavy_oful`.
+        nu, a bound on the standard deviation of the noise, in the unit of the reward.
+    link : Link, default Logistic()
+        mu, the mean reward as a function of x.theta.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    radius_scale : float, optional
+        Multiplier c of the tuned squared radius of `heavy_oful`. None for the theorem's beta_t.
+    threshold : float, optional
+        tau0. None for the theorem's, or 1 with `radius_scale`.
     corruption : float, default 0.0
-        Bound C on the sum of |falsified minus true reward|.
+        Bound C on the sum of |falsified minus true reward|, in the unit of the reward.
 
+    Returns
+    -------
+    UCB
+        The policy, for `simulate` or `Agent`.
+
+    Examples
+    --------
     >>> policy = gada_oful(dim=2, horizon=1000, noise_scale=1.0, link=Identity())
     >>> round(policy.estimator.root, 6), round(policy.radius.radius(None, 4), 4)
     (4.476017, 1370.0915)

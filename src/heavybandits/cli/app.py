@@ -35,7 +35,7 @@ class Group(click.Group):
             raise click.UsageError(str(error)) from error
         except MemoryError as error:
             raise click.ClickException(
-                "not enough memory: fewer arms, a smaller dim or a shorter horizon may fit"
+                "not enough memory: use fewer arms, a smaller dimension or a shorter horizon"
             ) from error
         except ArithmeticError as error:
             raise click.ClickException(
@@ -50,14 +50,14 @@ class Group(click.Group):
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="heavybandits", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Contextual bandits whose rewards have heavy tails.
+    """Simulate, tune, evaluate and run contextual bandits for heavy-tailed rewards.
 
     \b
-    heavybandits reproduce --quick                       the paper, in about two minutes
+    heavybandits reproduce --quick                       the paper's experiments, in two minutes
     heavybandits simulate CRTM OL2M                      two algorithms on one problem
-    heavybandits tune CRTM OL2M                          their radius scale
-    heavybandits bounds --horizon 1000000                what the theorems promise
-    heavybandits diagnose orders.csv --reward revenue    tails, and the policy to use
+    heavybandits tune CRTM OL2M                          the best radius scale of each
+    heavybandits bounds --horizon 1000000                the bounds of the theorems
+    heavybandits diagnose orders.csv --reward revenue    tails of a file, and the policy to use
     """
 
 

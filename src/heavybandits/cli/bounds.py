@@ -13,24 +13,25 @@ from ..parts.links import check_link
 from .options import COUNT, JSON, LINK_OPTION, print_json, with_default
 
 
-@click.command(short_help="What the theorems promise for your numbers.")
-@with_default("--dim", 10, "Dimension d.", type=COUNT)
-@with_default("--horizon", 1_000_000, "Plays T.", type=COUNT)
-@with_default("--epsilon", 1.0, "Moments of order 1 + epsilon exist.")
-@with_default("--delta", 0.01, "Probability of failure.")
-@with_default("--raw-moment", 3.534446647, "u: E|y|^(1+eps).")
-@with_default("--central-moment", 3.0, "v: E|noise|^(1+eps).")
-@with_default("--asymmetry", 1.0, "C of CRAL's condition on the noise, 0 if it is symmetric.")
-@with_default("--norm", 1.0, "Bound S on the norm of theta*.")
+@click.command(short_help="Print the bounds of the theorems for your numbers.")
+@with_default("--dim", 10, "Dimension d of the arms.", type=COUNT)
+@with_default("--horizon", 1_000_000, "Number of plays T.", type=COUNT)
+@with_default("--epsilon", 1.0, "Order of the moments minus 1, in (0, 1].")
+@with_default("--delta", 0.01, "Probability with which a bound may fail.")
+@with_default("--raw-moment", 3.534446647, "u, a bound on the raw moment E|y|^(1 + epsilon).")
+@with_default("--central-moment", 3.0, "v, a bound on the central moment E|noise|^(1 + epsilon).")
+@with_default("--asymmetry", 1.0, "C of CRAL's condition on the noise; 0 for symmetric noise.")
+@with_default("--norm", 1.0, "S, a bound on the norm of theta*.")
 @LINK_OPTION
-@click.option("--corrected", is_flag=True, help="Repair the factor 2 that the proofs lose.")
+@click.option("--corrected", is_flag=True, help="Use the factor 2 that the published proofs miss.")
 @JSON
 def bounds(link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
     """Print thresholds, confidence regions, plays per decision and regret bounds of the algorithms.
 
-    CRTM and CRMM are the paper's, CRHL, CRAL and CRCM this library's. Radii of different matrices
-    do not compare, widths of an arm do; all of them are safe, and vacuous at most sizes: far wider
-    than the rewards. The defaults are the paper's: Student's t noise with 3 degrees of freedom.
+    CRTM and CRMM are the paper's algorithms, CRHL, CRAL and CRCM this library's. Compare widths of
+    an arm, not radii, which belong to different matrices. All bounds are valid, but most of them
+    are much larger than the rewards. The defaults are the paper's: Student's t noise with 3 degrees
+    of freedom.
 
     \b
     heavybandits bounds --dim 5 --horizon 10000 --epsilon 0.5 --raw-moment 2
@@ -45,7 +46,7 @@ def bounds(link: Any, as_json: bool, corrected: bool, **given: Any) -> None:
 
 
 def promised(link: Any, corrected: bool, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers by name."""
+    """Return the bounds by name."""
     u, v = given["raw_moment"], given["central_moment"]
     norm = positive("norm", given["norm"])
     sizes = {key: given[key] for key in ("dim", "horizon", "epsilon", "delta")}
@@ -122,7 +123,7 @@ def adaptive_promises(
     radius = promise.radius(end, *noise)
     return {
         "CRAL: factor c": promise.factor,
-        "CRAL: rarest lone atom that C allows": theory.rarest_atom(asymmetry),
+        "CRAL: rarest single atom that C allows": theory.rarest_atom(asymmetry),
         "CRAL: smallest threshold of a reward": promise.least_threshold,
         "CRAL: squared radius at the end": radius**2,
         "CRAL: width of an arm times sqrt(plays)": radius / math.sqrt(kappa),

@@ -40,7 +40,7 @@ class Compiled(OneOf):
 
 
 def own_policy(name: str) -> Policy:
-    """The policy "module:name", or what the function of that name returns."""
+    """Return the policy "module:name", or what the function of that name returns."""
     sys.path.insert(0, os.getcwd())  # as `python -m` does
     module, _, attribute = name.partition(":")
     try:
@@ -61,7 +61,7 @@ def versions(name: str, link: Any) -> Iterator[Policy]:
 
 
 def warm(policy: Any, problem: Problem) -> None:
-    """Let a policy decide, learn, predict and play, in every way that an agent offers."""
+    """Let a policy decide, learn, predict and play, in every form that an agent uses."""
     agent, rows = Agent(policy), np.full((ROWS, policy.dim), policy.dim**-0.5)
     for _ in range(policy.plays):
         agent.update(agent.select(rows), 0.0)
@@ -77,9 +77,12 @@ def warm(policy: Any, problem: Problem) -> None:
 @click.command("compile", short_help="Compile ahead of time, for images and clusters.")
 @click.argument("names", nargs=-1, type=Compiled(ALGORITHMS), metavar="[NAMES]...")
 @click.option(
-    "--link", type=LINK, help="Link of the problems; by default that of each algorithm's paper."
+    "--link",
+    type=LINK,
+    help="Link function of the mean reward.",
+    show_default="that of each algorithm's paper",
 )
-@with_default("--noise", "t:3", "Noise of the problems.", type=NOISE)
+@with_default("--noise", "t:3", "Noise of the rewards, such as t:3.", type=NOISE)
 def compile_command(names: tuple[str, ...], link: Any, noise: Any) -> None:
     """Compile NAMES, so that their first decision and their first simulation find the code ready.
 

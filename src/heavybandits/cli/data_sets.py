@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from .._utils.errors import InvalidInputError
+from .._utils.validation import closest
 from ..experiments.data import LOADERS, load_data
 from ..offline.log import Log
 from .sources import read_features
@@ -21,6 +23,12 @@ def open_source(name: str, options: dict[str, Any]) -> Source:
     """Open a named data set or a file; take the options that describe its columns."""
     columns, reward = read_features(options), options.pop("reward")
     drop_missing = options.pop("drop_missing")
+    if name not in LOADERS and not Path(name).suffix and not Path(name).exists():
+        close = closest(name, LOADERS)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise InvalidInputError(
+            f"{name!r} must be a file or one of the data sets {', '.join(LOADERS)}{hint}"
+        )
     if name not in LOADERS or Path(name).exists():
         reward = reward or "reward"
         return Source(Log(name, features=columns, reward=reward, drop_missing=drop_missing), {})

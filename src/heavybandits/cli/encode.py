@@ -8,7 +8,7 @@ import click
 from ..features import Encoder
 from ..features import tables as frames
 from ..features.interactions import INTERACTIONS
-from .options import COUNT, JSON, NewFile, print_json, with_default
+from .options import COUNT, JSON, NewFile, OneOf, print_json, with_default
 from .sources import read_names
 
 
@@ -26,21 +26,30 @@ def encode_group() -> None:
 
 @encode_group.command("fit", short_help="Fit an encoder to a log and write it to a file.")
 @click.argument("file")
-@click.option("--out", type=NewFile((".json",)), required=True, help="File to write.")
+@click.option("--out", type=NewFile((".json",)), required=True, help="JSON file to write.")
 @click.option("--context-columns", help="Columns of the context, separated by commas.")
 @click.option("--action-columns", help="Columns of the actions, separated by commas.")
 @click.option("--action", help="Column with the name of the action.")
 @click.option("--reward", help="Column of the rewards; it does not become a feature.")
-@click.option("--exclude", help="Further columns that do not become features.")
+@click.option("--exclude", help="Other columns that do not become features, separated by commas.")
 @click.option(
     "--interactions",
-    type=click.Choice(INTERACTIONS),
-    help="Products of context and action [all with action columns, else per_action].",
+    type=OneOf(INTERACTIONS),
+    help="Products of context and action among the features.",
+    show_default="all with action columns, else per_action",
 )
-@click.option("--category", help="Columns of numbers that are categories, such as a postcode.")
-@click.option("--allow-missing", help="Columns that may have missing values but have none here.")
+@click.option(
+    "--category",
+    help="Columns of numbers that are categories, such as a postcode, separated by commas.",
+)
+@click.option(
+    "--allow-missing", help="Columns that may have missing values later, separated by commas."
+)
 @with_default(
-    "--max-categories", 30, "Categories of a column that get a feature of their own.", type=COUNT
+    "--max-categories",
+    30,
+    "Largest number of categories of a column with a feature of their own.",
+    type=COUNT,
 )
 @JSON
 def fit_command(

@@ -1,4 +1,4 @@
-"""The command `evaluate`: the value that a policy would have had on a log."""
+"""The command `evaluate`: estimate the value of a policy from a log."""
 
 from pathlib import Path
 from typing import Any
@@ -11,38 +11,48 @@ from ..offline.evaluate.means import AGGREGATES
 from ..offline.evaluate.targets import Target
 from ..offline.log import Log
 from ..offline.replay.replay import default_policies
-from .options import JSON, PLOT, SEED, print_json, with_default
+from .options import JSON, PLOT, SEED, OneOf, print_json, with_default
 from .sources import DROP, ENCODER, FEATURES, draw, read_features
 
 LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 
 
-@click.command("evaluate", short_help="The value that a policy would have had on a log.")
+@click.command("evaluate", short_help="Estimate the value of a policy from a log.")
 @click.argument("file")
-@click.option("--probabilities", help="The policy: always the same, such as mail=0.7,call=0.3.")
-@click.option("--policy-column", help="The policy: the column of the action that it chooses.")
-@click.option("--policy", type=click.Choice(LEARNERS), help="The policy: it learns from the log.")
+@click.option("--probabilities", help="Policy with fixed probabilities, such as mail=0.7,call=0.3.")
+@click.option("--policy-column", help="Policy given by the column of the action that it chooses.")
+@click.option("--policy", type=OneOf(LEARNERS), help="Policy that learns from the log.")
 @with_default("--reward", "reward", "Column of the rewards.")
 @FEATURES
 @ENCODER
 @with_default("--action", "action", "Column of the action taken.")
-@with_default("--propensity", "propensity", 'Column of its probability, or "uniform".')
-@click.option("--available", help="Column of the available actions, such as a|b|c [all].")
+@with_default(
+    "--propensity", "propensity", 'Column of the probability of this action, or "uniform".'
+)
+@click.option(
+    "--available",
+    help="Column of the available actions, such as a|b|c.",
+    show_default="all actions",
+)
 @click.option(
     "--estimator",
-    help="How the rewards are weighted; rejection needs --policy and uniform propensities.  "
-    "[default: dr; ips with --raw-moment]",
-    type=click.Choice(list(ESTIMATORS)),
+    help="Off-policy estimator; rejection needs --policy and uniform propensities.",
+    show_default="dr; ips with --raw-moment",
+    type=OneOf(ESTIMATORS),
 )
 @with_default(
     "--aggregate",
     "mean",
-    "How the weighted rewards are averaged.",
-    type=click.Choice(list(AGGREGATES)),
+    "Mean of the weighted rewards: plain, or clipped.",
+    type=OneOf(AGGREGATES),
 )
-@with_default("--delta", 0.05, "Probability of failure.", type=float)
-@click.option("--raw-moment", type=float, help="A known bound on E|reward|^(1 + epsilon).")
-@click.option("--epsilon", type=float, help="Order of --raw-moment, minus one.  [default: 1]")
+@with_default(
+    "--delta", 0.05, "Probability with which the interval may miss the value.", type=float
+)
+@click.option("--raw-moment", type=float, help="Known bound on E|reward|^(1 + epsilon).")
+@click.option(
+    "--epsilon", type=float, help="Order of --raw-moment minus 1, in (0, 1].", show_default="1"
+)
 @with_default("--seed", 0, "Seed of the folds.", type=SEED)
 @DROP
 @PLOT
@@ -50,7 +60,7 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 def evaluate_command(
     file: str, epsilon: float | None, plot: Path | None, as_json: bool, **options: Any
 ) -> None:
-    """What would a policy have earned on the decisions of FILE, which another policy made?
+    """Estimate what a policy would have earned on the decisions of FILE, made by another policy.
 
     FILE is CSV or Parquet, one decision per row, with the probability of the action that was taken.
 
@@ -61,7 +71,7 @@ def evaluate_command(
     heavybandits evaluate log.csv --policy auto --encoder encoder.json --action offer
     """
     if epsilon is not None and options["raw_moment"] is None:
-        raise InvalidInputError("--epsilon is the order of --raw-moment, which is not given")
+        raise InvalidInputError("--epsilon needs --raw-moment: give both, or neither")
     names = ("reward", "action", "propensity", "available", "drop_missing")
     columns = {name: options.pop(name) for name in names}
     log = Log(file, features=read_features(options), **columns)
@@ -77,9 +87,7 @@ def read_policy(
 ) -> Target:
     """Return the policy that one of the three options names."""
     if [probabilities, column, learner].count(None) != 2:
-        raise InvalidInputError(
-            "one of --probabilities, --policy-column and --policy must name the policy"
-        )
+        raise InvalidInputError("give exactly one of --probabilities, --policy-column and --policy")
     if learner is not None:
         return default_policies(log.dim)[learner.replace("-", " ")]
     return column or read_probabilities(probabilities or "")

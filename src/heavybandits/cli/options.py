@@ -1,9 +1,8 @@
 """Options that commands share: their types, problems described by options, output as JSON."""
 
-import difflib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from click.shell_completion import CompletionItem
 from .._utils.errors import InvalidInputError
 from .._utils.files import check_writable, jsonable
 from .._utils.registry import Entry, make_named
+from .._utils.validation import closest, did_you_mean
 from ..algorithms.catalogue import ALGORITHMS, Setting, make_setting
 from ..core.protocols import KnownNoise, Policy
 from ..parts import arms, links, noises
@@ -46,27 +46,27 @@ REPETITIONS, WORKERS, SEED = Number(1, 10**5), Number(1, 1024), Number(0, 2**63 
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg]
-    """A name in a registry, in upper or lower case. Rows added later count too."""
+    """One of some names, in upper or lower case. Names that a registry gets later count too."""
 
     name = "name"
 
-    def __init__(self, registry: Mapping[str, Any]) -> None:
-        self.registry = registry
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        known = {name.casefold(): name for name in self.registry}
+        known = {name.casefold(): name for name in self.names}
         if value.casefold() in known:
             return known[value.casefold()]
-        close = difflib.get_close_matches(value.casefold(), known, n=1)
-        hint = f" Did you mean {known[close[0]]}?" if close else ""
-        self.fail(f"{value!r} is not one of {', '.join(self.registry)}.{hint}", param, ctx)
+        close = closest(value, self.names)
+        hint = f" Did you mean {close}?" if close else ""
+        self.fail(f"{value!r} is not one of {', '.join(self.names)}.{hint}", param, ctx)
 
     def get_metavar(self, param: Any, ctx: Any = None) -> str:
-        return f"[{'|'.join(self.registry)}]"
+        return f"[{'|'.join(self.names)}]"
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         start = incomplete.casefold()
-        return [CompletionItem(name) for name in self.registry if name.casefold().startswith(start)]
+        return [CompletionItem(name) for name in self.names if name.casefold().startswith(start)]
 
 
 class NamedPart(OneOf):
@@ -74,7 +74,7 @@ class NamedPart(OneOf):
 
     def __init__(self, kind: str, registry: Mapping[str, Entry]) -> None:
         super().__init__(registry)
-        self.name = kind
+        self.registry, self.name = registry, kind
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if not isinstance(value, str):
@@ -145,35 +145,37 @@ def with_default(name: str, default: Any, text: str, **settings: Any) -> Callabl
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-PLOT = click.option("--plot", type=PICTURE, help="Draw to this PNG, SVG or PDF file.")
+PLOT = click.option("--plot", type=PICTURE, help="Write a figure to this PNG, SVG or PDF file.")
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
-JOBS = click.option("--jobs", type=WORKERS, help="Number of workers; all cores by default.")
+JOBS = click.option("--jobs", type=WORKERS, help="Number of workers.", show_default="all cores")
 LINK_OPTION = with_default("--link", "logistic", "Link function of the mean reward.", type=LINK)
-DEVICE = with_default("--device", "cpu", "cuda plays on an NVIDIA GPU.", type=click.Choice(DEVICES))
+DEVICE = with_default(
+    "--device", "cpu", "Device to compute on; cuda is an NVIDIA GPU.", type=OneOf(DEVICES)
+)
 
 problem_options = add_options(
     LINK_OPTION,
     with_default(
         "--noise",
         "t:3",
-        f"Such as t:3 or pareto:3:0.01. NAME is {', '.join(noises.REGISTRY)}.",
+        f"Noise of the rewards, such as t:3. NAME is {', '.join(noises.REGISTRY)}.",
         type=NOISE,
         metavar="NAME[:NUMBER]...",
     ),
     with_default(
         "--redraw",
         "never",
-        "When new arms are drawn: never, at every decision, or at every round (play).",
+        "When to draw new arms: never, at every decision, or at every round (play).",
         type=OneOf(arms.REGISTRY),
     ),
     with_default(
         "--arm-low",
         0.0,
-        "Arms are uniform on [arm-low, 1]^d, scaled to length 1; -1 has all directions.",
+        "Draw arms uniformly from [arm-low, 1]^d and scale them to length 1.",
         type=Number(-1.0, 1.0),
     ),
     with_default("--arms", 20, "Number of arms K.", type=COUNT),
-    with_default("--dim", 10, "Dimension d.", type=COUNT),
+    with_default("--dim", 10, "Dimension d of the arms.", type=COUNT),
 )
 
 run_options = add_options(
@@ -181,9 +183,9 @@ run_options = add_options(
     QUIET,
     JOBS,
     DEVICE,
-    with_default("--seed", 0, "Seed of everything random.", type=SEED),
-    with_default("--repetitions", 10, "Runs of each algorithm.", type=REPETITIONS),
-    with_default("--horizon", 10_000, "Plays T.", type=COUNT),
+    with_default("--seed", 0, "Seed of all random numbers.", type=SEED),
+    with_default("--repetitions", 10, "Number of runs of each algorithm.", type=REPETITIONS),
+    with_default("--horizon", 10_000, "Number of plays T per run.", type=COUNT),
 )
 
 
@@ -244,8 +246,8 @@ def make_algorithm(
     """
     row = ALGORITHMS[name]
     if argument is not None and argument not in row.parameters:
-        names = ", ".join(row.parameters)
-        raise InvalidInputError(f"argument of {name} must be one of {names}, got {argument!r}")
+        hint = did_you_mean(argument, row.parameters)
+        raise InvalidInputError(f"{name} has no argument {argument!r}{hint}")
     tuned = argument or row.tuning
     chosen = {tuned: value} if tuned and value is not None else {}
     return row.make(**known._asdict() | chosen)
@@ -255,5 +257,5 @@ def make_algorithm(
 
 
 def print_json(value: Any) -> None:
-    """Print JSON; numbers that JSON cannot hold become null."""
+    """Print JSON; numbers that JSON cannot represent become null."""
     click.echo(json.dumps(jsonable(value), indent=1, allow_nan=False))

@@ -1,4 +1,4 @@
-"""The command `replay`: policies play over rows whose rewards are all known."""
+"""The command `replay`: replay a table in which the reward of every row is known."""
 
 from pathlib import Path
 from typing import Any
@@ -12,27 +12,40 @@ from ..offline.replay.replay import PROTOCOLS, replay
 from ..offline.replay.result import summarise
 from ..parts.filters import AdaptiveClip, Clip
 from .data_sets import open_source
-from .options import JOBS, JSON, PLOT, QUIET, SEED, TWO, Number, print_json, with_default
+from .options import JOBS, JSON, PLOT, QUIET, SEED, TWO, Number, OneOf, print_json, with_default
 from .sources import DROP, ENCODER, FEATURES, draw
 
 SHOWN = ["policy", "value", "smallest", "largest", "clipped_value", "random", "oracle", "fraction"]
 SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 
 
-@click.command("replay", short_help="Play policies over rows whose rewards are known.")
+@click.command("replay", short_help="Replay a table in which the reward of every row is known.")
 @click.argument("source", metavar="NAME|FILE")
-@click.option("--reward", help="Column of the rewards [reward, or that of the named set].")
+@click.option(
+    "--reward", help="Column of the rewards.", show_default="reward, or that of the data set"
+)
 @FEATURES
 @ENCODER
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How rows become rounds [rows].")
-@click.option("--group", help="Column of the round (rounds) or of the arm (groups).")
-@click.option("--arms", type=TWO, help="Rows per round, for rows [10].")
-@with_default(
-    "--passes", 20, "Passes over the rows, each in another order.", type=Number(1, 10_000)
+@click.option(
+    "--protocol", type=OneOf(PROTOCOLS), help="How rows become rounds.", show_default="rows"
 )
-@click.option("--horizon", type=TWO, help="Plays per pass, for groups [rows].")
+@click.option(
+    "--group", help="Column of the round (protocol rounds) or of the arm (protocol groups)."
+)
+@click.option("--arms", type=TWO, help="Rows per round (protocol rows).", show_default="10")
+@with_default(
+    "--passes", 20, "Number of passes over the rows, each in another order.", type=Number(1, 10_000)
+)
+@click.option(
+    "--horizon", type=TWO, help="Plays per pass (protocol groups).", show_default="number of rows"
+)
 @with_default("--radius", 1.0, "Radius of LinUCB.", type=float)
-@with_default("--clip", 3.0, "Threshold of Clip, in mean |rewards| over ||x||_{V^-1}.", type=float)
+@with_default(
+    "--clip",
+    3.0,
+    "Threshold of Clip, as a multiple of the mean |reward| / ||x||_{V^-1}.",
+    type=float,
+)
 @with_default("--seed", 0, "Seed of the orders.", type=SEED)
 @JOBS
 @DROP
@@ -42,9 +55,10 @@ SHOWN += ["difference", "low", "high", "better", "truncated_share"]
 def replay_command(
     source: str, protocol: str | None, plot: Path | None, quiet: bool, as_json: bool, **options: Any
 ) -> None:
-    """What would `auto` have earned, and LinUCB without a filter, with Clip and with AdaptiveClip?
+    """Replay rows with known rewards, and print what policies would have earned.
 
-    NAME is a data set (rand, cdnow, nyse_n, nyse_o, sp500; extra "data"), FILE is CSV or Parquet.
+    The policies are auto, and LinUCB without a filter, with Clip and with AdaptiveClip. NAME is a
+    data set (rand, cdnow, nyse_n, nyse_o, sp500; extra "data"), FILE is CSV or Parquet.
 
     \b
     heavybandits replay rand

@@ -5,13 +5,13 @@ from typing import Any
 import click
 
 from ..sweeps import Runner
-from .reproduce import conclude, report_options
+from .reproduce import EXPERIMENTS, conclude, report_options
 
 
-@click.command()
+@click.command(epilog=EXPERIMENTS)
 @report_options
 def report(**options: Any) -> None:
-    """Write the report again from stored results, without computing anything.
+    """Write the report of `reproduce` again from stored results, without computing anything.
 
     \b
     heavybandits report --quick

@@ -15,9 +15,21 @@ from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
 from ..sweeps import Runner
 from ..sweeps.backends import BACKENDS
-from .options import JOBS, JSON, QUIET, SEED, Folder, Number, add_options, print_json, with_default
+from .options import (
+    JOBS,
+    JSON,
+    QUIET,
+    SEED,
+    Folder,
+    Number,
+    OneOf,
+    add_options,
+    print_json,
+    with_default,
+)
 
 FEW = 5  # failed cells of an experiment that are named
+EXPERIMENTS = f"Experiments: {', '.join(NAMES)}."
 
 
 report_options = add_options(
@@ -25,35 +37,39 @@ report_options = add_options(
     with_default(
         "--out",
         "out",
-        "Results are kept here, the report in a folder named after the profile.",
+        "Folder of the results; the report is in a subfolder with the name of the profile.",
         type=Folder(),
     ),
-    click.option("--seed", type=SEED, help="Seed of everything random; 0 by default."),
-    click.option("--repetitions", type=Number(2, 10**5), help="Reported runs of each algorithm."),
+    click.option("--seed", type=SEED, help="Seed of all random numbers.", show_default="0"),
     click.option(
-        "--points", type=Number(2, 1000), help="Grid points per axis of the experiment map."
+        "--repetitions", type=Number(2, 10**5), help="Number of reported runs of each algorithm."
+    ),
+    click.option(
+        "--points",
+        type=Number(2, 1000),
+        help="Number of grid points per axis of the experiment map.",
     ),
     with_default(
         "--device",
         "cpu",
-        "cuda plays on an NVIDIA GPU what it can, and the rest on the CPU.",
-        type=click.Choice(DEVICES),
+        "Device to compute on; cuda is an NVIDIA GPU, and the CPU computes what the GPU cannot.",
+        type=OneOf(DEVICES),
     ),
     click.option("--full", is_flag=True, help=f"Run {PROFILES['full'].summary}."),
-    click.option("--quick", is_flag=True, help=f"Take {PROFILES['quick'].summary}."),
-    click.argument("names", nargs=-1, type=click.Choice(NAMES)),
+    click.option("--quick", is_flag=True, help=f"Run {PROFILES['quick'].summary}."),
+    click.argument("names", nargs=-1, type=OneOf(NAMES), metavar="[NAMES]..."),
 )
 
 
-@click.command()
+@click.command(epilog=EXPERIMENTS)
 @report_options
 @QUIET
 @JOBS
 @with_default(
     "--backend",
     "loky",
-    "Where to run: processes, this process, threads, or a cluster.",
-    type=click.Choice(list(BACKENDS)),
+    "Where to compute: processes (loky), this process, threads, or a cluster.",
+    type=OneOf(BACKENDS),
 )
 @click.option("--address", help="Address of a running Dask or Ray cluster.")
 def reproduce(
@@ -61,8 +77,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and judge its claims.
 
-    Without NAMES, run all experiments of the profile. Results are kept as they finish: kill the
-    command at any moment, run it again, and it resumes.
+    Without NAMES, all experiments of the profile run. Each finished result is stored, so a command
+    that was killed resumes when you run it again.
 
     \b
     heavybandits reproduce                  about seven minutes on two cores

@@ -1,4 +1,4 @@
-"""`simulate`: let algorithms play one problem."""
+"""`simulate`: simulate algorithms on one problem."""
 
 import math
 from pathlib import Path
@@ -17,12 +17,12 @@ from .options import PLOT, TABLE, algorithm_command, make_algorithm, print_json,
 SUMMARY = ("policy", "mean", "standard_error", "median", "lower_quartile", "upper_quartile")
 
 
-@algorithm_command("Let ALGORITHMS play one problem.")
+@algorithm_command("Simulate ALGORITHMS on one problem.")
 @click.option(
     "--radius-scale",
     type=float,
-    help="Multiplier of the confidence radius (of LinUCB: the radius); the radius of the theorem "
-    "without it.",
+    help="Multiplier of the confidence radius; for LinUCB, the radius itself.",
+    show_default="the radius of the theorem",
 )
 @click.option("--out", type=TABLE, help="Write all rows to this Parquet file.")
 @PLOT
@@ -34,7 +34,7 @@ def simulate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Let ALGORITHMS play one problem; print the final regret of each, and of random play.
+    """Simulate ALGORITHMS on one problem; print the final regret of each, and of random play.
 
     \b
     heavybandits simulate CRTM OL2M --arm-low -1 --radius-scale 0.001
@@ -43,7 +43,7 @@ def simulate(
     if radius_scale is not None and all(ALGORITHMS[name].tuning is None for name in algorithms):
         named = ", ".join(algorithms)
         raise InvalidInputError(
-            f"--radius-scale is for algorithms that have a radius, which {named} have not"
+            f"--radius-scale needs an algorithm with a radius to scale, got {named}: leave it out"
         )
     result = run((*algorithms, RANDOM), radius_scale, options)
     if out is not None:

@@ -10,7 +10,9 @@ from ..features import Encoder
 from ..offline.log import FeatureColumns
 
 FEATURES = click.option("--features", help="Columns of features, separated by commas.")
-ENCODER = click.option("--encoder", help='File of "encode fit", instead of --features.')
+ENCODER = click.option(
+    "--encoder", help='Encoder file that "encode fit" wrote, instead of --features.'
+)
 DROP = click.option("--drop-missing", is_flag=True, help="Leave out rows with a missing value.")
 
 
@@ -26,7 +28,7 @@ def read_features(options: dict[str, Any]) -> FeatureColumns:
     if encoder is None:
         return names
     if names:
-        raise InvalidInputError("one of --features and --encoder must be given, not both")
+        raise InvalidInputError("give one of --features and --encoder, not both")
     return Encoder.load(encoder)
 
 

@@ -1,4 +1,4 @@
-"""`tune`: search the radius scale, or another argument, of algorithms on one problem."""
+"""`tune`: tune the radius scale, or another argument, of algorithms on one problem."""
 
 import warnings
 from pathlib import Path
@@ -27,19 +27,21 @@ TUNED = ("policy", "constant", "at", "tuning", "mean", "standard_error", "median
 SIZES = ("horizon", "repetitions", "tuning_repetitions", "seed", "jobs", "device")
 
 
-@algorithm_command("Search the radius scale of ALGORITHMS.")
+@algorithm_command("Tune the radius scale of ALGORITHMS.")
 @with_default(
-    "--grid", 9, "Number of log-spaced values in [1e-4, 1] to begin with.", type=Number(2, 1000)
+    "--grid", 9, "Number of first values to try, log-spaced in [1e-4, 1].", type=Number(2, 1000)
 )
 @with_default(
     "--bounds",
     (1e-6, 1e4),
-    "Range in which the grid may grow; 1e-4 1 keeps it as it is.",
+    "Range in which the grid of values may grow; 1e-4 1 prevents it.",
     type=Number(1e-12, 1e12),
     nargs=2,
 )
-@with_default("--tuning-repetitions", 10, "Runs at each value, on tuning seeds.", type=REPETITIONS)
-@click.option("--argument", help="The argument to tune [the radius or its scale].")
+@with_default(
+    "--tuning-repetitions", 10, "Number of runs per value, on tuning seeds.", type=REPETITIONS
+)
+@click.option("--argument", help="Argument to tune.", show_default="the radius or its scale")
 @PLOT
 def tune(
     algorithms: tuple[str, ...],
@@ -48,10 +50,10 @@ def tune(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Search the radius scale of ALGORITHMS on tuning seeds, and report it on other seeds.
+    """Tune the radius scale of ALGORITHMS on tuning seeds, and report the best on other seeds.
 
-    All algorithms try the same values. The grid grows by its ratio until every optimum lies inside;
-    the table says which optimum is flat, or lies at an end. Random play is shown for comparison.
+    All algorithms try the same values. The grid grows by its ratio until every optimum is inside;
+    the table names each optimum that is flat or at an end. Random play is shown for comparison.
 
     \b
     heavybandits tune CRTM OL2M GLOC --arm-low -1

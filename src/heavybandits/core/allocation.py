@@ -27,6 +27,20 @@ def _placeholder(sizes: _Sizes, axes: int, dtype: DTypeLike, size: int) -> NDArr
 def zeros(*shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Make zeros for a state. While `state_bytes` counts, one number replaces the array.
 
+    Parameters
+    ----------
+    *shape : int
+        Size of each axis.
+    dtype : dtype, default float64
+        Type of the numbers.
+
+    Returns
+    -------
+    array
+        Zeros of this shape.
+
+    Examples
+    --------
     >>> zeros(2, 3).shape, zeros(4, dtype=np.int64).tolist()
     ((2, 3), [0, 0, 0, 0])
     """
@@ -55,6 +69,18 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
     same offset of a page as a load, cost up to a third of a round. With this layout every run takes
     the same time.
 
+    Parameters
+    ----------
+    *shapes : tuple of int
+        One shape per array.
+
+    Yields
+    ------
+    array of float64
+        One array per shape.
+
+    Examples
+    --------
     >>> first, second = aligned_zeros((2, 3), (4,))
     >>> first.shape, second.shape, second.ctypes.data - first.ctypes.data
     ((2, 3), (4,), 64)
@@ -72,12 +98,25 @@ def aligned_zeros(*shapes: tuple[int, ...]) -> Iterator[Floats]:
 
 
 def state_bytes(part: Any, scratch: bool = True) -> int:
-    """Return the bytes of the arrays of part.init() without allocating them; with scratch=False
-    only of those that a state file contains.
+    """Return the bytes of the arrays of part.init() without allocating them.
 
     Arrays made by `zeros`, `aligned_zeros` and `repeated` are counted without being allocated;
     other arrays are made first.
 
+    Parameters
+    ----------
+    part : NamedTuple
+        A part with `init`.
+    scratch : bool, default True
+        Count scratch arrays, too. False counts only the arrays that a state file contains.
+
+    Returns
+    -------
+    int
+        Size in bytes.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import Ridge
     >>> state_bytes(Ridge(dim=10, penalty=1.0)), state_bytes(Ridge(dim=10**9, penalty=1.0)) > 2**60
     (3936, True)

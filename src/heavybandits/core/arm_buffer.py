@@ -15,24 +15,56 @@ LANES = 8  # the columns of a buffer are a multiple of this: loops over arms lea
 
 
 class ArmBuffer(NamedTuple):
-    """The available arms, and scratch for the choice. Arms are the columns of `features`.
+    """Store the available arms, and scratch space for the choice.
 
-    There are a few more columns than arms, up to a multiple of LANES. These columns, like masked
-    arms, have an infinite penalty, and every maximum over arms leaves them out.
+    Arms are the columns of `features`. There are a few more columns than arms, up to a multiple of
+    LANES. These columns, like masked arms, have an infinite penalty, and every maximum over arms
+    leaves them out.
+
+    Attributes
+    ----------
+    features : array of shape (d, columns)
+        One arm per column.
+    scores : array of shape (columns,)
+        x.centre of every arm.
+    squares : array of shape (columns,)
+        ||x||^2_{V^-1} of every arm.
+    widths : array of shape (columns,)
+        Scratch space.
+    penalty : array of shape (columns,)
+        0 for an available arm, infinite for a masked arm.
+    chosen : array of shape (d,)
+        Features of the chosen arm.
+    synced : array of int64
+        Update count for which `scores` and `squares` are right, -1 for none.
     """
 
     features: Floats
     scores: Floats
     squares: Floats
     widths: Floats
-    penalty: Floats  # 0 for an available arm, infinite for a masked one
+    penalty: Floats
     chosen: Floats
-    synced: Integers  # update count for which `scores` and `squares` are right, -1 for none
+    synced: Integers
 
 
 def make_arm_buffer(dim: int, size: int) -> ArmBuffer:
     """Make an empty buffer for `size` arms.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    size : int
+        Number K of arms.
+
+    Returns
+    -------
+    ArmBuffer
+        A new buffer.
+
+    Examples
+    --------
     >>> buffer = make_arm_buffer(10, 20)
     >>> buffer.features.shape, int(np.isinf(buffer.penalty).sum())
     ((10, 24), 4)
@@ -55,7 +87,13 @@ def entries(buffer: ArmBuffer) -> int:
 
 @jitable
 def mark_stale(buffer: ArmBuffer) -> None:
-    """Note that `scores` and `squares` belong to other arms or to an older state."""
+    """Mark that `scores` and `squares` belong to other arms or to an older state.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms.
+    """
     buffer.synced[0] = -1
 
 
@@ -117,20 +155,49 @@ def fill_products(
 
 @jitable
 def load_rows(buffer: ArmBuffer, rows: Floats) -> None:
-    """Put the rows of an array into the buffer, all of them and in their order."""
+    """Put the rows of an array into the buffer, all of them and in their order.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        Receives the arms.
+    rows : array of shape (K, d)
+        One arm per row.
+    """
     fill_rows(buffer, rows)
 
 
 @jitable
 def take(buffer: ArmBuffer, arm: int) -> None:
-    """Copy the features of an arm into buffer.chosen."""
+    """Copy the features of an arm into buffer.chosen.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms.
+    arm : int
+        Number of the arm.
+    """
     for i in range(buffer.chosen.size):
         buffer.chosen[i] = buffer.features[i, arm]
 
 
 @jitable
 def best_score(buffer: ArmBuffer, theta: Floats) -> float:
-    """Return the largest x.theta of the available arms."""
+    """Return the largest x.theta of the available arms.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms.
+    theta : array of shape (d,)
+        The parameter.
+
+    Returns
+    -------
+    float
+        The largest x.theta.
+    """
     combine(buffer.features, theta, buffer.widths)
     for k in range(buffer.widths.size):
         buffer.widths[k] -= buffer.penalty[k]
@@ -139,7 +206,15 @@ def best_score(buffer: ArmBuffer, theta: Floats) -> float:
 
 @jitable
 def measure_all(buffer: ArmBuffer, region: Region) -> None:
-    """Compute x.centre and ||x||^2_{V^-1} of every arm. O(K d^2)."""
+    """Compute x.centre and ||x||^2_{V^-1} of every arm. O(K d^2).
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms; `scores` and `squares` change.
+    region : Region
+        The region.
+    """
     squares(buffer.features, region.inverse, buffer.squares, buffer.scores, buffer.widths)
     combine(buffer.features, region.centre, buffer.scores)
 
@@ -155,7 +230,14 @@ def follow(buffer: ArmBuffer, region: Region) -> None:
     """Update x.centre and ||x||^2_{V^-1} of arms that stay. O(K d) after one update.
 
     V^-1 lost shrink (V^-1 x)(V^-1 x)^T and the centre, unless it was projected, step V^-1 x. So one
-    product with V^-1 x brings all widths and scores up to date.
+    product with V^-1 x updates all widths and scores.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms.
+    region : Region
+        The region after an update.
     """
     updates = update_count(region)
     if buffer.synced[0] == updates:
@@ -175,8 +257,22 @@ def follow(buffer: ArmBuffer, region: Region) -> None:
 
 @jitable
 def pick(buffer: ArmBuffer, width: float) -> int:
-    """Return the lowest arm of the largest x.centre + width ||x||_{V^-1}, from `scores` and
-    `squares`; copy its features into buffer.chosen."""
+    """Return the arm of the largest x.centre + width ||x||_{V^-1}, and copy it into buffer.chosen.
+
+    Of several equal arms it is the first. `scores` and `squares` must be right.
+
+    Parameters
+    ----------
+    buffer : ArmBuffer
+        The available arms.
+    width : float
+        Radius of the region.
+
+    Returns
+    -------
+    int
+        Number of the arm.
+    """
     for k in range(buffer.scores.size):
         index = buffer.scores[k] + width * math.sqrt(max(buffer.squares[k], 0.0))
         buffer.widths[k] = index if buffer.penalty[k] == 0.0 else -math.inf

@@ -1,7 +1,7 @@
 """What a policy can do, asked of the policy and of the parts inside it.
 
 A part declares what differs from the default by an attribute of `protocols.Extras`. A part that
-holds another one declares only what is its own: these functions look at the parts inside.
+contains another one declares only what is its own: these functions look at the parts inside.
 """
 
 import inspect
@@ -75,7 +75,7 @@ def choice_writes_of(policy: Any) -> tuple[str, ...] | None:
 
 
 def check_propensity(policy: Any) -> None:
-    """Raise PartError if a policy without `propensity` holds one that draws its arm.
+    """Raise PartError if a policy without `propensity` contains one that draws its arm.
 
     Its decisions would be logged as certain.
     """
@@ -146,7 +146,7 @@ def is_valid_state(policy: Any, state: Any) -> bool:
 
 
 def parts_with_states(part: Any, state: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield a part and the parts it holds, outermost first, each with its own state.
+    """Yield a part and the parts inside it, outermost first, each with its own state.
 
     >>> from heavybandits import linucb
     >>> from heavybandits.policies import EpsilonGreedy
@@ -164,7 +164,7 @@ def parts_with_states(part: Any, state: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def innermost(policy: Any, state: Any) -> tuple[Any, Any]:
-    """Return the policy that estimates, inside those that hold it, and its state."""
+    """Return the policy that estimates, inside those that contain it, and its state."""
     while hasattr(policy, "policy") and hasattr(state, "inner"):
         policy, state = policy.policy, state.inner
     return policy, state

@@ -24,24 +24,36 @@ LEAST_PENALTY, LARGEST_PENALTY = 1e-60, 1e60  # that data may lead to: every squ
 
 
 class Region(NamedTuple):
-    """{theta : ||theta - centre||_V <= radius}; the radius is a part of its own.
+    """Store the confidence region {theta : ||theta - centre||_V <= radius}, without its radius.
 
     V = design + recent: the updates since the last repair are summed separately. In one sum of 10^6
     terms the rounding error is 1e-12 of the largest entry, and the inverse of a badly conditioned V
     makes that a thousand times more of the small entries.
 
-    `direction` is V^-1 x of the arm last measured. `numbers` and `counts` hold the scalars that the
-    functions of this module read and write:
-
-    - ||x||^2_{V^-1} of the arm last measured;
-    - the factor of the last rank-one step, 0 if the last update inverted V;
-    - ln(det V / det V_1) up to some update, and the ratio of determinants since (`log_volume`);
-    - how far the last update moved the centre against `direction`, and 1 if the centre also moved
-      in another direction;
-    - the penalty, a lower bound of the eigenvalues of V;
-    - the part of weight ||x||^2_{V^-1} that rounding alone can produce;
-    - counts of updates, projections, truncated rewards (of estimators that truncate themselves),
-      and updates in which rounding may have spoiled V^-1, so that it was computed again.
+    Attributes
+    ----------
+    centre : array of shape (d,)
+        The estimate of theta.
+    inverse : array of shape (d, d)
+        V^-1.
+    design : array of shape (d, d)
+        V up to the last repair.
+    direction : array of shape (d,)
+        V^-1 x of the arm last measured.
+    numbers : array of float64
+        Scalars that the functions of this module read and write: ||x||^2_{V^-1} of the arm last
+        measured; the factor of the last rank-one step, 0 if the last update inverted V;
+        ln(det V / det V_1) up to some update, and the ratio of determinants since (`log_volume`);
+        how far the last update moved the centre against `direction`, and 1 if the centre also moved
+        in another direction; the penalty, a lower bound of the eigenvalues of V; the part of
+        weight ||x||^2_{V^-1} that rounding alone can produce.
+    counts : array of int64
+        Updates, projections, truncated rewards (of estimators that truncate themselves), and
+        updates in which V^-1 was computed again because rounding may have spoiled it.
+    scratch : array of float64
+        Scratch space.
+    recent : array of shape (d, d)
+        The part of V since the last repair.
     """
 
     centre: Floats
@@ -55,7 +67,20 @@ class Region(NamedTuple):
 
 
 def make_region(dim: int, penalty: float) -> Region:
-    """Make the region before any reward: centre 0, V = penalty I."""
+    """Make the region before any reward: centre 0, V = penalty I.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    penalty : float
+        lambda; V starts at lambda I.
+
+    Returns
+    -------
+    Region
+        A new region.
+    """
     square, vector = (dim, dim), (dim,)
     inverse, design, recent, centre, direction, scratch = aligned_zeros(
         square, square, square, vector, vector, (ROWS + dim, dim)
@@ -92,7 +117,18 @@ def reset_region(region: Region, penalty: float) -> None:
 
 @jitable
 def squared_norm(region: Region) -> float:
-    """Return ||x||^2_{V^-1} of the arm last measured; rounding can make it negative."""
+    """Return ||x||^2_{V^-1} of the arm last measured; rounding can make it negative.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    float
+        ||x||^2_{V^-1}.
+    """
     return region.numbers[_SQUARE]
 
 
@@ -104,16 +140,27 @@ def penalty_of(region: Region) -> float:
 
 @jitable
 def log_volume(region: Region) -> float:
-    """Return ln(det V / det V_1)."""
+    """Return ln(det V / det V_1).
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    float
+        The logarithm of the ratio of determinants.
+    """
     return region.numbers[_LOGDET] + math.log(region.numbers[_GROWTH])
 
 
 def is_valid_region(region: Region) -> bool:
-    """Return True if V and V^-1 can be those of a region, as far as rounding lets anyone tell.
+    """Return True if V and V^-1 can be those of a region, up to rounding.
 
     V >= lambda I, so V_ii >= lambda and |V^-1_ij| <= 1 / lambda. Both are symmetric, and
-    det V / det V_1 is at least 1. Whether V^-1 is the inverse is not asked: where V is badly
-    conditioned, rounding makes a product of the two differ from I by any amount.
+    det V / det V_1 is at least 1. The function does not compare V^-1 with the inverse: where V is
+    badly conditioned, rounding makes a product of the two differ from I by any amount.
     """
     design, inverse, floor = region.design + region.recent, region.inverse, penalty_of(region)
     volume = region.numbers[_LOGDET] >= 0.0 and region.numbers[_GROWTH] >= 1.0
@@ -127,19 +174,52 @@ def is_valid_region(region: Region) -> bool:
 
 @jitable
 def update_count(region: Region) -> int:
-    """Return the number of updates."""
+    """Return the number of updates.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    int
+        The number of updates.
+    """
     return region.counts[_UPDATES]
 
 
 @jitable
 def projection_count(region: Region) -> int:
-    """Return the number of projections."""
+    """Return the number of projections.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    int
+        The number of projections.
+    """
     return region.counts[_PROJECTIONS]
 
 
 @jitable
 def clipped_count(region: Region) -> int:
-    """Return the number of rewards that the estimator itself clipped or truncated."""
+    """Return the number of rewards that the estimator itself clipped or truncated.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    int
+        The number of rewards.
+    """
     return region.counts[_CLIPPED]
 
 
@@ -156,13 +236,25 @@ def fallbacks_of_many(counts: Integers) -> Integers:
 
 @jitable
 def count_projection(region: Region) -> None:
-    """Add one to the projections."""
+    """Add one to the projections.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    """
     region.counts[_PROJECTIONS] += 1
 
 
 @jitable
 def count_clipped(region: Region) -> None:
-    """Add one to the rewards that the estimator itself clipped or truncated."""
+    """Add one to the rewards that the estimator itself clipped or truncated.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    """
     region.counts[_CLIPPED] += 1
 
 
@@ -196,7 +288,13 @@ def has_strayed(region: Region) -> bool:
 
 @jitable
 def mark_strayed(region: Region) -> None:
-    """Note that the centre moved in another direction than V^-1 x."""
+    """Mark that the centre moved in another direction than V^-1 x.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    """
     region.numbers[_STRAYED] = 1.0
 
 
@@ -211,7 +309,20 @@ def forget_step(region: Region) -> None:
 
 @jitable
 def measure(region: Region, x: Floats) -> float:
-    """Return ||x||_{V^-1}; `direction` becomes V^-1 x, for the update that follows."""
+    """Return ||x||_{V^-1}; `direction` becomes V^-1 x, for the update that follows.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    x : array of shape (d,)
+        Features of an arm.
+
+    Returns
+    -------
+    float
+        ||x||_{V^-1}.
+    """
     combine(region.inverse, x, region.direction)
     square = dot(x, region.direction)
     region.numbers[_SQUARE] = square
@@ -228,7 +339,22 @@ def norm_of(region: Region, x: Floats) -> float:
 
 @jitable
 def add_observation(region: Region, x: Floats, weight: float) -> float:
-    """V += weight x x^T, after `measure(region, x)`; return 1 + weight ||x||^2_{V^-1}."""
+    """Add weight x x^T to V, after `measure(region, x)`.
+
+    Parameters
+    ----------
+    region : Region
+        Changes in place.
+    x : array of shape (d,)
+        Features of the arm last measured.
+    weight : float
+        Weight of the observation.
+
+    Returns
+    -------
+    float
+        1 + weight ||x||^2_{V^-1}, with the V before.
+    """
     growth = 1.0 + weight * region.numbers[_SQUARE]
     region.numbers[_STRAYED] = 1.0
     region.counts[_UPDATES] += 1
@@ -482,7 +608,15 @@ def shift_centre(region: Region, x: Floats, change: float) -> None:
 
 @jitable
 def move_centre(region: Region, step: float) -> None:
-    """centre -= step V^-1 x, for the x last measured and the V before it included x."""
+    """Subtract step V^-1 x from the centre, for the x last measured and the V before it included x.
+
+    Parameters
+    ----------
+    region : Region
+        Changes in place.
+    step : float
+        Length of the step.
+    """
     region.numbers[_STEP] = step
     region.numbers[_STRAYED] = 0.0
     subtract(region.centre, step, region.direction)

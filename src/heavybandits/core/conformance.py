@@ -1,11 +1,11 @@
 """Compare a class with a contract: the members of the Protocol, and the first that is wrong."""
 
-import difflib
 import functools
 import inspect
 from types import FunctionType
 from typing import Any, Protocol, get_type_hints
 
+from .._utils.validation import closest
 from .protocols import CONTRACTS
 
 Member = FunctionType | property
@@ -55,7 +55,7 @@ def fault(part: type, contract: type) -> str | None:
     ...     def projct(self, region):
     ...         return False
     >>> fault(Mine, Projection)
-    "Mine has no method project(region); did you mean 'projct'?"
+    "Mine has no method project(region); rename 'projct' to 'project'"
     """
     for name, member in members(contract).items():
         wrong = _lack(part, name, member) or _mismatch(part, name, member)
@@ -84,8 +84,8 @@ def _lack(part: type, name: str, member: Member) -> str | None:
     if found is not None and (isinstance(member, property) or callable(found)):
         return None
     public = [other for other in dir(part) if not other.startswith("_") and other != name]
-    close = difflib.get_close_matches(name, public, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(name, public)
+    hint = f"; rename {close!r} to {name!r}" if close else ""
     kind = "attribute" if isinstance(member, property) else "method"
     return f"{part.__name__} has no {kind} {written(name, member)}{hint}"
 

@@ -29,7 +29,7 @@ PATIENCE = 10.0  # seconds for finding the line at which compiled code failed
 
 
 def first_plays(policy: Any, arms: Any) -> int:
-    """How many plays are rehearsed: some decisions, few where arms are many or long.
+    """Return how many plays are rehearsed: some decisions, few where arms are many or long.
 
     >>> from heavybandits import arms, linucb
     >>> first_plays(linucb(dim=10, radius=1.0), arms.PerRound(20, 10))

@@ -25,7 +25,17 @@ def _register(function: F, **wanted: bool) -> F:
 def jitable(function: F) -> F:
     """Let compiled code call this function; in Python it stays the same.
 
-    In a function that is not the library's, every index is checked.
+    In a function that is not the library's, compiled code checks every index.
+
+    Parameters
+    ----------
+    function : function
+        The function to register.
+
+    Returns
+    -------
+    function
+        The same function.
     """
     return _register(function)
 

@@ -37,7 +37,22 @@ def clamp(rewards: Floats) -> None:
 
 @jitable
 def dot(a: Floats, b: Floats) -> float:
-    """Return a.b, in four independent sums: a single one waits for every addition to end."""
+    """Return a.b, in four independent sums.
+
+    A single sum would wait for every addition to end.
+
+    Parameters
+    ----------
+    a : array of shape (d,)
+        First vector.
+    b : array of shape (d,)
+        Second vector.
+
+    Returns
+    -------
+    float
+        a.b.
+    """
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     i = 0
     while i + 4 <= a.size:
@@ -54,27 +69,66 @@ def dot(a: Floats, b: Floats) -> float:
 
 @jitable
 def norm(a: Floats) -> float:
-    """Return ||a||_2."""
+    """Return ||a||_2.
+
+    Parameters
+    ----------
+    a : array of shape (d,)
+        The vector.
+
+    Returns
+    -------
+    float
+        The Euclidean norm.
+    """
     return math.sqrt(dot(a, a))
 
 
 @jitable
 def subtract(a: Floats, scale: float, b: Floats) -> None:
-    """a -= scale b"""
+    """Subtract scale b from a in place.
+
+    Parameters
+    ----------
+    a : array of shape (d,)
+        Changes in place.
+    scale : float
+        Multiplier.
+    b : array of shape (d,)
+        The vector to subtract.
+    """
     for i in range(a.size):
         a[i] -= scale * b[i]
 
 
 @jitable
 def stretch(a: Floats, factor: float) -> None:
-    """a *= factor"""
+    """Multiply a vector by a factor in place.
+
+    Parameters
+    ----------
+    a : array of shape (d,)
+        Changes in place.
+    factor : float
+        The factor.
+    """
     for i in range(a.size):
         a[i] *= factor
 
 
 @vectorised
 def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
-    """M += scale x x^T, for an x that is no row of M."""
+    """Add scale x x^T to a matrix in place. x must not be a row of the matrix.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        Changes in place.
+    scale : float
+        Multiplier.
+    x : array of shape (d,)
+        The vector.
+    """
     for i in range(x.size):
         factor = scale * x[i]
         for j in range(x.size):
@@ -83,9 +137,21 @@ def add_outer(matrix: Floats, scale: float, x: Floats) -> None:
 
 @jitable
 def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
-    """out = M^-1 of a symmetric positive definite M, by Cholesky; `factor` is scratch.
+    """Write M^-1 of a symmetric positive definite M into `out`, by Cholesky.
 
-    Return False, and leave `out` unchanged, if M is not positive definite in all its digits.
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        M.
+    out : array of shape (d, d)
+        Receives M^-1. It does not change if M is not positive definite in all its digits.
+    factor : array of shape (d, d)
+        Scratch space.
+
+    Returns
+    -------
+    bool
+        False if M is not positive definite in all its digits.
     """
     dim = matrix.shape[0]
     if not cholesky(matrix, factor):
@@ -109,7 +175,20 @@ def invert(matrix: Floats, out: Floats, factor: Floats) -> bool:
 
 @jitable
 def cholesky(matrix: Floats, out: Floats) -> bool:
-    """out = the lower triangle L of M = L L^T; False if rounding leaves a pivot without digits."""
+    """Write the lower triangle L of M = L L^T into `out`.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        M, symmetric.
+    out : array of shape (d, d)
+        Receives L.
+
+    Returns
+    -------
+    bool
+        False if rounding leaves a pivot without digits.
+    """
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
             total = matrix[i, j]
@@ -261,7 +340,17 @@ def solve_cholesky(factor: Floats, b: Floats, out: Floats) -> None:
 
 @jitable
 def eigen(matrix: Floats, values: Floats, vectors: Floats) -> None:
-    """Eigenvalues and eigenvectors (columns) of a symmetric matrix, destroyed, by Jacobi."""
+    """Write the eigenvalues and eigenvectors of a symmetric matrix, by Jacobi rotations.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        Symmetric; its content is destroyed.
+    values : array of shape (d,)
+        Receives the eigenvalues.
+    vectors : array of shape (d, d)
+        Receives the eigenvectors, one per column.
+    """
     dim = values.size
     for i in range(dim):
         for j in range(dim):
@@ -320,9 +409,19 @@ def largest(values: Floats) -> float:
 
 @vectorised
 def combine(rows: Floats, weights: Floats, out: Floats) -> None:
-    """out = sum_i weights_i rows_i, two rows at a time: half the traffic through `out`.
+    """Write sum_i weights_i rows_i into `out`.
 
-    `out` shares no memory with the other arguments.
+    Two rows are added at a time, which halves the traffic through `out`. `out` must not share
+    memory with the other arguments.
+
+    Parameters
+    ----------
+    rows : array of shape (n, k)
+        The rows.
+    weights : array of shape (n,)
+        One weight per row.
+    out : array of shape (k,)
+        Receives the sum.
     """
     i = 2 - weights.size % 2
     first, second = weights[0], weights[1] if i == 2 else 0.0
@@ -337,10 +436,23 @@ def combine(rows: Floats, weights: Floats, out: Floats) -> None:
 
 @vectorised
 def squares(features: Floats, matrix: Floats, out: Floats, above: Floats, below: Floats) -> None:
-    """out_k = ||x_k||_M^2 for every column x_k and a symmetric M; `above` and `below` are scratch.
+    """Write ||x_k||_M^2 of every column x_k into `out`, for a symmetric M.
 
     Only the lower triangle of M is used, d(d+1)/2 products per arm, in blocks of two rows by four
     columns.
+
+    Parameters
+    ----------
+    features : array of shape (d, columns)
+        One arm per column.
+    matrix : array of shape (d, d)
+        M.
+    out : array of shape (columns,)
+        Receives the squares.
+    above : array of shape (columns,)
+        Scratch space.
+    below : array of shape (columns,)
+        Scratch space.
     """
     dim = features.shape[0]
     for k in range(out.size):

@@ -132,7 +132,7 @@ def _holds(code: CodeType, file: str, line: int) -> bool:
 
 
 def _remedy(text: str) -> tuple[Remedy, re.Match[str] | None]:
-    """The remedy whose sign stands last in the text, which is nearest to the place."""
+    """Return the remedy whose sign is last in the text, which is nearest to the place."""
     for remedies in (REMEDIES, [OTHER]):
         found = [(each, match) for each in remedies for match in re.finditer(each.sign, text)]
         if found:

@@ -34,7 +34,24 @@ def middle(a: float, b: float, c: float) -> float:
 
 @vectorised
 def select_rank(values: Floats, start: int, stop: int, rank: int) -> float:
-    """Return the element of this rank of values[start:stop], which is reordered, by quickselect."""
+    """Return the element of this rank of values[start:stop], by quickselect.
+
+    Parameters
+    ----------
+    values : array
+        The values; values[start:stop] is reordered.
+    start : int
+        First index.
+    stop : int
+        Last index plus 1.
+    rank : int
+        Rank of the element, from 0.
+
+    Returns
+    -------
+    float
+        The element.
+    """
     low, high, wanted = start, stop, start + rank
     while high - low > 1:
         pivot = middle(values[low], values[(low + high) // 2], values[high - 1])
@@ -65,7 +82,22 @@ def middle_two(values: Floats, start: int, stop: int) -> tuple[float, float]:
 
 @jitable
 def median(values: Floats, start: int, stop: int) -> float:
-    """Return the median of values[start:stop] (which is reordered), the mean of two if even."""
+    """Return the median of values[start:stop], the mean of two if their number is even.
+
+    Parameters
+    ----------
+    values : array
+        The values; values[start:stop] is reordered.
+    start : int
+        First index.
+    stop : int
+        Last index plus 1.
+
+    Returns
+    -------
+    float
+        The median.
+    """
     lower, upper = middle_two(values, start, stop)
     return upper if (stop - start) % 2 == 1 else 0.5 * (lower + upper)
 

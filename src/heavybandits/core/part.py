@@ -138,8 +138,29 @@ def fallbacks_of(state: Any) -> int:
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:
-    """Return the part, cast, if it has all members of the contract; else raise InvalidInputError.
+    """Return the part, cast, if it has all members of the contract.
 
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : NamedTuple
+        The part to validate.
+    contract : type
+        The Protocol, for example `Filter`.
+
+    Returns
+    -------
+    NamedTuple
+        The part, cast.
+
+    Raises
+    ------
+    InvalidInputError
+        The part misses a member, or a field is invalid.
+
+    Examples
+    --------
     >>> from heavybandits.authoring import Filter
     >>> from heavybandits.links import Probit
     >>> check_part("filter", Probit(), Filter)
@@ -165,10 +186,25 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
 def cast(part: T) -> T:
     """Return the part with every field cast to its annotation: 1 to 1.0, arrays to float64.
 
-    Raise InvalidInputError if a number is outside the bounds of its annotation, if a part in a
-    field does not satisfy the contract in its annotation, if a field is something that compiled
-    code cannot read, such as a dict, or if the part's own `check` raises.
+    Parameters
+    ----------
+    part : NamedTuple
+        A part of the library or your own.
 
+    Returns
+    -------
+    NamedTuple
+        The part of the same class, with cast fields.
+
+    Raises
+    ------
+    InvalidInputError
+        A number is outside the bounds of its annotation, a part in a field does not satisfy the
+        contract in its annotation, compiled code cannot read a field (such as a dict), or the
+        part's own `check` raises.
+
+    Examples
+    --------
     >>> from heavybandits.filters import Truncate
     >>> cast(Truncate(threshold=2))
     Truncate(threshold=2.0, plays=1)
@@ -329,6 +365,18 @@ def known_parts(*groups: Iterable[type]) -> dict[str, type]:
 def describe(value: Any) -> Any:
     """Return a part as plain JSON.
 
+    Parameters
+    ----------
+    value : NamedTuple, array or number
+        A part, or a field of a part.
+
+    Returns
+    -------
+    dict, list or number
+        Dictionaries, lists, numbers and strings only.
+
+    Examples
+    --------
     >>> from heavybandits.noises import StudentT
     >>> describe(StudentT(3.0))
     {'part': 'heavybandits.noises:StudentT', 'fields': {'dof': 3.0, 'scale': 1.0}}

@@ -1,7 +1,7 @@
 """Compare the methods of one link, noise or arm set with each other, by numbers.
 
 A contract says more than names: the slope of a link is the derivative of its mean, a noise reads
-the uniforms of its own play, an arm set offers arms that are there. These checks run where a part
+the uniforms of its own play, an arm set has arms that exist. These checks run where a part
 of your own is first used. They are public, for the tests of your parts.
 """
 
@@ -283,7 +283,7 @@ def _bound_below(
 
 
 def check_arm_set(arms: ArmSet, norm: float = 1.0) -> None:
-    """Raise if an arm set offers arms that are not there, too long, or not the optimistic one.
+    """Raise if an arm set has arms that do not exist, too long, or not the optimistic one.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 """Say where in which part something went wrong: class, method, line and cause."""
 
-import difflib
 import linecache
 import traceback
 from collections.abc import Callable, Iterator
@@ -8,6 +7,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 from .._utils.errors import InvalidInputError, PartError
+from .._utils.validation import closest
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Place(NamedTuple):
         return f"{self.name}, line {self.line}"
 
     def quoted(self) -> str:
-        """The line itself, below the file it is in."""
+        """Return the line itself, below the file it is in."""
         source = linecache.getline(self.file, self.line).strip()
         return f"  {self.file}, line {self.line}" + (f"\n    {source}" if source else "")
 
@@ -68,7 +68,7 @@ def codes(own: frozenset[type]) -> Iterator[tuple[str, CodeType]]:
 
 
 def explain(error: Exception, own: frozenset[type]) -> str:
-    """Where in which part an uncompiled run went wrong, and why."""
+    """Return where in which part an uncompiled run went wrong, and why."""
     known = {code: name for name, code in reversed([*codes(own)])}
     frames = [*traceback.walk_tb(error.__traceback__)]
     places = [
@@ -89,7 +89,7 @@ def explain(error: Exception, own: frozenset[type]) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What Python says, and what was probably meant.
+    """Return what Python says, and what was probably meant.
 
     >>> cause(IndexError("index 99 is out of bounds for axis 0 with size 4"))
     'index 99 is out of bounds for axis 0 with size 4'
@@ -98,8 +98,8 @@ def cause(error: Exception) -> str:
     if not isinstance(error, AttributeError):
         return said if isinstance(error, IndexError) else f"{type(error).__name__}: {said}"
     names = [name for name in dir(error.obj) if not name.startswith("_")]
-    close = difflib.get_close_matches(str(error.name), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(str(error.name), names)
+    hint = f"; did you mean {close!r}?" if close else ""
     if "can't set" in said or "read-only" in said:
         hint = ": fields are constants; what changes is kept in an array of the state"
     return said.replace(" object has no ", " has no ") + hint

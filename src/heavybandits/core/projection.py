@@ -124,9 +124,18 @@ def span_further(inverse: Floats, scratch: Floats, size: int, beside: float) -> 
 
 @outlined
 def project_ball(inverse: Floats, x: Floats, limit: float, scratch: Floats) -> None:
-    """Move x, outside the ball of radius `limit`, to the nearest point of the ball in the V-norm.
+    """Move x, outside a ball, to the nearest point of the ball in the norm of V.
 
-    Only V^-1 = `inverse` is needed; `scratch` has ROWS + d rows.
+    Parameters
+    ----------
+    inverse : array of shape (d, d)
+        V^-1.
+    x : array of shape (d,)
+        Changes in place.
+    limit : float
+        Radius of the ball.
+    scratch : array with ROWS + d rows
+        Scratch space.
     """
     small = Tridiagonal(scratch[0], scratch[1], scratch[2], scratch[3])
     image, basis = scratch[5], scratch[ROWS:]

@@ -16,89 +16,258 @@ Redraw = Literal["never", "decision", "round"]
 
 
 class Link(Protocol):
-    """The mean reward of an arm x is mu(x.theta), where mu is increasing."""
+    """Model the mean reward of an arm x as mu(x.theta), where mu is increasing."""
 
     def mean(self, z: float) -> float:
-        """Return mu(z), the expected reward at z = x.theta."""
+        """Return mu(z), the expected reward at z = x.theta.
+
+        Parameters
+        ----------
+        z : float
+            x.theta.
+
+        Returns
+        -------
+        float
+            mu(z), a finite number.
+        """
 
     def slope(self, z: float) -> float:
-        """Return mu'(z), which is positive."""
+        """Return mu'(z), which is positive.
+
+        Parameters
+        ----------
+        z : float
+            x.theta.
+
+        Returns
+        -------
+        float
+            mu'(z), a positive number.
+        """
 
     def kappa(self, norm: float) -> float:
-        """Return the smallest slope on [-norm, norm]."""
+        """Return the smallest slope on [-norm, norm].
+
+        Parameters
+        ----------
+        norm : float
+            S, the half-length of the interval.
+
+        Returns
+        -------
+        float
+            kappa, a positive number.
+        """
 
     def lipschitz(self, norm: float) -> float:
-        """Return the largest slope on [-norm, norm]."""
+        """Return the largest slope on [-norm, norm].
+
+        Parameters
+        ----------
+        norm : float
+            S, the half-length of the interval.
+
+        Returns
+        -------
+        float
+            L.
+        """
 
     def bound(self, norm: float) -> float:
-        """Return the largest |mu| on [-norm, norm]."""
+        """Return the largest |mu| on [-norm, norm].
+
+        Parameters
+        ----------
+        norm : float
+            S, the half-length of the interval.
+
+        Returns
+        -------
+        float
+            U.
+        """
 
 
 class ManyMeans(Link, Protocol):
-    """An optional member of links, for estimators that evaluate the link often."""
+    """Add an optional member of links, for estimators that evaluate the link often."""
 
     def means(self: Link, z: Floats, out: Floats) -> None:
-        """out = mu of every z, up to rounding, in a loop that vectorises."""
+        """Write mu of every z into `out`, up to rounding, in a loop that vectorises.
+
+        Parameters
+        ----------
+        z : array
+            Values x.theta.
+        out : array of the same shape
+            Receives mu(z).
+        """
 
 
 class Noise(Protocol):
-    """A reward is y = mu(x.theta) + eta; the noise draws eta."""
+    """Draw eta, the noise of a reward y = mu(x.theta) + eta."""
 
     def draw(self, key: Key, play: int) -> float:
-        """Return the noise of a play, from uniforms 4 play, ..., 4 play + 2 of the stream `key`."""
+        """Return the noise of a play, from uniforms 4 play, ..., 4 play + 2 of the stream `key`.
+
+        Parameters
+        ----------
+        key : uint64
+            Key of the random stream.
+        play : int
+            Number of the play, from 0.
+
+        Returns
+        -------
+        float
+            The noise, a finite number in the unit of the reward.
+        """
 
 
 class KnownNoise(Noise, Protocol):
-    """A noise whose moments are known without drawing."""
+    """Draw noise whose moments are known without drawing."""
 
     def location(self) -> float:
-        """Return E[eta], nan if it does not exist."""
+        """Return E[eta], nan if it does not exist.
+
+        Returns
+        -------
+        float
+            The mean of the noise.
+        """
 
     def moment(self, order: float, shift: float = 0.0) -> float:
-        """Return E|shift + eta|^order, inf if it is infinite."""
+        """Return E|shift + eta|^order, inf if it is infinite.
+
+        Parameters
+        ----------
+        order : float
+            Order of the moment, positive.
+        shift : float, default 0.0
+            Number added to the noise.
+
+        Returns
+        -------
+        float
+            The raw moment.
+        """
 
     def central_moment(self, order: float) -> float:
-        """Return E|eta - E eta|^order."""
+        """Return E|eta - E eta|^order.
+
+        Parameters
+        ----------
+        order : float
+            Order of the moment, positive.
+
+        Returns
+        -------
+        float
+            The central moment.
+        """
 
     def symmetric(self) -> bool:
-        """Return True if eta and -eta have the same distribution."""
+        """Return True if eta and -eta have the same distribution.
+
+        Returns
+        -------
+        bool
+            True for noise that is symmetric about zero.
+        """
 
     def tail_index(self) -> float:
-        """Return the order from which on moments are infinite."""
+        """Return the order from which on moments are infinite.
+
+        Returns
+        -------
+        float
+            The tail index, inf if all moments are finite.
+        """
 
 
 class ArmSet(Protocol):
-    """The arms that are available at a play, and the optimistic one among them."""
+    """Offer the arms of a play, and find the optimistic arm among them."""
 
     @property
     def dim(self) -> Count:
-        """The dimension d of the arms."""
+        """Dimension d of the arms."""
 
     @property
     def size(self) -> Index:
-        """The number of arms, 0 for a continuous set."""
+        """Number of arms, 0 for a continuous set."""
 
     @property
     def redraw(self) -> Redraw:
         """When the arms change: "never", with every "decision", or with every "round" (play)."""
 
     def make_buffer(self) -> ArmBuffer:
-        """Make a buffer for the available arms."""
+        """Make a buffer for the available arms.
+
+        Returns
+        -------
+        ArmBuffer
+            A new buffer.
+        """
 
     def refresh(self, buffer: ArmBuffer, key: Key, play: int) -> bool:
-        """Write the arms of this play into the buffer; return True if they are new."""
+        """Write the arms of this play into the buffer; return True if they are new.
+
+        Parameters
+        ----------
+        buffer : ArmBuffer
+            Receives the arms.
+        key : uint64
+            Key of the random stream.
+        play : int
+            Number of the play, from 0.
+
+        Returns
+        -------
+        bool
+            True if the arms differ from those of the play before.
+        """
 
     def top(self, buffer: ArmBuffer, theta: Floats) -> float:
-        """Return the largest x.theta of the available arms."""
+        """Return the largest x.theta of the available arms.
+
+        Parameters
+        ----------
+        buffer : ArmBuffer
+            The available arms.
+        theta : array of shape (d,)
+            The parameter.
+
+        Returns
+        -------
+        float
+            The largest x.theta.
+        """
 
     def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
-        """Return the arm of the largest x.centre + width ||x||_{V^-1}; copy its features into
-        buffer.chosen."""
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}, copied to buffer.chosen.
+
+        Parameters
+        ----------
+        buffer : ArmBuffer
+            The available arms.
+        region : Region
+            The confidence region, with centre and V^-1.
+        width : float
+            Radius of the region.
+
+        Returns
+        -------
+        int
+            Number of the arm; -1 for a continuous set.
+        """
 
 
 class Counted(Protocol):
-    """The memory of a filter: counts[0] is the number of plays seen, counts[1] the number of
-    truncated rewards. The functions of `parts.filters.memory` read and write them."""
+    """Store the counts of a filter.
+
+    counts[0] is the number of plays seen, counts[1] the number of truncated rewards. The functions
+    `count_seen`, `count_truncated`, `seen_count` and `truncated_count` read and write them.
+    """
 
     @property
     def counts(self) -> Integers: ...
@@ -112,32 +281,81 @@ class Filter(Protocol):
         """Plays of one arm per decision."""
 
     def init(self) -> Counted:
-        """Make the memory: a NamedTuple of arrays with a field `counts`, as `make_memory` makes."""
+        """Make the memory: a NamedTuple of arrays with a field `counts`, as `make_memory` makes.
+
+        Returns
+        -------
+        Counted
+            A new memory.
+        """
 
     def apply(self, memory: Any, rewards: Floats, norm: float, predicted: float) -> float:
-        """Return the filtered reward of an arm x; `norm` is ||x||_{V^-1}, `predicted` the reward
-        that the estimator expects."""
+        """Return the filtered reward of an arm x.
+
+        `norm` is ||x||_{V^-1}, and `predicted` the reward that the estimator expects.
+
+        Parameters
+        ----------
+        memory : Counted
+            The memory, from `init`. It may change.
+        rewards : array of shape (plays,)
+            Rewards of the decision.
+        norm : float
+            ||x||_{V^-1}.
+        predicted : float
+            The reward that the estimator expects.
+
+        Returns
+        -------
+        float
+            The filtered reward, a finite number.
+        """
 
 
 class Projection(Protocol):
     """Move the centre of a region back into the set of possible theta."""
 
     def project(self, region: Region) -> bool:
-        """Move region.centre if it is outside the set; return True if it moved."""
+        """Move region.centre if it is outside the set; return True if it moved.
+
+        Parameters
+        ----------
+        region : Region
+            The region, whose centre changes in place.
+
+        Returns
+        -------
+        bool
+            True if the centre moved.
+        """
 
 
 class Observation(NamedTuple):
-    """One decision and its rewards, as an estimator receives it."""
+    """Store one decision and its rewards, as an estimator receives it.
 
-    x: Floats  # features of the arm
-    reward: float  # the filtered reward
-    rewards: Floats  # all rewards of the decision
-    predicted: float  # the reward that the estimator expected
-    norm: float  # ||x||_{V^-1}
+    Attributes
+    ----------
+    x : array of shape (d,)
+        Features of the arm.
+    reward : float
+        The filtered reward.
+    rewards : array of shape (plays,)
+        All rewards of the decision.
+    predicted : float
+        The reward that the estimator expected.
+    norm : float
+        ||x||_{V^-1}.
+    """
+
+    x: Floats
+    reward: float
+    rewards: Floats
+    predicted: float
+    norm: float
 
 
 class Estimate(Protocol):
-    """The state of an estimator: any arrays, and a confidence region."""
+    """Store the state of an estimator: any arrays, and a confidence region."""
 
     @property
     def region(self) -> Region: ...
@@ -148,54 +366,162 @@ class Estimator(Protocol):
 
     @property
     def dim(self) -> Count:
-        """The dimension d of the arms."""
+        """Dimension d of the arms."""
 
     def init(self) -> Estimate:
-        """Make the state: a NamedTuple of arrays with a field `region`."""
+        """Make the state: a NamedTuple of arrays with a field `region`.
+
+        Returns
+        -------
+        Estimate
+            A new state.
+        """
 
     def predict(self, estimate: Any, z: float) -> float:
-        """Return the mean reward predicted at z = x.theta."""
+        """Return the mean reward predicted at z = x.theta.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state, from `init`.
+        z : float
+            x.theta.
+
+        Returns
+        -------
+        float
+            The predicted reward, a finite number.
+        """
 
     def update(self, estimate: Any, observation: Observation) -> None:
-        """Learn from one decision: `observation` has x, the filtered `reward`, all `rewards`, the
-        `predicted` reward and the `norm` ||x||_{V^-1}, which the policy got from
-        measure_arm: measure(estimate.region, x), unless the estimator defines it."""
+        """Learn from one decision.
+
+        `observation` has x, the filtered `reward`, all `rewards`, the `predicted` reward and the
+        `norm` ||x||_{V^-1}, which the policy got from `measure_arm`: measure(estimate.region, x),
+        unless the estimator defines it.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state, which changes in place.
+        observation : Observation
+            The decision and its rewards.
+        """
 
 
 class ArmMeasure(Estimator, Protocol):
-    """Optional members of an estimator that measures arms itself, in other coordinates or with more
-    digits than V^-1 has."""
+    """Add optional members of an estimator that measures arms itself: in other coordinates, or with
+    more digits than V^-1 has."""
 
     def best_arm(
         self: Estimator, estimate: Any, arms: ArmSet, buffer: ArmBuffer, width: float
     ) -> int:
-        """Return the arm of the largest x.centre + width ||x||_{V^-1}; copy its features into
-        buffer.chosen. By default arms.maximise does so, with V^-1."""
+        """Return the arm of the largest x.centre + width ||x||_{V^-1}, copied to buffer.chosen.
+
+        By default arms.maximise does so, with V^-1.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        arms : ArmSet
+            The arm set.
+        buffer : ArmBuffer
+            The available arms.
+        width : float
+            Radius of the region.
+
+        Returns
+        -------
+        int
+            Number of the arm.
+        """
 
     def arm_norm(self: Estimator, estimate: Any, x: Floats) -> float:
-        """Return ||x||_{V^-1}. By default V^-1 is used."""
+        """Return ||x||_{V^-1}. By default V^-1 is used.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        float
+            ||x||_{V^-1}.
+        """
 
     def measure_arm(self: Estimator, estimate: Any, x: Floats) -> float:
-        """Return ||x||_{V^-1} and prepare the update that follows. By default
-        measure(estimate.region, x)."""
+        """Return ||x||_{V^-1} and prepare the update that follows.
+
+        By default measure(estimate.region, x).
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        float
+            ||x||_{V^-1}.
+        """
 
     def score_arm(self: Estimator, estimate: Any, x: Floats) -> float:
-        """Return z = x.theta, for `predict`. By default dot(x, estimate.region.centre)."""
+        """Return z = x.theta, for `predict`. By default dot(x, estimate.region.centre).
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        float
+            x.theta.
+        """
 
 
 class Tally(NamedTuple):
-    """Counts of a policy."""
+    """Store the counts of a policy.
+
+    Attributes
+    ----------
+    updates : int
+        Updates of the estimator.
+    projections : int
+        Projections that moved the centre.
+    truncated : int
+        Rewards that were clipped or truncated.
+    """
 
     updates: int
     projections: int
-    truncated: int  # rewards that were clipped or truncated
+    truncated: int
 
 
 class Tallied(Protocol):
-    """A part that counts what it does: a policy or a per-arm estimator."""
+    """Count what a part does: a policy or a per-arm estimator."""
 
     def tally(self, state: Any) -> Tally:
-        """Return the numbers of updates, projections and truncated rewards."""
+        """Return the numbers of updates, projections and truncated rewards.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, from `init`.
+
+        Returns
+        -------
+        Tally
+            The counts.
+        """
 
 
 class PerArmEstimator(Tallied, Protocol):
@@ -203,7 +529,7 @@ class PerArmEstimator(Tallied, Protocol):
 
     @property
     def dim(self) -> Count:
-        """The dimension d of the arms."""
+        """Dimension d of the arms."""
 
     @property
     def plays(self) -> Count:
@@ -211,10 +537,16 @@ class PerArmEstimator(Tallied, Protocol):
 
     @property
     def stages(self) -> Count:
-        """The number of stages."""
+        """Number of stages."""
 
     def init(self) -> Any:
-        """Make the memory: a NamedTuple of arrays."""
+        """Make the memory: a NamedTuple of arrays.
+
+        Returns
+        -------
+        NamedTuple
+            A new memory.
+        """
 
     def estimate_arms(
         self,
@@ -225,27 +557,94 @@ class PerArmEstimator(Tallied, Protocol):
         estimates: Floats,
         widths: Floats,
     ) -> None:
-        """Write mean and width of every column of `features` that is alive, from one stage."""
+        """Write mean and width of every column of `features` that is alive, from one stage.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory, from `init`.
+        stage : int
+            Number of the stage, from 0.
+        features : array of shape (d, columns)
+            One arm per column.
+        alive : array of shape (columns,)
+            1 for an arm to estimate, 0 for the others.
+        estimates : array of shape (columns,)
+            Receives the means.
+        widths : array of shape (columns,)
+            Receives the widths.
+        """
 
     def arm_width(self, memory: Any, stage: int, x: Floats) -> float:
-        """Return the confidence width of one arm, from the data of one stage."""
+        """Return the confidence width of one arm, from the data of one stage.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory, from `init`.
+        stage : int
+            Number of the stage, from 0.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        float
+            The width, in the unit of the reward.
+        """
 
     def remember(self, memory: Any, stage: int, x: Floats, rewards: Floats) -> None:
-        """Add the rewards of one decision to the data of one stage."""
+        """Add the rewards of one decision to the data of one stage.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory, which changes in place.
+        stage : int
+            Number of the stage, from 0.
+        x : array of shape (d,)
+            Features of the arm.
+        rewards : array of shape (plays,)
+            Rewards of the decision.
+        """
 
 
 class Radius(Protocol):
-    """The radius of the confidence region: the square root of the papers' gamma."""
+    """Compute the radius of the confidence region: the square root of the papers' gamma."""
 
     def radius(self, estimate: Any, t: int) -> float:
-        """Return the radius (not squared) after t updates, given the state of the estimator."""
+        """Return the radius (not squared) after t updates, given the state of the estimator.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        t : int
+            Number of updates.
+
+        Returns
+        -------
+        float
+            The radius.
+        """
 
 
 class TimeRadius(Radius, Protocol):
-    """A radius that depends on t only and is known by its square."""
+    """Compute a radius that depends on t only and is known by its square."""
 
     def squared(self, t: int) -> float:
-        """Return the square of the radius, gamma, after t updates."""
+        """Return the square of the radius, gamma, after t updates.
+
+        Parameters
+        ----------
+        t : int
+            Number of updates.
+
+        Returns
+        -------
+        float
+            gamma.
+        """
 
 
 class Policy(Tallied, Protocol):
@@ -253,34 +652,88 @@ class Policy(Tallied, Protocol):
 
     @property
     def dim(self) -> Count:
-        """The dimension d of the arms."""
+        """Dimension d of the arms."""
 
     @property
     def plays(self) -> Count:
         """Plays of one arm per decision."""
 
     def init(self) -> Any:
-        """Make the state: a NamedTuple of arrays, scratch included."""
+        """Make the state: a NamedTuple of arrays, scratch included.
+
+        Returns
+        -------
+        NamedTuple
+            A new state.
+        """
 
     def choose(self, state: Any, arms: ArmSet, buffer: ArmBuffer) -> int:
-        """Choose an arm, copy its features into buffer.chosen, return its number."""
+        """Choose an arm, copy its features into buffer.chosen, return its number.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, from `init`. It may change.
+        arms : ArmSet
+            The arm set.
+        buffer : ArmBuffer
+            The available arms.
+
+        Returns
+        -------
+        int
+            Number of the arm; -1 for a continuous set.
+        """
 
     def learn(self, state: Any, x: Floats, rewards: Floats) -> None:
-        """Learn from the rewards of one decision, which may come late."""
+        """Learn from the rewards of one decision, which may come late.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, which changes in place.
+        x : array of shape (d,)
+            Features of the arm that was played.
+        rewards : array of shape (plays,)
+            Rewards of the decision.
+        """
 
     def estimate_arm(self, state: Any, x: Floats) -> tuple[float, float]:
-        """Return the expected reward of x, and the confidence width of x.theta."""
+        """Return the expected reward of x, and the confidence width of x.theta.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, from `init`.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        tuple of float
+            The expected reward, and the width.
+        """
 
 
 class Observer(Protocol):
     """Observe a run, for an experiment, without changing it."""
 
     def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
-        """Read the state after the policy learned from a decision; theta is the true one."""
+        """Read the state after the policy learned from a decision.
+
+        Parameters
+        ----------
+        policy : Policy
+            The policy.
+        state : NamedTuple
+            Its state.
+        theta : array of shape (d,)
+            The true parameter.
+        """
 
 
 class Extras(Protocol):
-    """Optional members of any part; each has a default."""
+    """Add optional members of any part; each has a default."""
 
     @property
     def capacity(self) -> int | None:
@@ -300,23 +753,82 @@ class Extras(Protocol):
         those of a policy inside it; None, the default, for all arrays."""
 
     def propensity(self, state: Any) -> float:
-        """For a policy that draws its arm, or holds one that does: return the probability of the
-        last choice. The default is 1."""
+        """Return the probability of the last choice.
+
+        For a policy that draws its arm or contains such a policy. The default is 1.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, from `init`.
+
+        Returns
+        -------
+        float
+            The propensity, in (0, 1].
+        """
 
     def is_valid(self, state: Any) -> bool:
-        """Return True if the indices in a state read from a file are within their arrays."""
+        """Return True if the indices in a state read from a file are within their arrays.
+
+        Parameters
+        ----------
+        state : NamedTuple
+            The state, read from a file.
+
+        Returns
+        -------
+        bool
+            True for a valid state.
+        """
 
     def threshold_in_force(self, memory: Any) -> float:
-        """For a filter or estimator that clips or truncates: return the threshold of the next
-        reward."""
+        """Return the threshold of the next reward.
+
+        For a filter or estimator that clips or truncates.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory of the filter, or the state of the estimator.
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
 
     def revise(self, estimate: Any, x: Floats, before: float, after: float) -> None:
-        """For an estimator: change the estimate, exactly or nearly, as if the filtered reward of x
-        had been `after` instead of `before`. It runs uncompiled. Without it, `Agent.revise`
-        raises."""
+        """Change the estimate as if the filtered reward of x had been `after` instead of `before`.
+
+        For an estimator. The change may be exact or approximate. The method runs uncompiled.
+        Without it, `Agent.revise` raises.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator, which changes in place.
+        x : array of shape (d,)
+            Features of the arm.
+        before : float
+            The filtered reward that the estimator learned from.
+        after : float
+            The filtered reward that it should have learned from.
+        """
 
     def log_density(self, x: Floats) -> Floats:
-        """For a noise: return the logarithm of its density at each x, for moments by quadrature."""
+        """Return the logarithm of the density of a noise at each x, for moments by quadrature.
+
+        Parameters
+        ----------
+        x : array
+            Values of the noise.
+
+        Returns
+        -------
+        array of the same shape
+            ln of the density.
+        """
 
     def check(self) -> None:
         """Raise InvalidInputError if the fields, each valid alone, contradict each other."""

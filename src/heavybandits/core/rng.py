@@ -23,6 +23,22 @@ _27, _30, _31, _12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 def stream_key(seed: int, repetition: int, stream: int) -> Key:
     """Return the key of one stream of one repetition, a function of these three numbers only.
 
+    Parameters
+    ----------
+    seed : int
+        Seed of the simulation.
+    repetition : int
+        Number of the repetition, from 0.
+    stream : int
+        Number of the stream: `ARMS`, `NOISE`, or a number above them.
+
+    Returns
+    -------
+    uint64
+        The key.
+
+    Examples
+    --------
     >>> hex(stream_key(0, 0, NOISE))
     '0xcec08954d575e9b1'
     """
@@ -42,10 +58,22 @@ class RecordingKey(np.uint64):
 
 
 def uniform(key: Key, index: int) -> float:
-    """Return number `index` of the stream, in the open interval (0, 1), with 52 bits.
+    """Return number `index` of a random stream, in the open interval (0, 1), with 52 bits.
 
-    In Python with integers of any size: those of numpy warn when they wrap around.
+    Parameters
+    ----------
+    key : uint64
+        Key of the stream, from `stream_key`.
+    index : int
+        Number in the stream, from 0.
 
+    Returns
+    -------
+    float
+        A uniform number.
+
+    Examples
+    --------
     >>> float(uniform(np.uint64(2**64 - 1), 5))
     0.7055706489695709
     """

@@ -370,7 +370,7 @@ def current_digest(module: str) -> str:
 def release(library: str) -> str:
     """Return version and contents of an installed library; empty for Python's own.
 
-    The contents are identified by the list of its files, so that the same version, installed again after
+    The list of its files identifies the contents, so that the same version, installed again after
     an edit, is another release.
     """
     if library in sys.stdlib_module_names or origin(library) is None:

@@ -28,7 +28,7 @@ class Figure:
 
 
 def file_name(figure: Figure, view: View) -> str:
-    """The name of a view's files, without its ending.
+    """Return the name of a view's files, without its ending.
 
     >>> view = View("fixed, projected", ())
     >>> file_name(Figure("figure1", "", "", (view,)), view)
@@ -86,7 +86,7 @@ class Verdict:
     note: str = ""
 
     def as_row(self) -> dict[str, Any]:
-        """The verdict as a flat row."""
+        """Return the verdict as a flat row."""
         row = asdict(self)
         row["low"], row["high"] = row.pop("interval")
         return row
@@ -101,7 +101,7 @@ def judge(
     high: float = math.inf,
     note: str = "",
 ) -> Verdict:
-    """The claim says that the quantity lies between `low` and `high`.
+    """Judge the claim that the quantity is between `low` and `high`.
 
     It holds if the whole interval lies there, does not hold if none of it does, and is undecided
     at this number of repetitions otherwise.

@@ -24,7 +24,7 @@ def escape(value: Any) -> str:
 
 
 def asset(name: str) -> str:
-    """A file that lies beside this one."""
+    """Return a file that lies beside this one."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -41,7 +41,7 @@ def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
 
 
 def figure_html(figure: Figure, images: dict[str, bytes]) -> str:
-    """The place of a figure; for a map, and without a script, pictures stand in."""
+    """Return the place of a figure; for a map, and without a script, pictures stand in."""
     pictures = "".join(
         f'<p>{escape(label)}</p><img alt="{escape(figure.title)}, {escape(label)}" '
         f'src="data:image/png;base64,{base64.b64encode(image).decode()}">'
@@ -55,7 +55,7 @@ def figure_html(figure: Figure, images: dict[str, bytes]) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table with its caption, folded away if it is long."""
+    """Return a table with its caption, folded away if it is long."""
     inner = f'<p class="caption">{escape(table.caption)}</p>{to_html(table.rows)}'
     if len(table.rows) <= LONG:
         return f"<h3>{escape(table.title)}</h3>{inner}"
@@ -70,7 +70,7 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdict_groups(groups: dict[str, Sequence[Verdict]]) -> str:
-    """One table per experiment."""
+    """Return one table per experiment."""
     judged = {title: verdicts for title, verdicts in groups.items() if verdicts}
     few = sum(map(len, judged.values())) <= MANY
     return "".join(
@@ -113,7 +113,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def section(name: str, title: str, findings: Findings, images: Any, settings: Any) -> str:
-    """One experiment: figures, tables, settings."""
+    """Return one experiment: figures, tables, settings."""
     notes = "".join(f"<p>{escape(note)}</p>" for note in findings.notes)
     figures = "".join(figure_html(f, images.get(f.name, {})) for f in findings.figures)
     tables = "".join(table_html(table) for table in findings.tables)
@@ -133,7 +133,7 @@ def page(
     figures: Sequence[Figure],
     colours: Mapping[str, int],
 ) -> str:
-    """The whole document. colours: names that have a place of their own in the palette."""
+    """Return the whole document. colours: names that have a place of their own in the palette."""
     body = "\n".join(sections)
     return f"""<!doctype html>
 <html lang="en">

@@ -55,7 +55,7 @@ class TwoPoint(NamedTuple):
 
 
 def saturating(share: float, order: float) -> TwoPoint:
-    """The two-point noise with E|noise|^order = 1.
+    """Return the two-point noise with E|noise|^order = 1.
 
     >>> round(saturating(0.01, 1.3).moment(1.3), 12)
     1.0

@@ -58,7 +58,7 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
 
 
 def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, bytes]]) -> str:
-    """The page of these runs."""
+    """Return the page of these runs."""
     verdicts, groups = all_verdicts(runs), {run.title: run.findings.verdicts for run in runs}
     sections = [
         '<section id="verdicts"><h2>Verdicts</h2><p>A claim holds if the whole 95% interval of '

@@ -26,7 +26,7 @@ COUNTS = ("regret", *Tally._fields)
 
 
 def unfold(named: Row, settings: dict[str, Any], result: Result) -> list[Row]:
-    """One row per repetition and checkpoint of a simulation.
+    """Return one row per repetition and checkpoint of a simulation.
 
     >>> made = {name: np.ones((1, 1)) for name in COUNTS} | {"play": np.array([10])}
     >>> unfold({}, {"repetitions_from": 3}, made)
@@ -75,7 +75,7 @@ def collect_groups(
 
 
 def collect_rows(groups: Sequence[Group], compute: Compute, unfold: Unfold = unfold) -> list[Row]:
-    """The rows of all groups, one after the other."""
+    """Return the rows of all groups, one after the other."""
     return [row for rows in collect_groups(groups, compute, unfold) for row in rows]
 
 
@@ -89,7 +89,7 @@ def column(rows: Iterable[Row], name: str = "regret") -> Array:
 
 
 def final_rows(rows: Sequence[Row]) -> list[Row]:
-    """The rows of the last checkpoint.
+    """Return the rows of the last checkpoint.
 
     >>> final_rows([{"play": 1}, {"play": 2}])
     [{'play': 2}]
@@ -110,7 +110,7 @@ def tune_rows(
     bounds: tuple[float, float],
     compute: Compute,
 ) -> tuple[list[Row], dict[tuple[str, ...], float]]:
-    """The rows of all tuning runs, and the best constant of every member of every place.
+    """Return the rows of all tuning runs, and the best constant of every member of every place.
 
     make: the cells of (*place, member, constant) and what names them. Members of one place share a
     grid.
@@ -134,7 +134,7 @@ def tune_rows(
 
 
 def curve_of(rows: Iterable[Row], loss: str = "regret", sign: float = 1.0) -> dict[float, Array]:
-    """The losses at every constant; `sign` is -1 if large values are good.
+    """Return the losses at every constant; `sign` is -1 if large values are good.
 
     >>> curve_of([{"constant": c, "regret": abs(c - 0.1)} for c in (0.1, 1.0)])
     {0.1: array([0.]), 1.0: array([0.9])}
@@ -144,12 +144,12 @@ def curve_of(rows: Iterable[Row], loss: str = "regret", sign: float = 1.0) -> di
 
 
 def choices(rows: Iterable[Row], key: str) -> dict[Any, Choice]:
-    """The choice that tuning rows lead to, by this column."""
+    """Return the choice that tuning rows lead to, by this column."""
     return {value: choose(curve_of(mine)) for value, mine in grouped(list(rows), key)}
 
 
 def grid_table(rows: Iterable[Row], keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The whole grid, one row for each value of the keys and one column per constant.
+    """Return the whole grid, one row for each value of the keys and one column per constant.
 
     >>> rows = [{"algorithm": "A", "constant": c, "regret": c} for c in (0.1, 1.0)]
     >>> grid_table(rows, ("algorithm",))
@@ -185,7 +185,7 @@ def time_cell(
 def timing_cells(
     names: Row, policy: Any, problem: Any, horizon: int, repetitions: int, seed: int
 ) -> list[Cell]:
-    """One cell per repetition."""
+    """Return one cell per repetition."""
     where, label = check_problem(problem), ", ".join(str(value) for value in names.values())
     common = {"policy": describe(policy), "problem": describe(where), "horizon": horizon}
     common |= {"seed": seed}

@@ -19,7 +19,7 @@ NAMES = (
 
 
 def load_experiment(name: str) -> Any:
-    """The package of an experiment.
+    """Return the package of an experiment.
 
     >>> load_experiment("figure1").PROFILES["default"]["horizon"]
     1000000
@@ -41,7 +41,7 @@ PROFILES = {
     for profile in (
         Profile(
             "quick",
-            "a look in about two minutes: T = 10^5, five constants, a small Table 2",
+            "a short version in about two minutes: T = 10^5, five tuning values, a small Table 2",
             ("figure1", "table2", "coverage", "outlier", "beyond", "map", "untuned"),
             (
                 "the paper's horizon of 10^6",
@@ -68,7 +68,7 @@ PROFILES = {
 
 
 def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str, Any]:
-    """The settings of an experiment in a profile, with the user's numbers in place.
+    """Return the settings of an experiment in a profile, with the user's numbers in place.
 
     Timing and coverage have `runs` of their own, which `repetitions` leaves alone, and only the map
     has `points`.
@@ -81,7 +81,7 @@ def settings_of(experiment: str, profile: str, **wanted: int | None) -> dict[str
 
 
 def override(given: dict[str, Any], chosen: dict[str, int]) -> dict[str, Any]:
-    """The settings with the chosen numbers in place, also in the settings within them.
+    """Return the settings with the chosen numbers in place, also in the settings within them.
 
     >>> override({"repetitions": 50, "variants": {"repetitions": 10}}, {"repetitions": 3})
     {'repetitions': 3, 'variants': {'repetitions': 3}}

@@ -42,7 +42,7 @@ PERIODS = {"day": 86_400.0, "week": 604_800.0, "year": 31_556_952.0}  # seconds
 
 @runtime_checkable
 class Column(Protocol):
-    """A column of a table that becomes features: `Number`, `Category` or `Date`.
+    """Encode a column of a table as features: `Number`, `Category` or `Date`.
 
     A missing value becomes zeros, and a one in a feature of its own (`allow_missing`).
     """
@@ -71,23 +71,73 @@ class Column(Protocol):
         ...
 
     def read(self, value: object) -> Values:
-        """Return the features of one value, which may be missing."""
+        """Return the features of one value, which may be missing.
+
+        Parameters
+        ----------
+        value : object
+            The value of the column.
+
+        Returns
+        -------
+        tuple of float
+            One number per feature.
+
+        Raises
+        ------
+        EncodingError
+            The value cannot be encoded.
+        """
         ...
 
     def reader(self) -> Reader:
-        """Return a function equal to `read` that is as fast as possible."""
+        """Return a function equal to `read` that is as fast as possible.
+
+        Returns
+        -------
+        function
+            A function of one value.
+        """
         ...
 
     def read_many(self, values: ColumnValues) -> Floats:
-        """Return the features of many values, (n, len(names))."""
+        """Return the features of many values.
+
+        Parameters
+        ----------
+        values : list or array
+            One value per row.
+
+        Returns
+        -------
+        array of shape (n, len(names))
+            One row per value.
+
+        Raises
+        ------
+        EncodingError
+            A value cannot be encoded. The error names the row.
+        """
         ...
 
     def bound(self) -> float:
-        """Return the largest possible norm of the features."""
+        """Return the largest possible norm of the features.
+
+        Returns
+        -------
+        float
+            The norm.
+        """
         ...
 
     def describe(self) -> str:
-        """Describe in words what a value becomes."""
+        """Describe in words what a value becomes.
+
+        Returns
+        -------
+        str
+            One phrase.
+        """
         ...
 
 
@@ -366,12 +416,34 @@ class Category:
         return name_features(self, [f"{self.name}={each}" for each in (*texts, OTHER)])
 
     def text(self, value: object) -> str:
-        """Return the text by which a value is compared."""
+        """Return the text by which a value is compared.
+
+        Parameters
+        ----------
+        value : object
+            The value of the column.
+
+        Returns
+        -------
+        str
+            The canonical text.
+        """
         text = read_text(value, self.name)
         return fold(text) if self.normalize == "casefold" else text
 
     def place(self, value: object) -> int:
-        """Return the place of the feature that is 1."""
+        """Return the index of the feature that is 1.
+
+        Parameters
+        ----------
+        value : object
+            The value of the column.
+
+        Returns
+        -------
+        int
+            Index of the feature, from 0.
+        """
         given = plain(value)
         if is_missing(given):
             mark_missing(self, value)

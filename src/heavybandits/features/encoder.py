@@ -275,6 +275,13 @@ class Encoder:
     def estimate_cost(self) -> Cost:
         """Estimate the memory of a linear policy with these features, and its time per decision.
 
+        Returns
+        -------
+        Cost
+            `dim`, `bytes` and `seconds`; `print` shows a sentence.
+
+        Examples
+        --------
         >>> from heavybandits.features import Category, Number
         >>> wide = Encoder([Category("city", [str(n) for n in range(99)])], [Number("price")])
         >>> print(wide.estimate_cost())
@@ -283,10 +290,14 @@ class Encoder:
         return Cost(self.dim, 32 * self.dim**2, 2e-5 + 4e-9 * self.dim**2)
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return one row per column: its part, type, encoding, features and missing values.
+        """Describe every column: its part, type, encoding, features and missing values.
 
-        For categories that `from_data` inferred, `distinct_values` is the number of different
-        values in the data and `other_share` the share of the rows that have "(other)".
+        Returns
+        -------
+        list of dict
+            One dictionary per column. For categories that `from_data` inferred, `distinct_values`
+            is the number of different values in the data and `other_share` the fraction of the rows
+            that have "(other)".
         """
         return [
             {
@@ -453,7 +464,13 @@ class Encoder:
     # ---- files
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the encoder as plain values for JSON, which `from_dict` reads."""
+        """Return the encoder as plain values for JSON, which `from_dict` reads.
+
+        Returns
+        -------
+        dict
+            Dictionaries, lists, numbers and strings only.
+        """
         extra = self.allow_extra
         return {
             **STAMP,
@@ -468,8 +485,25 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Encoder":
-        """Return the encoder that `to_dict` wrote, or raise InvalidInputError.
+        """Make an encoder from what `to_dict` wrote.
 
+        Parameters
+        ----------
+        value : mapping
+            The result of `to_dict`.
+
+        Returns
+        -------
+        Encoder
+            An equal encoder.
+
+        Raises
+        ------
+        InvalidInputError
+            The mapping is not the result of `to_dict`.
+
+        Examples
+        --------
         >>> encoder = Encoder.from_data({"price": [1.0, 2.5, 9.0]}, action_columns=["price"])
         >>> Encoder.from_dict(encoder.to_dict()) == encoder
         True

@@ -38,9 +38,33 @@ class FeatureMap(Protocol):
     def columns(self) -> tuple[str, ...]: ...
 
     def encode(self, context: Row | None, actions: Mapping[str, Row]) -> Floats:
-        """Return the features of every action in this context, (len(actions), dim), in order."""
+        """Return the features of every action in this context.
+
+        Parameters
+        ----------
+        context : mapping of column to value, or None
+            Values of the context columns.
+        actions : mapping of name to mapping of column to value
+            Values of the action columns of each action.
+
+        Returns
+        -------
+        array of shape (len(actions), dim)
+            One row per action, in the order of `actions`.
+        """
         ...
 
     def encode_rows(self, rows: Table) -> Floats:
-        """Return the features of logged rows, each a context and one action, (n, dim)."""
+        """Return the features of logged rows, each a context and one action.
+
+        Parameters
+        ----------
+        rows : table
+            The rows of a log.
+
+        Returns
+        -------
+        array of shape (n, dim)
+            One row per row of the table.
+        """
         ...

@@ -141,8 +141,8 @@ def values(
 ) -> ColumnValues:
     """Return one column: numbers as an array (nan where missing), anything else as a list.
 
-    Integers and booleans with missing values are a list, because floats cannot hold all of them.
-    `as_written` returns the text of a CSV file as it is in the file.
+    Integers and booleans with missing values are a list, because floats cannot represent all of
+    them. `as_written` returns the text of a CSV file as it is in the file.
 
     >>> values({"arm": ["a", None]}, "arm")
     ['a', None]
@@ -264,7 +264,7 @@ def column(frame: Frame, name: str, label: str = "column", *, exact: bool = Fals
 
 
 def _is_uniform(found: list[Any]) -> bool:
-    """Return True if these values are all text, or all numbers that an array holds exactly."""
+    """Return True if these values are all text, or all numbers that an array represents exactly."""
     if all(isinstance(v, str) for v in found):
         return True
     if not all(is_number(v) for v in found):

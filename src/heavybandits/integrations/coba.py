@@ -24,10 +24,25 @@ Features = Callable[[Any, Sequence[Any]], Any]
 
 
 def products(context: Any, actions: Sequence[Any]) -> Floats:
-    """One row per action: its own features, times each of (1, the context) if there is a context.
+    """Return one row per action: its features times each of (1, the context).
 
-    coba calls these features "a" and "ax". An action that is a single number is one feature.
+    Without a context it is the features alone. coba calls these features "a" and "ax". An action
+    that is a single number is one feature.
 
+    Parameters
+    ----------
+    context : sequence of float or None
+        Features of the context.
+    actions : sequence
+        Features of each action.
+
+    Returns
+    -------
+    array of shape (K, d)
+        One row per action.
+
+    Examples
+    --------
     >>> products([0.5], [(1, 0), (0, 1)]).tolist()
     [[1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.5]]
     """
@@ -49,18 +64,26 @@ def products(context: Any, actions: Sequence[Any]) -> Floats:
 
 
 class Learner:
-    """A policy as a learner of coba (https://github.com/VowpalWabbit/coba): `predict`, `learn`.
+    """Use a policy as a learner of coba (https://github.com/VowpalWabbit/coba).
+
+    The learner learns from its own choices (coba's learn="on"), because a reward belongs to a
+    ticket.
 
     Parameters
     ----------
-    policy : what an algorithm such as `linucb` returns.
-    features : a function of the context and the actions that gives the arms, (K, d).
-    scale : what features are divided by, so that no arm is longer than 1.
-    name : what coba's tables call it.
-    rng : how ties between arms are broken, as in `Agent`.
+    policy : Policy
+        The result of an algorithm such as `linucb`.
+    features : function, default products
+        A function of the context and the actions that returns the arms, an array of shape (K, d).
+    scale : float, default 1.0
+        Number by which features are divided, so that no arm is longer than 1.
+    name : str, default "heavybandits"
+        Name of the learner in coba's tables.
+    rng : int or Generator, optional
+        Breaks ties between arms, as in `Agent`.
 
-    It learns from its own choices (coba's learn="on"), since a reward belongs to a ticket.
-
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> learner = Learner(hb.linucb(dim=2, radius=1.0))
     >>> action, probability, more = learner.predict(None, [(1.0, 0.0), (0.0, 1.0)])
@@ -82,7 +105,24 @@ class Learner:
         self._scale, self.params = positive("scale", scale), {"family": name}
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Any]]:
-        """The action chosen, how likely it was, and the ticket of its reward."""
+        """Choose an action in this context.
+
+        Parameters
+        ----------
+        context : object
+            Context of the interaction, as `features` takes it.
+        actions : sequence
+            The available actions.
+
+        Returns
+        -------
+        action : object
+            The chosen action.
+        probability : float
+            Its propensity.
+        more : dict
+            Keywords for `learn`: the ticket.
+        """
         arms = np.asarray(self._features(context, actions), np.float64) / self._scale
         ticket = self.agent.select(arms)
         return actions[ticket.arm], ticket.propensity or 1.0, {"ticket": ticket}
@@ -90,7 +130,21 @@ class Learner:
     def learn(
         self, context: Any, action: Any, reward: float, probability: Any, ticket: Ticket
     ) -> None:
-        """The reward of the action that was chosen with this ticket."""
+        """Record the reward of an action.
+
+        Parameters
+        ----------
+        context : object
+            Context of the interaction; not used.
+        action : object
+            The action; not used.
+        reward : float
+            The reward, any finite number.
+        probability : float
+            Its propensity; not used.
+        ticket : Ticket
+            The ticket that `predict` returned.
+        """
         self.agent.update(ticket, float(reward))
 
     def __getstate__(self) -> dict[str, Any]:  # coba copies learners, and sends them to processes
@@ -109,19 +163,25 @@ class Environment(Protocol):
 
 
 class EnvironmentRounds:
-    """The interactions of a coba environment as rounds for `replay`.
+    """Read the interactions of a coba environment as rounds for `replay`.
 
-    Pass 0 has the order of the environment, the others a random one. All features are divided by
+    Pass 0 has the order of the environment, the others a random order. All features are divided by
     the longest row; the oracle is the least-squares fit on all rewards.
 
     Parameters
     ----------
-    environment : what has `read()`, which gives interactions with `actions` and `rewards`, and
-        `context` if there is one: a simulation of coba, not a log.
-    features : a function of the context and the actions that gives the arms, (K, d).
-    limit : how many interactions are read at most; None for all.
-    seed : of the orders.
+    environment : object with a `read` method
+        A simulation of coba, not a log: `read()` gives interactions with `actions`, `rewards`, and
+        `context` if there is one.
+    features : function, default products
+        A function of the context and the actions that returns the arms, an array of shape (K, d).
+    limit : int, optional
+        Largest number of interactions to read. None for all.
+    seed : int, default 0
+        Seed of the orders.
 
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> class Simulation:
     ...     def read(self):
@@ -162,13 +222,30 @@ class EnvironmentRounds:
         self._rows[np.arange(self.size) < np.array(sizes)[:, None]] = np.arange(sum(sizes))
 
     def deal(self, number: int) -> Schedule:
-        """The rounds of one pass."""
+        """Return the rounds of one pass.
+
+        Parameters
+        ----------
+        number : int
+            Number of the pass, from 0.
+
+        Returns
+        -------
+        Schedule
+            The rounds, in the order of the pass.
+        """
         rng = np.random.default_rng([self.seed, number])
         rows = self._rows if number == 0 else self._rows[rng.permutation(len(self._rows))]
         return Schedule(rows, rows)
 
     def oracle(self) -> Floats:
-        """The scores of all arms by least squares on all rewards."""
+        """Return the scores of all arms by least squares on all rewards.
+
+        Returns
+        -------
+        array
+            One score per arm.
+        """
         return fit_oracle(self.features, self.rewards)
 
 

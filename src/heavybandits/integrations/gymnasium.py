@@ -42,21 +42,25 @@ def outcome_kernel(stamp: str) -> Function:
 
 
 class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
-    """A generalised linear bandit: the observation is the arms, the action a row of them.
+    """Simulate a generalised linear bandit: the observation is the arms, the action a row of them.
 
     The reward is mu(x.theta*) + noise. `info` contains what a policy must not see: `mean_reward`,
     `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After `horizon` steps
     the episode is truncated.
 
-    With reset(seed=s), episode e meets the arms and the noise of repetition e of
-    `simulate(..., seed=s)`, at every step the same ones whatever was played before.
+    With reset(seed=s), episode e has the arms and the noise of repetition e of
+    `simulate(..., seed=s)`, at every step the same, whatever was played before.
 
     Parameters
     ----------
-    problem : arms (a finite set), link, noise and theta*; by default 20 fresh arms in 10
-        dimensions, the logistic link and Student's t with 3 degrees of freedom.
-    horizon : steps per episode.
+    problem : Problem, optional
+        Arms (a finite set), link, noise and theta*. Default: 20 new arms in 10 dimensions per
+        round, the logistic link and Student's t noise with 3 degrees of freedom.
+    horizon : int, default 1000
+        Steps per episode.
 
+    Examples
+    --------
     >>> env = gymnasium.make(ENV_ID, horizon=5)
     >>> arms, info = env.reset(seed=0)
     >>> arms.shape, sorted(env.step(3)[4])
@@ -90,7 +94,22 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """The arms of the first step: of episode 0 with a seed, of the next episode without one."""
+        """Start an episode and return the arms of its first step.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Start episode 0 with this seed. None starts the next episode.
+        options : dict, optional
+            Not used.
+
+        Returns
+        -------
+        observation : array of shape (K, d)
+            The arms of the first step.
+        info : dict
+            Empty.
+        """
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
             given = seed is not None
@@ -103,7 +122,31 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         return self._offer(), {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
-        """Play an arm: the arms of the next step, the reward, and what it should have been."""
+        """Play an arm and return the arms of the next step and the reward.
+
+        Parameters
+        ----------
+        action : int
+            Row of the arm, from 0.
+
+        Returns
+        -------
+        observation : array of shape (K, d)
+            The arms of the next step.
+        reward : float
+            The reward of the arm.
+        terminated : bool
+            Always False.
+        truncated : bool
+            True after `horizon` steps.
+        info : dict
+            What a policy must not see, as above.
+
+        Raises
+        ------
+        InvalidInputError
+            The action is not a row of the arms, or `reset` was not called.
+        """
         if not hasattr(self, "_arms"):
             raise InvalidInputError("reset must be called before step: there are no arms yet")
         if not _is_whole(action) or not self.action_space.contains(action):
@@ -126,7 +169,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         return self._arms.copy()
 
     def _bound(self) -> float:
-        """What no component of an arm exceeds: one, unless the arms are given."""
+        """Return what no component of an arm exceeds: one, unless the arms are given."""
         features = getattr(self.problem.arms, "features", None)
         return 1.0 if features is None else max(1.0, float(np.abs(features).max()))
 

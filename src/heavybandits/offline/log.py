@@ -294,7 +294,7 @@ def _known_actions(log: Log, action: str, chosen: Sequence[Name], every: bool) -
     odd = [name for name in chosen if name not in range(int(count))]
     if odd:
         raise InvalidInputError(
-            f"action must lie in 0..{count - 1}, because n_actions is {count}, got {odd[0]!r}"
+            f"action must be in 0..{count - 1}, because n_actions is {count}, got {odd[0]!r}"
         )
     return range(int(count))
 
@@ -451,7 +451,7 @@ def read_propensities(values: Floats, propensity: str, available: Bools) -> Floa
     wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= 1.0)))
     if wrong.size:
         raise InvalidInputError(
-            f"propensity must lie in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]} (the "
+            f"propensity must be in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]} (the "
             f"smallest that is allowed is {SMALLEST:g})"
         )
     return values.copy()

@@ -52,7 +52,7 @@ def robust_interval(
         Probability that any of the intervals misses the mean, at most 0.1.
     noise_scale : float, default 1.0
         Guess of the size of the noise, in units of the rewards. A wrong guess makes the intervals
-        wider; it does not make them invalid, as long as the condition on the noise holds.
+        wider; it does not make them invalid, as long as the condition on the noise is true.
     horizon : int, optional
         The largest number of rewards that will ever be used, if it was fixed before the first one
         came. It makes the intervals somewhat narrower.
@@ -60,15 +60,16 @@ def robust_interval(
     Returns
     -------
     Intervals
-        Arrays `value`, `low` and `high`. `low` above `high` shows that the assumptions do not hold.
+        Arrays `value`, `low` and `high`. `low` above `high` shows that the assumptions are
+        violated.
 
     Notes
     -----
-    The intervals say nothing for a long time: until about 500,000 numbers with C = 0, and until
+    The intervals are not informative until about 500,000 numbers with C = 0, and until
     some millions with C = 1. With 1,000,000 Gaussian numbers of variance 1, bound 10 and C = 0 the
     half width is 0.086; Student's interval, which is valid for one sample size only, has 0.002. The
     half width does not shrink for Cauchy noise, which has no moment of order 1. Use this function
-    if nothing is known of the tails, data are plenty and the guarantee must hold. With a known
+    if nothing is known of the tails, data are plenty and a guarantee is needed. With a known
     variance Catoni's mean is 30 times as narrow. `benchmarks/interval_widths.py` measures the
     widths.
 

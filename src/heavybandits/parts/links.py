@@ -34,8 +34,10 @@ def squared(z: float) -> float:
 
 
 class Identity(NamedTuple):
-    """mu(z) = z, the linear bandit.
+    """Model the mean reward as mu(z) = z: the linear bandit.
 
+    Examples
+    --------
     >>> Identity().kappa(1.0), Identity().bound(2.0)
     (1.0, 2.0)
     """
@@ -57,8 +59,10 @@ class Identity(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """mu(z) = 1 / (1 + e^-z), the link of the paper's experiments.
+    """Model the mean reward as mu(z) = 1 / (1 + e^-z), the link of the paper's experiments.
 
+    Examples
+    --------
     >>> round(Logistic().kappa(1.0), 6), Logistic().lipschitz(1.0)
     (0.196612, 0.25)
     """
@@ -88,8 +92,10 @@ class Logistic(NamedTuple):
 
 
 class Probit(NamedTuple):
-    """mu(z) = Phi(z), the distribution function of the standard normal.
+    """Model the mean reward as mu(z) = Phi(z), the distribution function of the standard normal.
 
+    Examples
+    --------
     >>> round(Probit().mean(1.0), 6), round(Probit().lipschitz(1.0), 6)
     (0.841345, 0.398942)
     """
@@ -111,8 +117,10 @@ class Probit(NamedTuple):
 
 
 class Exponential(NamedTuple):
-    """mu(z) = e^z, the mean of a Poisson model.
+    """Model the mean reward as mu(z) = e^z, the mean of a Poisson model.
 
+    Examples
+    --------
     >>> round(Exponential().kappa(1.0), 6), round(Exponential().bound(1.0), 6)
     (0.367879, 2.718282)
     """
@@ -134,8 +142,27 @@ class Exponential(NamedTuple):
 
 
 def check_link(link: Link, norm: float) -> float:
-    """kappa of the link on [-norm, norm], after a look at its slope there.
+    """Return kappa of a link on [-norm, norm], after validating its slope there.
 
+    Parameters
+    ----------
+    link : Link
+        The link to validate.
+    norm : float
+        S, the half-length of the interval. It must be positive.
+
+    Returns
+    -------
+    float
+        kappa, the smallest slope of the link on [-norm, norm].
+
+    Raises
+    ------
+    InvalidInputError
+        The slope is not positive on the interval, or members of the link contradict each other.
+
+    Examples
+    --------
     >>> round(check_link(Logistic(), 1.0), 6)
     0.196612
     """

@@ -20,7 +20,7 @@ class Family(NamedTuple):
     contract: type
 
     def parts(self) -> dict[str, type]:
-        """The parts of this kind that the module exports, by name.
+        """Return the parts of this kind that the module exports, by name.
 
         >>> list(FAMILIES["link"].parts())
         ['Exponential', 'Identity', 'Logistic', 'Probit']
@@ -43,7 +43,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def exported_parts(module: ModuleType) -> dict[str, type]:
-    """The NamedTuple classes that a module exports, by name."""
+    """Return the NamedTuple classes that a module exports, by name."""
     exported = {name: getattr(module, name) for name in sorted(module.__all__)}
     return {
         name: item

@@ -15,8 +15,21 @@ from ..parts.links import check_link
 
 
 class Problem(NamedTuple):
-    """y = mu(x.theta*) + noise, x from the arm set. `theta` is ones / sqrt(d) unless given.
+    """Define a simulation: rewards y = mu(x.theta*) + noise, with x from the arm set.
 
+    Parameters
+    ----------
+    arms : ArmSet
+        The available arms of each round.
+    link : Link
+        mu, the mean reward as a function of x.theta*.
+    noise : Noise
+        The noise of each reward.
+    theta : array of shape (d,), optional
+        theta*, the true parameter. None for ones / sqrt(d).
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> hb.Problem(hb.arms.PerRound(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0)).arms.dim
     10
@@ -29,7 +42,7 @@ class Problem(NamedTuple):
 
 
 def check_problem(problem: Any) -> Problem:
-    """The problem with its parts cast and theta* filled in."""
+    """Return the problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
         raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}")
     arms = check_part("arms", problem.arms, ArmSet)

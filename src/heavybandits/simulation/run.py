@@ -25,6 +25,7 @@ from ..core.rng import ARMS, NOISE, stream_key
 from ..core.state import make_state
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from .problem import Problem, check_problem
+from .provenance import describe_runs
 from .result import Result
 
 DEVICES = ("cpu", "cuda")
@@ -46,24 +47,55 @@ def simulate(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Result:
-    """Simulate policies on a problem; return the pseudo-regret of every repetition at checkpoints.
+    """Simulate policies on a problem and return their pseudo-regret at checkpoints.
 
     All policies of a repetition meet the same arms and the same noise, and the numbers do not
-    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per
-    decision makes T // r decisions it learns from; the tail is played and not learned from.
+    depend on `jobs`. T = `horizon` counts plays: a policy that plays an arm r times per decision
+    makes T // r decisions it learns from; it plays the remaining rounds without learning.
 
     Parameters
     ----------
-    policies : one policy, or a mapping from names to policies.
-    problem : arms, link, noise and theta*.
-    horizon, repetitions, seed : plays per run, runs per policy, and the seed of everything random.
-        A policy that draws uses other random numbers in every repetition, whatever its own `seed`.
-    jobs : threads (the compiled loop holds no lock); None for all cores.
-    checkpoints : how many plays to report at, or which.
-    spacing : "even" or "log", when `checkpoints` is a number.
-    progress : a bar on stderr; None shows it on a terminal.
-    device : "cpu", or "cuda" for a GPU (see the page on it); `jobs` then does not matter.
+    policies : Policy or mapping of str to Policy
+        One policy, or policies by name.
+    problem : Problem
+        Arms, link, noise and theta*.
+    horizon : int
+        T, plays per run.
+    repetitions : int, default 10
+        Runs per policy.
+    seed : int, default 0
+        Seed of all random numbers. A policy that draws uses other random numbers in every
+        repetition, whatever its own `seed`.
+    jobs : int or None, default 1
+        Threads (the compiled loop holds no lock); None for all cores.
+    checkpoints : int or iterable of int, default 100
+        Number of plays to report at, or these plays themselves.
+    spacing : str, default "even"
+        "even" or "log", when `checkpoints` is a number.
+    progress : bool, optional
+        Show a progress bar on stderr. None shows it on a terminal.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU (docs/gpu.md), where `jobs` has no effect.
 
+    Returns
+    -------
+    Result
+        One row per policy, repetition and checkpoint.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is invalid, or a policy cannot play these arms.
+    PartError
+        A part of your own fails.
+
+    See Also
+    --------
+    sweep : Simulate on several problems, with storage on disk.
+    tune : Find the best hyperparameters first.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> policy = hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=1e-3)
@@ -84,20 +116,28 @@ def simulate(
     runs = [(name, r) for name in named for r in range(repetitions)]
     workers = count_workers(jobs)
     one_of("device", device, DEVICES)
+    provenance = describe_runs(
+        {(name, ""): (policy, problem) for name, policy in named.items()},
+        **{"horizon": horizon, "repetitions": repetitions, "seed": seed, "device": device},
+    )
     with Progress(len(runs) * horizon, progress) as bar:
         if device == "cuda":
             from ..gpu.supported import play_policies
 
             sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
             done = play_policies(named, problem, sizes, bar.advance)
-            return Result.from_played({"policy": list(named)}, [[one] for one in done])
+            made = Result.from_played({"policy": list(named)}, [[one] for one in done])
+            made.provenance = provenance
+            return made
 
         def run(which: tuple[str, int]) -> tuple[Trace, float]:
             name, repetition = which
             return run_once(named[name], problem, horizon, plays, seed, repetition, bar)
 
         outcomes = run_all(run, runs, workers)
-    return Result.from_runs(runs, outcomes)
+    made = Result.from_runs(runs, outcomes)
+    made.provenance = provenance
+    return made
 
 
 def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
@@ -176,7 +216,7 @@ def run_once(
     bar: Progress | None = None,
     observer: Observer = Unobserved(),
 ) -> tuple[Trace, float]:
-    """One policy, one repetition: its trace, and the CPU seconds of this thread."""
+    """Run one policy once; return its trace and the CPU seconds of this thread."""
     check_room("policy", policy, horizon // policy.plays)
     arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
     policy = reseeded(policy, noise_key)
@@ -212,7 +252,7 @@ def run_once(
 def make_checkpoints(
     horizon: int, checkpoints: int | Iterable[int], spacing: str = "even"
 ) -> NDArray[np.int64]:
-    """The plays to report at, the last one included.
+    """Return the plays to report at, the last one included.
 
     >>> make_checkpoints(1000, 4).tolist(), make_checkpoints(1000, 4, "log").tolist()
     ([250, 500, 750, 1000], [1, 10, 100, 1000])
@@ -221,7 +261,7 @@ def make_checkpoints(
         given = sorted({whole("checkpoints", play) for play in checkpoints})
         if not given or given[-1] > horizon:
             raise InvalidInputError(
-                f"checkpoints must lie in 1..{horizon}, got {given[-1:] or 'none'}"
+                f"checkpoints must be in 1..{horizon}, got {given[-1:] or 'none'}"
             )
         return np.array(given, np.int64)
     size = min(whole("checkpoints", checkpoints), horizon)

@@ -3,7 +3,7 @@
 A worker computes a cell, stores it at once and reports how it went. A backend takes a call and
 returns a future; all backends give the same results. We drive the executors themselves, loky's from
 joblib, Dask's and Ray's, and not `joblib.Parallel`: it loses every result in flight when one worker
-is killed, over Dask it then waits forever, and over Ray it returns nothing before everything is
+is killed, over Dask it then never returns, and over Ray it returns nothing before everything is
 done.
 """
 
@@ -70,7 +70,7 @@ def compute(cell: Cell, folder: str) -> Report:
 
 
 def in_one_line(text: str) -> str:
-    """A message as the last line of a report, which is the one that is shown.
+    """Return a message as the last line of a report, which is the one that is shown.
 
     >>> in_one_line("Mine.clean, line 7: it makes an array\\n  write instead: sorted(...)")
     'Mine.clean, line 7: it makes an array; write instead: sorted(...)'
@@ -252,7 +252,7 @@ def start_loky(jobs: int | None, address: str | None) -> Backend:
         return not processes or not all(process.is_alive() for process in processes)
 
     def discard() -> None:
-        """End the pool, and do not wait forever: loky can, if a worker was killed."""
+        """End the pool with a time limit: loky can wait without end if a worker was killed."""
         found, reusable_executor._executor = reusable_executor._executor, None
         if found is not None:
             processes = _processes(found)

@@ -45,22 +45,30 @@ ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of a sweep: a pure function by name, and its settings.
+    """Define one piece of a sweep: a pure function by name, and its settings.
 
-    The key contains the sources of whatever can change the result (`sources`): the module of the
-    function, every module of yours that it imports, the modules of all parts in the settings, and
-    the library's. A cell of edited code is another cell.
+    The key contains the sources of everything that can change the result (`sources`): the module of
+    the function, every module of yours that it imports, the modules of all parts in the settings,
+    and those of the library. A cell of edited code is another cell.
 
     Parameters
     ----------
-    function : "package.module:function"; it is called with the settings as keywords, takes its
-        seeds from them alone and returns a dict of arrays, numbers and strings.
-    settings : plain JSON (numbers, strings, bools, lists, dicts, None). Parts are written with
-        `describe`. 1 and 1.0 are different settings.
-    code : more that the result depends on, such as the version of a file with data.
-    label : for people. Not part of the key.
-    weight : expected cost relative to other cells, for the time left. Not part of the key.
+    function : str
+        "package.module:function". It receives the settings as keywords, takes its seeds from them
+        alone and returns a dict of arrays, numbers and strings.
+    settings : dict
+        Plain JSON (numbers, strings, bools, lists, dicts, None). `describe` writes parts so. 1 and
+        1.0 are different settings.
+    code : str, default ""
+        Anything else that the result depends on, such as the version of a data file.
+    label : str, default ""
+        Text for people. Not part of the key.
+    weight : float, default 1.0
+        Expected cost relative to other cells, for the estimate of the time left. Not part of the
+        key.
 
+    Examples
+    --------
     >>> Cell("math:sqrt", {"x": 2.0}).key[:12]
     '65b4c2a91aa4'
     """
@@ -109,7 +117,7 @@ class Cell:
 
 
 def check_json(name: str, value: Any) -> None:
-    """Raise an error, with the place, for what JSON cannot hold exactly.
+    """Raise an error, with the place, for what JSON cannot represent exactly.
 
     >>> check_json("settings", {"horizon": [1, {2}]})
     Traceback (most recent call last):
@@ -165,7 +173,7 @@ def schedule(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def resolve(name: str, what: str = "function") -> Callable[..., Any]:
-    """The function (or class) of a dotted name "package.module:function".
+    """Return the function (or class) of a dotted name "package.module:function".
 
     >>> resolve("math:sqrt")(4.0)
     2.0
@@ -208,7 +216,7 @@ class Asked(NamedTuple):
 
 
 def stamp(function: str, settings: dict[str, Any], again: bool = True) -> Stamp:
-    """The stamp of a function with the parts that are described in these settings.
+    """Return the stamp of a function with the parts that are described in these settings.
 
     Of a function of yours it covers its module, every module of yours that it imports, the values
     that it can reach, and the whole library; of one of ours the modules that its parts are made of.
@@ -233,7 +241,7 @@ _SOURCES: dict[Any, Stamp] = {}
 
 
 def _described(value: Any) -> Iterator[str]:
-    """The names of the parts that `describe` wrote."""
+    """Yield the names of the parts that `describe` wrote."""
     if isinstance(value, dict):
         if set(value) == {"part", "fields"}:
             yield str(value["part"])
@@ -342,7 +350,7 @@ def name_of(thing: Any, what: str) -> str:
 
 
 def own_parts(kinds: set[type]) -> list[str]:
-    """The names of the parts that are not the library's; each can be found and hashed."""
+    """Return the names of the parts that are not the library's; each can be found and hashed."""
     ours = {*library_parts().values(), Problem}
     found = sorted((kind for kind in kinds if kind not in ours), key=lambda kind: kind.__qualname__)
     names = [name_of(kind, "a part of a sweep") for kind in found]

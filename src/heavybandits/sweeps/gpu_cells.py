@@ -1,6 +1,6 @@
 """Cells on a GPU: many of them in a few launches, so that a grid of constants fills the device.
 
-A cell function that a device can stand in for has a twin beside it, "<name>_on_device", made by
+A cell function that a device can replace has a twin next to it, "<name>_on_device", made by
 `on_device`. What is played there is a cell of its own, with a key of its own: `exp` and `log` of a
 GPU differ from the CPU's in the last place.
 """
@@ -21,7 +21,7 @@ Assemble = Callable[[list[dict[str, Any]]], dict[str, Any]]  # its result, of wh
 
 
 def on_device(jobs: Jobs, assemble: Assemble) -> Any:
-    """A cell function that plays on a device, its cells together where there are many."""
+    """Return a cell function that plays on a device, its cells together where there are many."""
 
     def compute(**settings: Any) -> dict[str, Any]:
         return assemble(play_on_device(jobs(**settings)))
@@ -55,7 +55,7 @@ class Twins:
         return self._found.setdefault(cell, twin)
 
     def require(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of all cells; InvalidInputError, with the reason, if one has none."""
+        """Return those of all cells; InvalidInputError, with the reason, if one has none."""
         found = []
         for cell in cells:
             made = self.find(cell)
@@ -80,7 +80,7 @@ def unsupported(cell: Cell) -> str:
 
 
 def portions(cells: Sequence[Cell]) -> Iterator[list[tuple[Cell, list[Job]]]]:
-    """Cells with their jobs, as many at a time as are stored together."""
+    """Yield cells with their jobs, as many at a time as are stored together."""
     portion: list[tuple[Cell, list[Job]]] = []
     runs = 0
     for cell in cells:

@@ -12,6 +12,7 @@ from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_match, check_names, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
+from ..simulation.provenance import describe_runs
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .cell import Cell, name_of
@@ -40,32 +41,59 @@ def sweep(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Result:
-    """Simulate policies on problems, and keep every finished cell in a folder.
+    """Simulate policies on problems, and store every finished cell in a folder.
 
-    Finished cells are stored in the folder under the hash of all that can change them: their
-    settings and the sources of their parts, yours and ours. Kill the sweep and start it again, and
-    it resumes; edit a part, and the cells that use it are computed again. The numbers are those of
-    `simulate`, whatever the backend, the number of jobs and the interruptions.
+    A cell is stored under the hash of everything that can change it: its settings and the sources
+    of its parts, yours and ours. A sweep that was killed resumes when it is started again; after an
+    edit of a part, the cells that use it are computed again. The numbers are those of `simulate`,
+    for any backend, number of jobs and interruptions.
 
     Parameters
     ----------
-    policies : a policy, or policies by name; instead of a policy, a function that makes it for a
-        problem.
-    problems : a problem, or problems by name.
-    horizon, repetitions, seed, checkpoints : as in `simulate`.
-    folder : where results are kept; without one, nothing is. All machines of a cluster must see it.
-    jobs : workers; None for all cores, or for all of the cluster.
-    backend : "threads" of this process, which compiled policies do not hold up; "loky" for
-        processes, "dask", "ray", or "sequential".
-    address : of a Dask or Ray cluster that is already running.
-    retries : how often a cell may fail before the sweep ends without it, and with a SweepError.
-    progress : a bar on stderr, and lines where there is no terminal; None for the bar alone.
-    device : "cpu", or "cuda" for a GPU, which plays all policies and problems together; then jobs
-        and backend do not matter.
+    policies : Policy, function, or mapping of str to either
+        One policy, or policies by name. A function makes the policy for a problem.
+    problems : Problem or mapping of str to Problem
+        One problem, or problems by name.
+    horizon : int
+        T, plays per run.
+    repetitions : int, default 10
+        Runs per policy and problem.
+    seed : int, default 0
+        Seed of all random numbers.
+    checkpoints : int or iterable of int, default 100
+        Number of plays to report at, or these plays themselves.
+    folder : str or Path, optional
+        Folder in which results are stored. None stores nothing. All machines of a cluster must see
+        it.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "threads"
+        "threads" of this process, which compiled policies do not block; "loky" for processes,
+        "dask", "ray", or "sequential".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool, optional
+        True shows a bar on stderr, and lines where there is no terminal. None shows the bar alone.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU, which plays all policies and problems together; then `jobs` and
+        `backend` have no effect.
+
+    Returns
+    -------
+    Result
+        One row per problem, policy, repetition and checkpoint.
+
+    Raises
+    ------
+    SweepError
+        Some cells failed, or the folder cannot be written. The other cells are stored.
 
     See Also
     --------
-    map_cells : call any function with many settings.
+    map_cells : Call any function with many settings.
+    tune : Tune a hyperparameter first.
 
     Examples
     --------
@@ -100,23 +128,46 @@ def map_cells(
     retries: int = 3,
     progress: bool | None = None,
 ) -> Result:
-    """Call a function with every settings of a grid, and keep every finished call in a folder.
-
-    The result has one row per call, or one per entry of the arrays that the call returned.
+    """Call a function with every settings of a grid, and store every finished call in a folder.
 
     Parameters
     ----------
-    function : a function at the top of a module. It is called with settings as keywords and returns
-        a dict of numbers, strings, and arrays of one length.
-    grid : the settings of each call, plain JSON.
-    folder, jobs, backend, address, retries, progress : as in `sweep`.
+    function : function
+        A function at the top of a module. It receives the settings as keywords and returns a dict
+        of numbers, strings, and arrays of one length.
+    grid : iterable of mapping
+        Settings of each call, plain JSON.
+    folder : str or Path, optional
+        Folder in which results are stored. None stores nothing. All machines of a cluster must see
+        it.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "threads"
+        "threads" of this process, which compiled policies do not block; "loky" for processes,
+        "dask", "ray", or "sequential".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool, optional
+        True shows a bar on stderr, and lines where there is no terminal. None shows the bar alone.
+
+    Returns
+    -------
+    Result
+        One row per call, or one per entry of the arrays that the call returned.
+
+    Raises
+    ------
+    SweepError
+        Some calls failed, or the folder cannot be written. The other results are stored.
     """
     run = Runner(folder, jobs, backend, address, retries, progress)
     name = name_of(function, "function")
     given = [dict(one) for one in grid]
     cells = [Cell(name, one, label=f"{function.__name__} {one}") for one in given]
     if not cells:
-        raise InvalidInputError("grid must hold the settings of at least one call, got none")
+        raise InvalidInputError("grid must have the settings of at least one call, got none")
     pieces = [unfold_call(one, found) for one, found in zip(given, run(cells), strict=True)]
     columns = list(dict.fromkeys(column for piece in pieces for column in piece))
     for piece, one in zip(pieces, given, strict=True):
@@ -200,11 +251,17 @@ def play_all(
     results = iter(run([cell for cells in groups for cell in cells]))
     names = {"problem": [point.problem_name for point in points]} if named else {}
     names["policy"] = [point.policy_name for point in points]
-    return Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
+    made = Result.from_played(names, [[next(results) for _ in cells] for cells in groups])
+    made.provenance = describe_runs(
+        {(one.policy_name, one.problem_name): (one.policy, one.problem) for one in points},
+        **size._asdict(),
+        device=run.device,
+    )
+    return made
 
 
 def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
-    """The cells of one policy on one problem."""
+    """Return the cells of one policy on one problem."""
     decisions = size.horizon // point.policy.plays
     check_room(f"policies[{point.policy_name!r}]", point.policy, decisions)
     return simulation_cells(

@@ -53,10 +53,20 @@ SHOWN = 3  # failed cells that a message names
 
 @dataclass
 class Outcome:
-    """The results of a run of cells.
+    """Store the results of a run of cells.
 
-    `results` are by key, as read back from the disk; `failed` are the cells given up and why;
-    `damaged` those whose files could not be trusted and were computed again.
+    Attributes
+    ----------
+    results : dict of str to dict
+        Results by key, as read back from the disk.
+    failed : list of (Cell, str)
+        Cells that failed `retries` times, and why.
+    damaged : list of (Cell, str)
+        Cells whose files were not intact and that were computed again, and why.
+    computed : int, default 0
+        Number of cells computed.
+    reused : int, default 0
+        Number of cells read from the folder.
     """
 
     results: dict[str, CellResult] = field(default_factory=dict)
@@ -82,19 +92,37 @@ def run_cells(
 
     The results depend on the cells alone: not on their order, the workers, the backend, nor on how
     often the run was killed and started again. A cell that raises, or kills its worker, `retries`
-    times is given up and listed in `failed`; the others finish.
+    times is listed in `failed`; the others finish.
 
     Parameters
     ----------
-    folder : where results are kept; with a cluster, one that all its machines share.
-    jobs : workers; None for all cores, or for all of the cluster.
-    backend : "loky" (processes), "sequential", "threads", "dask" or "ray".
-    address : of a Dask or Ray cluster that is already there.
-    progress : a bar on stderr, and lines where there is no terminal; None for the bar alone; False
-        for nothing but what went wrong.
-    on_progress : called with the cells done and the cells in all.
-    kept : False if the folder is a temporary one; only for what an interrupted run prints.
+    cells : iterable of Cell
+        The cells.
+    folder : str or Path
+        Folder of the results; with a cluster, one that all its machines share.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "loky"
+        "loky" (processes), "sequential", "threads", "dask" or "ray".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool or None, default True
+        True shows a bar on stderr, and lines where there is no terminal; None the bar alone; False
+        only what failed.
+    on_progress : function, optional
+        Receives the number of finished cells and the number of all cells.
+    kept : bool, default True
+        False if the folder is temporary; changes only the text of an interrupted run.
 
+    Returns
+    -------
+    Outcome
+        Results by key, and the cells that failed.
+
+    Examples
+    --------
     >>> import tempfile
     >>> cells = [Cell("builtins:dict", {"number": number}) for number in (1, 2, 3)]
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +225,7 @@ def _started(backend: str, jobs: int | None, address: str | None, kept: bool) ->
 
 @dataclass
 class Queue:
-    """Cells on their way: tried, tried again, given up.
+    """Cells that are computed: tried, tried again, failed.
 
     When a worker is killed, the cells in flight are suspects. They are tried again one by one, when
     nothing else runs, so that the one that kills is found and the others are not blamed for it.
@@ -294,16 +322,37 @@ def _report(future: "Future[Any]") -> Report:
 
 @dataclass(frozen=True)
 class Runner:
-    """Compute cells, or find them in the folder; the results come in the order of the cells.
+    """Compute cells, or read them from a folder; the results have the order of the cells.
 
     Parameters
     ----------
-    folder : where results are kept; None keeps nothing.
-    jobs, backend, address, retries, progress : as in `run_cells`.
-    device : "cpu", or "cuda" for a GPU, which then plays in place of workers.
-    fallback : compute on the CPU what the device cannot play, instead of raising an error;
-        `twins.reasons` then says which cells, and why.
-    stored : only read what the folder contains; a cell that is not there has failed.
+    folder : str, Path or None
+        Folder of the results. None stores nothing.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "threads"
+        "threads" of this process, which compiled policies do not block; "loky" for processes,
+        "dask", "ray", or "sequential".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool, optional
+        True shows a bar on stderr, and lines where there is no terminal. None shows the bar alone.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU, which plays all policies and problems together; then `jobs` and
+        `backend` have no effect.
+    fallback : bool, default False
+        Compute on the CPU what the device cannot play, instead of raising an error; `twins.reasons`
+        then has the cells and the reasons.
+    stored : bool, default False
+        Only read what the folder contains; a cell that is not there has failed.
+    twins : Twins, optional
+        Cells that a device plays in place of others. Made by the runner.
+    played : dict, optional
+        Results of a device in this process, by key. Made by the runner.
+    seconds : dict, optional
+        CPU seconds of every cell, by key. Made by the runner.
     """
 
     folder: str | Path | None
@@ -316,8 +365,8 @@ class Runner:
     fallback: bool = False
     stored: bool = False
     twins: Twins = field(default_factory=Twins, compare=False)
-    played: dict[str, CellResult] = field(default_factory=dict)  # by a device, in this process
-    seconds: dict[str, float] = field(default_factory=dict)  # CPU time of every cell, by key
+    played: dict[str, CellResult] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_backend(self.backend, self.jobs, self.address)
@@ -326,7 +375,20 @@ class Runner:
             check_folder(self.folder)
 
     def place(self, cells: Sequence[Cell], alone: bool = False) -> Sequence[Cell]:
-        """Return the cells that are computed in place of these, which differ on a device."""
+        """Return the cells that the device computes in place of these.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+            The cells to compute.
+        alone : bool, default False
+            Compute them on the CPU.
+
+        Returns
+        -------
+        sequence of Cell
+            The same cells on the CPU, other cells on a device.
+        """
         if self.device == "cpu" or alone:
             return cells
         if self.fallback:

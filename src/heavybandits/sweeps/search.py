@@ -1,9 +1,9 @@
 """The search for a constant: one grid for all that are compared, which grows as needed.
 
-Nothing is said here of what a constant does: losses come from a function, and the smallest mean
-wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the grid
-grows at that end by its ratio, for all of them, until every optimum lies inside or the stated range
-is used up. Then the choice says so.
+This module does not know what a hyperparameter does: losses come from a function, and the smallest
+mean wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the
+grid grows at that end by its ratio, for all of them, until every optimum is inside or the stated
+range is used up. Then the choice says so.
 """
 
 import math
@@ -43,11 +43,19 @@ def rounded(constant: float) -> float:
 
 
 class Choice(NamedTuple):
-    """The constant of the smallest mean loss, that loss, and where on its curve it lies.
+    """Store the value with the smallest mean loss, and its position on the curve.
 
-    `at` is "inside" if the loss is larger at both ends of the grid; "flat" if it is the same
-    everywhere; "flat below" or "flat above" if it is the same from the optimum to that end; and
-    "lower end" or "upper end" if it still falls there. Anything but "inside" measures the grid.
+    Attributes
+    ----------
+    constant : float
+        The best value of the hyperparameter.
+    at : str
+        "inside" if the loss is larger at both ends of the grid; "flat" if it is the same
+        everywhere; "flat below" or "flat above" if it is the same from the optimum to that end;
+        "lower end" or "upper end" if it still falls there. A choice that is not "inside" depends on
+        the grid.
+    loss : float
+        The mean loss at this value.
     """
 
     constant: float
@@ -60,7 +68,7 @@ class Choice(NamedTuple):
 
 
 def choose(curve: Curve) -> Choice:
-    """The best constant of a curve; of equals the smallest.
+    """Return the best constant of a curve; of equals the smallest.
 
     >>> def at(*means: float) -> str:
     ...     return choose({float(i): np.array([mean]) for i, mean in enumerate(means)}).at
@@ -77,7 +85,7 @@ def choose(curve: Curve) -> Choice:
 
 
 def _place(level: Sequence[bool]) -> str:
-    """Return where the optimum lies, given which points of the curve are as low as it."""
+    """Return where the optimum is, given which points of the curve are as low as it."""
     if all(level):
         return FLAT
     words = ["flat below" if level[1] else "lower end"] if level[0] else []
@@ -96,7 +104,7 @@ def has_no_effect(curve: Curve) -> bool:
 
 
 def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, Curve]) -> list[str]:
-    """Return what to say of a policy whose choices, by problem, do not lie inside their grids.
+    """Return what to say of a policy whose choices, by problem, are not inside their grids.
 
     >>> curve = {0.1: np.array([1.0]), 1.0: np.array([2.0])}
     >>> warnings_of("LinUCB", {"p": choose(curve)}, {"p": curve})[0].partition(":")[0]
@@ -123,7 +131,7 @@ def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, C
 
 
 def remark(choices: Mapping[str, Choice]) -> str:
-    """Return which choices do not lie inside their grids, in words; empty if all do.
+    """Return which choices are not inside their grids, in words; empty if all do.
 
     >>> remark({"a": Choice(1.0, "flat", 3.0), "b": Choice(1.0, "inside", 3.0)})
     'not inside the grid: a (flat)'
@@ -133,7 +141,7 @@ def remark(choices: Mapping[str, Choice]) -> str:
 
 
 def mean_losses(curve: Curve) -> dict[float, float]:
-    """The mean loss at every constant, the smallest constant first."""
+    """Return the mean loss at every constant, the smallest constant first."""
     return {c: float(np.mean(curve[c])) for c in sorted(curve)}
 
 
@@ -144,7 +152,7 @@ def search(
     bounds: tuple[float, float],
     ahead: Callable[[Sequence[tuple[Group, Member, float]]], Any] | None = None,
 ) -> dict[tuple[Group, Member], dict[float, Array]]:
-    """The curve of every member; those of one group are compared, and have one grid.
+    """Return the curve of every member; those of one group are compared, and have one grid.
 
     evaluate: the losses at points (group, member, constant), one per repetition.
     bounds: the range in which a grid may grow; with the ends of `start` it stays as it is.
@@ -178,7 +186,7 @@ def search(
 
 
 def widest(start: Sequence[float], ratio: float, bounds: tuple[float, float]) -> list[float]:
-    """All constants that a grid may come to hold.
+    """Return all values that a grid may contain.
 
     >>> widest([0.1, 1.0], 10.0, (0.01, 200.0))
     [0.01, 0.1, 1.0, 10.0, 100.0]
@@ -215,7 +223,7 @@ def step(
 def grown(
     curves: Sequence[Curve], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> list[float]:
-    """The constants to try next: one beyond each end at which some curve has not risen.
+    """Return the constants to try next: one beyond each end at which some curve has not risen.
 
     A curve on which the constant has no effect at all asks for none.
     """
@@ -230,7 +238,7 @@ def grown(
 
 
 def check_range(bounds: Any) -> tuple[float, float]:
-    """The range in which a grid may grow.
+    """Return the range in which a grid may grow.
 
     >>> check_range(5)
     Traceback (most recent call last):
@@ -247,13 +255,13 @@ def check_range(bounds: Any) -> tuple[float, float]:
 
 
 def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list[float]:
-    """The constants to begin with, inside the range in which they may grow.
+    """Return the constants to begin with, inside the range in which they may grow.
 
-    A number of them lies in [1e-4, 1], or in what the range leaves of it.
+    A number of them is in [1e-4, 1], or in what the range leaves of it.
 
     >>> check_grid([1.0, 10.0], bounds=(0.1, 5.0))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: grid must lie within (0.1, 5), got 10
+    heavybandits.InvalidInputError: grid must be within (0.1, 5), got 10
     >>> check_grid([1.0, 1.0 + 1e-9], bounds=(0.1, 5.0))
     Traceback (most recent call last):
     heavybandits.InvalidInputError: grid must reach the bounds (0.1, 5) in 10000 steps, got
@@ -270,7 +278,7 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
         raise InvalidInputError(f"grid must have at least two constants, got {found}")
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
-            raise InvalidInputError(f"grid must lie within ({low:g}, {high:g}), got {constant:g}")
+            raise InvalidInputError(f"grid must be within ({low:g}, {high:g}), got {constant:g}")
     ratio = (found[-1] / found[0]) ** (1.0 / (len(found) - 1))
     if math.log(high / low) > MOST * math.log(ratio):
         raise InvalidInputError(

@@ -32,10 +32,36 @@ def simulation_cells(
     chunk: int = 5,
     function: str = SIMULATE,
 ) -> list[Cell]:
-    """Cells of up to `chunk` repetitions each, so that asking for more repetitions adds cells.
+    """Return the cells of a simulation, of up to `chunk` repetitions each.
 
-    checkpoints: how many plays to report at, evenly spaced, or which. Parts of your own must be
-    written in a module; the cells name their classes.
+    More repetitions add cells and leave the others unchanged. Parts of your own must be written in
+    a module, because the cells name their classes.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    problem : Problem
+        The problem.
+    horizon : int
+        T, plays per run.
+    repetitions : int
+        Number of runs.
+    seed : int
+        Seed of all random numbers.
+    checkpoints : int or sequence of int
+        Number of plays to report at, evenly spaced, or these plays themselves.
+    label : str
+        Text for people.
+    chunk : int, default 5
+        Repetitions per cell.
+    function : str, optional
+        "package.module:function" to call. The default simulates.
+
+    Returns
+    -------
+    list of Cell
+        The cells, in the order of the repetitions.
     """
     problem = check_problem(problem)
     own = own_parts(classes_of(policy) | classes_of(problem))
@@ -58,8 +84,8 @@ def simulation_cells(
 def simulate_cell(**settings: Any) -> dict[str, Any]:
     """Pseudo-regret and tallies at checkpoints, one row per repetition of a half-open range.
 
-    Repetition r meets the arms and the noise of r whatever the range, so a range can be cut into
-    cells at will.
+    Repetition r meets the arms and the noise of r whatever the range, so a range can be divided
+    into cells at will.
 
     The settings are the parameters of `simulation_jobs`.
 
@@ -116,7 +142,7 @@ def simulation_jobs(
 
 
 def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The result of a cell that is one job."""
+    """Return the result of a cell that is one job."""
     (one,) = found
     return one
 
@@ -125,7 +151,7 @@ simulate_cell_on_device = on_device(simulation_jobs, only_job)
 
 
 def build_parts(description: Any, parts: list[str] | None = None) -> Any:
-    """The part, policy or problem that `describe` described; `parts` are those of your own.
+    """Return the part, policy or problem that `describe` described; `parts` are those of your own.
 
     >>> build_parts({"part": "heavybandits.links:Logistic", "fields": {}})
     Logistic()
@@ -135,5 +161,5 @@ def build_parts(description: Any, parts: list[str] | None = None) -> Any:
 
 @functools.cache
 def _known(own: tuple[Any, ...]) -> dict[str, type]:
-    """The library's parts and these, by their names."""
+    """Return the library's parts and these, by their names."""
     return known_parts(library_parts().values(), [Problem], own)

@@ -1,7 +1,7 @@
 """The store: one file for each finished cell, complete or not there, validated when it is read.
 
-folder/cells/<key>.npz holds what the cell computed, and the same cell gives the same bytes on every
-machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
+folder/cells/<key>.npz contains what the cell computed, and the same cell gives the same bytes on
+every machine. What differs from run to run, the seconds, is in folder/timings/<key>.json.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def timing_path(folder: str | Path, cell: Cell) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """The versions below us that a number can depend on; our own code is in the key."""
+    """Return the versions below us that a number can depend on; our own code is in the key."""
     return {"numba": numba.__version__, "numpy": np.__version__}
 
 
@@ -158,7 +158,7 @@ def pack(cell: Cell, result: dict[str, Any], clocks: list[str]) -> bytes:
 
 
 def as_array(name: Any, value: Any) -> NDArray[Any]:
-    """A result as an array that needs no pickle.
+    """Return a result as an array that needs no pickle.
 
     >>> as_array("regret", {})
     Traceback (most recent call last):
@@ -191,8 +191,22 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def read_cell(folder: str | Path, cell: Cell) -> dict[str, Any] | None:
-    """Return the stored result of a cell with its timings; None if there is no intact file.
+    """Return the stored result of a cell with its timings.
 
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the results.
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    dict or None
+        The result; None if there is no intact file.
+
+    Examples
+    --------
     >>> read_cell("nowhere", Cell("math:sqrt", {"x": 2.0})) is None
     True
     """
@@ -268,7 +282,7 @@ def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _from_npy(blob: memoryview) -> NDArray[Any]:
-    """The array of an npy file. Its header sizes nothing that the file cannot fill."""
+    """Return the array of an npy file. Its header sizes nothing that the file cannot fill."""
     start = HEADER + int.from_bytes(blob[HEADER - 2 : HEADER], "little")
     shape, fortran, dtype = _header(bytes(blob[:start]))
     data = blob[start:]
@@ -312,7 +326,25 @@ def _load_timings(path: Path, names: list[str]) -> dict[str, Any]:
 
 
 def digest(folder: str | Path, cells: Iterable[Cell]) -> str:
-    """One SHA-256 over the results of these cells, whatever their order; timings are left out."""
+    """Return one SHA-256 over the results of these cells, in any order and without timings.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the results.
+    cells : iterable of Cell
+        The cells.
+
+    Returns
+    -------
+    str
+        The hash, 64 hexadecimal digits.
+
+    Raises
+    ------
+    SweepError
+        A cell has no result in the folder.
+    """
     total = hashlib.sha256()
     for cell in sorted(set(cells), key=lambda cell: cell.key):
         data = _read(cell_path(folder, cell))
@@ -331,7 +363,7 @@ def failure_path(folder: Path, cell: Cell) -> Path:
 
 
 def note_failure(folder: Path, cell: Cell, error: str) -> None:
-    """Leave a note about a cell that was given up; the next run tries it again all the same."""
+    """Leave a note about a cell that failed; the next run tries it again all the same."""
     path = failure_path(folder, cell)
     note = {"label": cell.label, "function": cell.function, "settings": cell.settings}
     text = files.canonical(note | {"code": cell.content[2], "error": error}).encode()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._utils import records
-from .._utils.drawing import Axes, Figure, Panel, Series, View, plot_view
+from .._utils.drawing import Axes, Figure, Panel, Series, View, make_look, plot_view
 from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.records import Frame, to_frame, to_records
 from .._utils.statistics import Array
@@ -18,6 +18,7 @@ from ..core.part import is_part
 from ..core.protocols import Policy
 from ..parts.policies.checks import check_names
 from ..simulation.problem import Problem
+from ..simulation.provenance import for_figure, in_one_line
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .grid import Makers, Point, Size, check_problems, make_point, play_all, point_cells
@@ -40,13 +41,26 @@ COLUMNS = ("problem", "policy", "constant", "repetition", "regret")
 
 
 class Tuning:
-    """The result of `tune`: one row per problem, policy, constant and tuning run, held by column.
+    """Store the result of `tune`: one row per problem, policy, hyperparameter value and tuning run.
 
-    `choices` has the best constant of every (problem, policy) and where it lies: "inside" its grid,
-    or else "flat", "flat below", "lower end" and so on, which says that the grid was measured and
-    not the policy. `result` has the tuned policies on seeds that no constant was chosen on, and
-    `bounds` the range in which the grid could grow.
+    Attributes
+    ----------
+    data : dict of str to array
+        Columns `problem`, `policy`, `constant` (the value tried), `repetition` and `regret`.
+    choices : dict of (str, str) to Choice
+        Best value of every (problem, policy), and its position: "inside" its grid, or else "flat",
+        "flat below", "lower end" and so on. A choice that is not inside depends on the grid.
+    result : Result
+        The tuned policies on other seeds than those of the tuning.
+    bounds : tuple of float
+        Range in which the grid could grow.
+    columns : tuple of str
+        Names of the columns.
+    policies : list of str
+        Names of the tuned policies.
 
+    Examples
+    --------
     >>> curve = {c: np.array([abs(c - 0.1)]) for c in (0.01, 0.1, 1.0)}
     >>> Tuning({("p", "a"): curve}, {}, None, (0.01, 1.0)).choices["p", "a"]
     Choice(constant=0.1, at='inside', loss=0.0)
@@ -54,7 +68,7 @@ class Tuning:
 
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
-    to_polars, to_parquet = records.to_polars, records.to_parquet
+    to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
     __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(
@@ -75,8 +89,29 @@ class Tuning:
         self.result = result
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
 
+    @property
+    def about(self) -> str:
+        """The provenance of `result` as JSON, for the metadata of files; empty if there is none."""
+        return self.result.about
+
     def tuned(self, problem: str | None = None) -> dict[str, Policy]:
-        """The policies at their best constants, by name, for a problem (the first if not named)."""
+        """Return the policies with their best hyperparameters, by name.
+
+        Parameters
+        ----------
+        problem : str, optional
+            Name of the problem. Default: the first.
+
+        Returns
+        -------
+        dict of str to Policy
+            The policies of this problem.
+
+        Raises
+        ------
+        KeyError
+            There is no such problem.
+        """
         where = self.names("problem")[0] if problem is None else problem
         if where not in self.names("problem"):
             there = ", ".join(self.names("problem"))
@@ -84,10 +119,13 @@ class Tuning:
         return {name: policy for (place, name), policy in self.made.items() if place == where}
 
     def summary(self) -> Frame:
-        """Return one row per problem and policy: its constant, where that lies, and its regret.
+        """Return the best value of each policy, its position in the grid, and its regret.
 
-        `tuning` is the mean regret on the tuning seeds; `mean` and the columns after it are of the
-        reported seeds.
+        Returns
+        -------
+        pandas.DataFrame, or a list of dict without pandas
+            One row per problem and policy. `tuning` is the mean regret on the tuning seeds; `mean`
+            and the columns after it are those of the reported seeds.
         """
         reported = {self._key(row): row for row in to_records(self.result.summary())}
         return to_frame([self._row(key) | _rest(reported[key]) for key in self.made])
@@ -104,7 +142,18 @@ class Tuning:
         return named | {"constant": choice.constant, "at": choice.at, "tuning": choice.loss}
 
     def to_latex(self, caption: str | None = None) -> str:
-        """The table of the constants and where they lie, and the regret on other seeds."""
+        """Return a LaTeX table of the best values, their positions, and the regret on other seeds.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption. Default: a caption that explains the numbers.
+
+        Returns
+        -------
+        str
+            LaTeX source, for the package booktabs.
+        """
         low, high = self.bounds
         usual = (
             "Constants chosen on tuning seeds from one grid per problem, which could grow within "
@@ -114,7 +163,8 @@ class Tuning:
         rows = [
             {name: row[name] for name in names if name in row} for row in to_records(self.summary())
         ]
-        return to_latex(rows, usual if caption is None else caption)
+        comment = in_one_line(self.result.provenance)
+        return to_latex(rows, usual if caption is None else caption, comment=comment)
 
     def plot(
         self,
@@ -123,20 +173,29 @@ class Tuning:
         axes: Axes | None = None,
         size: tuple[float, float] | None = None,
     ) -> Figure:
-        """Plot the mean regret over the constant on the tuning seeds, one panel per problem.
+        """Plot the mean regret on the tuning seeds against the values tried, one panel per problem.
 
-        The bands are the smallest and the largest run. A choice that does not lie inside its grid
+        The bands extend from the smallest to the largest run. A choice that is not inside its grid
         is named above the panel.
 
         Parameters
         ----------
-        path : the PDF, SVG or PNG file to write.
-        axes : matplotlib axes to draw in, if there is one problem.
-        size : width and height of the figure in inches.
+        path : str or Path, optional
+            PDF, SVG or PNG file to write.
+        axes : Axes, optional
+            Matplotlib axes to draw in, if there is one problem.
+        size : tuple of float, optional
+            Width and height of the figure in inches.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         several = len(self.names("problem")) > 1
         panels = [self._panel(name, name if several else "") for name in self.names("problem")]
-        return plot_view(View("", panels), path, axes, size)
+        about = for_figure(self.result.provenance)
+        return plot_view(View("", panels), path, axes, make_look(size), about)
 
     def _panel(self, problem: str, title: str) -> Panel:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
@@ -146,7 +205,7 @@ class Tuning:
 
 
 def loss_series(name: str, curve: Mapping[float, Array]) -> Series:
-    """Mean loss over the constants, the band from the smallest run to the largest."""
+    """Return mean loss over the constants, the band from the smallest run to the largest."""
     means = mean_losses(curve)
     lows, highs = ([float(f(curve[c])) for c in means] for f in (np.min, np.max))
     return Series(name, list(means), list(means.values()), lows, highs)
@@ -179,31 +238,68 @@ def tune(
     progress: bool | None = None,
     device: str = "cpu",
 ) -> Tuning:
-    """Search a constant of every policy on tuning seeds, and report it at the best one on others.
+    """Tune one hyperparameter of every policy on tuning seeds, and report the best on other seeds.
 
-    All policies of a problem try the same constants in the same number of runs. Where one of them
-    is best at an end of the grid, or as good there, the grid grows at that end by its ratio, for
-    all of them, until every optimum lies inside or the range `bounds` is used up. A policy on which
-    the constant has no effect does not make the grid grow. The smallest mean final regret wins, the
-    smaller constant among equals.
-
-    A UserWarning names each policy whose choice is not inside its grid.
+    All policies of a problem try the same values in the same number of runs. If a policy is best at
+    an end of the grid, or as good there, the grid grows at that end by its ratio, for all policies,
+    until every optimum is inside or the range `bounds` is used up. A policy on which the value has
+    no effect does not make the grid grow. The smallest mean final regret wins; among equals, the
+    smaller value.
 
     Parameters
     ----------
-    policies : functions by name that make a policy of a constant, or of a constant and a problem.
-        The constant can be any argument of any constructor. A policy instead of a function is not
-        tuned, nor is a function whose only parameter is called `problem`: it makes the policy of
-        each problem, as in `sweep`.
-    problems : a problem, or problems by name.
-    horizon, checkpoints : plays per run, and where to report.
-    repetitions, tuning_repetitions : runs that are reported, and runs at each constant.
-    seed : of the reported runs; the tuning runs have seed + 1,000,000.
-    grid : the constants to begin with, or how many of them: log-spaced in [1e-4, 1], or in the part
-        of it that `bounds` allow.
-    bounds : the range in which the grid may grow.
-    folder, jobs, backend, address, retries, progress, device : as in `sweep`.
+    policies : mapping of str to function or Policy
+        Functions by name that make a policy from a value, or from a value and a problem. The value
+        can be any argument of any constructor. A policy instead of a function is not tuned, nor is
+        a function whose only parameter is called `problem`: it makes the policy of each problem, as
+        in `sweep`.
+    problems : Problem or mapping of str to Problem
+        One problem, or problems by name.
+    horizon : int
+        T, plays per run.
+    repetitions : int, default 10
+        Reported runs per policy and problem.
+    tuning_repetitions : int, default 10
+        Tuning runs per value.
+    seed : int, default 0
+        Seed of the reported runs; the tuning runs have seed + 1,000,000.
+    grid : int or iterable of float, default 9
+        First values to try, or how many: log-spaced in [1e-4, 1], or in the part of it that
+        `bounds` allow.
+    bounds : tuple of float, default (1e-6, 1e4)
+        Range in which the grid may grow.
+    checkpoints : int or iterable of int, default 100
+        Number of plays to report at, or these plays themselves.
+    folder : str or Path, optional
+        Folder in which results are stored. None stores nothing. All machines of a cluster must see
+        it.
+    jobs : int, optional
+        Workers. None for all cores, or for all of the cluster.
+    backend : str, default "threads"
+        "threads" of this process, which compiled policies do not block; "loky" for processes,
+        "dask", "ray", or "sequential".
+    address : str, optional
+        Address of a Dask or Ray cluster that is already running.
+    retries : int, default 3
+        Attempts before a cell fails.
+    progress : bool, optional
+        True shows a bar on stderr, and lines where there is no terminal. None shows the bar alone.
+    device : str, default "cpu"
+        "cpu", or "cuda" for a GPU, which plays all policies and problems together; then `jobs` and
+        `backend` have no effect.
 
+    Returns
+    -------
+    Tuning
+        The values tried, the best of them, and the result on other seeds.
+
+    Warns
+    -----
+    UserWarning
+        The choice of a policy is not inside its grid.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
     >>> def crtm(constant: float) -> hb.policies.UCB:
@@ -254,7 +350,7 @@ def search_points(
     tuned = [name for name, maker in makers.items() if not is_part(maker) and not is_untuned(maker)]
     if not tuned:
         raise InvalidInputError(
-            "policies must hold at least one function of a constant, got "
+            "policies must have at least one function of a constant, got "
             f"{', '.join(makers)}, which have none to tune"
         )
 

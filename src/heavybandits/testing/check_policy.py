@@ -31,6 +31,13 @@ def require(condition: bool, message: str) -> None:
 def list_checks() -> dict[str, str]:
     """Return the checks by name, each with its description.
 
+    Returns
+    -------
+    dict of str to str
+        Descriptions by name.
+
+    Examples
+    --------
     >>> list_checks()["one_arm"]
     'With a single arm the policy chooses it, without an error.'
     """
@@ -41,15 +48,20 @@ def list_checks() -> dict[str, str]:
 def check_policy(
     policy: Policy, *, expected_failures: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Run all checks on a policy; return the names of those that it passed.
+    """Run all checks on a policy.
 
     Parameters
     ----------
     policy : Policy
         A policy of the library or your own: a NamedTuple with the methods of a policy.
-    expected_failures : mapping, optional
-        Names of checks that are known to fail, each with the reason. One that passes is an error
-        too, so that the list stays correct.
+    expected_failures : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason. An expected failure that
+        passes is an error too, so that the list stays correct.
+
+    Returns
+    -------
+    list of str
+        Names of the checks that the policy passed.
 
     Raises
     ------

@@ -26,11 +26,23 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(2)
 def asymmetry_of(noise: Any) -> float:
     """Return the smallest C of a noise part, over all thresholds, for the noise minus its mean.
 
+    Parameters
+    ----------
+    noise : Noise
+        A noise of `heavybandits.noises`.
+
+    Returns
+    -------
+    float
+        C, the asymmetry that `cral` takes.
+
     Raises
     ------
     InvalidInputError
         The noise is skewed and its tail has no closed form: use `asymmetry_of_tail`.
 
+    Examples
+    --------
     >>> from heavybandits.noises import LogNormal, Pareto, StudentT
     >>> asymmetry_of(StudentT(1.1))
     0.0
@@ -56,7 +68,7 @@ def asymmetry_of_tail(survival: Callable[[Floats], Floats], mean: float) -> floa
     """Return the smallest C of a law, over all thresholds, by quadrature of its tails.
 
     E clip(eta, tau) is the integral of Pr(eta > s) - Pr(eta < -s) over s < tau, and minus that over
-    s > tau, because E eta = 0: the first is exact for small tau, the second for large ones. The
+    s > tau, because E eta = 0: the first is exact for small tau, the second for large tau. The
     integral of 2 s Pr(|eta| > s) over s < tau is E min(eta^2, tau^2). The grid has 2,000 thresholds
     per decade, from a millionth of the size of the noise to 10^15 of it; beyond it the tail is a
     power. The result has three digits.
@@ -69,12 +81,19 @@ def asymmetry_of_tail(survival: Callable[[Floats], Floats], mean: float) -> floa
     mean : float
         E X.
 
+    Returns
+    -------
+    float
+        C, the asymmetry that `cral` takes.
+
     Raises
     ------
     InvalidInputError
         `mean` is not that of `survival`, or the lower tail is too heavy for the digits of
         `survival`.
 
+    Examples
+    --------
     >>> round(asymmetry_of_tail(lambda x: np.exp(-np.maximum(x, 0.0)), mean=1.0), 3)
     0.317
     """
@@ -103,11 +122,23 @@ def asymmetry_of_tail(survival: Callable[[Floats], Floats], mean: float) -> floa
 
 
 def asymmetry_of_atom(probability: float) -> float:
-    """Return the smallest C of a lone atom: M with this probability p, else 0, minus the mean.
+    """Return the smallest C of a single atom: M with probability p, else 0, minus the mean.
 
     C = (p^{-1/2} - 1) / 2 for p <= 1/4, and 1 - 2p for p up to 1/2. A larger p is the same law
     with the opposite sign.
 
+    Parameters
+    ----------
+    probability : float
+        p, in (0, 1).
+
+    Returns
+    -------
+    float
+        C, the asymmetry that `cral` takes.
+
+    Examples
+    --------
     >>> asymmetry_of_atom(0.01), asymmetry_of_atom(1e-6), asymmetry_of_atom(0.75)
     (4.5, 499.5, 0.5)
     """
@@ -117,8 +148,20 @@ def asymmetry_of_atom(probability: float) -> float:
 
 
 def rarest_atom(asymmetry: float) -> float:
-    """Return the smallest probability of a lone atom that C allows.
+    """Return the smallest probability of a single atom that C allows.
 
+    Parameters
+    ----------
+    asymmetry : float
+        C, at most 1e6.
+
+    Returns
+    -------
+    float
+        The probability p.
+
+    Examples
+    --------
     >>> rarest_atom(1.0), round(rarest_atom(4.5), 12)
     (0.1111111111111111, 0.01)
     """
@@ -152,7 +195,7 @@ def _check_mean(mean: float, inside: float, beyond: float, size: float) -> None:
 
 
 def _tail_mean(side: Survival, tau: Floats) -> float:
-    """The integral of one side beyond the last tau, where it is a power of s."""
+    """Return the integral of one side beyond the last tau, where it is a power of s."""
     before, last = (float(p) for p in side(np.array([tau[-1 - CELLS], tau[-1]])))
     if last < 1e-300 or before <= last < 1e-14:  # 1 - survival has no more digits
         return 0.0
@@ -166,7 +209,7 @@ def _tail_mean(side: Survival, tau: Floats) -> float:
 
 
 def _typical_size(sides: Callable[[Floats], tuple[Floats, Floats]], least: float) -> float:
-    """The largest power of two that the noise exceeds with probability above 1/4."""
+    """Return the largest power of two that the noise exceeds with probability above 1/4."""
     sizes = np.exp2(np.arange(-300.0, 300.0))
     right, left = sides(sizes)
     exceeded = sizes[(right + left > 0.25) & (sizes > least)]

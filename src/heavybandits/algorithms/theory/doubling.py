@@ -12,8 +12,31 @@ USUAL = 2.001  # 2 rho
 
 
 class DoublingTheorem(NamedTuple):
-    """CRAL's constants for one setting. Made by `doubling_theorem`.
+    """Store the constants of CRAL's theorem for one setting, as `doubling_theorem` makes them.
 
+    Attributes
+    ----------
+    dim : int
+        Dimension d of the arms.
+    asymmetry : float
+        C of the condition on the noise.
+    kappa : float
+        Smallest slope of the link.
+    lipschitz : float
+        L, the largest slope of the link.
+    norm : float
+        S, a bound on ||theta*||.
+    delta : float
+        Probability with which the bound may fail.
+    horizon : int or None
+        T, the number of plays; None for a bound valid at all times.
+    penalty : float
+        lambda; V starts at lambda I.
+    corruption : float
+        Bound on the sum of |falsified minus true reward|.
+
+    Examples
+    --------
     >>> promise = doubling_theorem(dim=10, asymmetry=0.0)
     >>> promise.factor, promise.start, round(promise.threshold, 6)
     (9.0, 1.0, 0.144765)
@@ -62,23 +85,62 @@ class DoublingTheorem(NamedTuple):
         )
 
     def confidence(self, t: int = 1, doublings: int = 0) -> float:
-        """l_t = ln(10 t^2 (k+1)^2 / delta), or ln(5 T (k+1)^2 / delta) with a horizon T"""
+        """Return l_t = ln(10 t^2 (k+1)^2 / delta), or ln(5 T (k+1)^2 / delta) with a horizon T.
+
+        Parameters
+        ----------
+        t : int, default 1
+            Number of rounds.
+        doublings : int, default 0
+            k, the number of doublings so far.
+
+        Returns
+        -------
+        float
+            l_t.
+        """
         epochs = (doublings + 1.0) * (doublings + 1.0)
         if self.horizon is None:
             return math.log(10.0 * float(t) * float(t) * epochs / self.delta)
         return math.log(5.0 * self.horizon * epochs / self.delta)
 
     def volume(self, t: int) -> float:
-        """K_t = d ln(1 + kappa t / (lambda d))"""
+        """Return K_t = d ln(1 + kappa t / (lambda d)).
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            K_t.
+        """
         return self.dim * math.log1p(self.kappa * t / (self.penalty * self.dim))
 
     def largest_threshold(self, t: int, noise_scale: float, epsilon: float = 1.0) -> float:
-        """tau_{t+1} <= max{tau_1, 2 tau°}, theorem B (a), with probability 1 - delta:
+        """Return the bound on the threshold of theorem B (a), valid with probability 1 - delta.
 
-            tau° = (2.14 / l)^{1/(1+eps)} nu t^q sqrt(K_t),   q = (1-eps) / (2 (1+eps)),
+            tau_{t+1} <= max{tau_1, 2 tau'}
+            tau' = (2.14 / l)^{1/(1+eps)} nu t^q sqrt(K_t),    q = (1-eps) / (2 (1+eps))
 
-        with 8.9 for 2.14 under corruption. l is ln(10 t^2/delta) if 1 + kappa / (lambda d) <=
-        sqrt(10/delta) / e, and l_1 if not.
+        Under corruption 8.9 replaces 2.14. l is ln(10 t^2/delta) if 1 + kappa / (lambda d) <=
+        sqrt(10/delta) / e, and l_1 otherwise.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+        noise_scale : float
+            nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+        epsilon : float, default 1.0
+            Order of the moment minus 1, in (0, 1].
+
+        Returns
+        -------
+        float
+            The largest threshold tau_{t+1}.
         """
         t, eps = self.check_time(t), valid.epsilon(epsilon)
         sharp = (
@@ -93,25 +155,69 @@ class DoublingTheorem(NamedTuple):
         return max(self.threshold, 2.0 * noise * growth * math.sqrt(self.volume(t)))
 
     def doublings(self, t: int, noise_scale: float, epsilon: float = 1.0) -> int:
-        """The largest number of doublings that theorem B (a) allows until t."""
+        """Return the largest number of doublings that theorem B (a) allows in t rounds.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+        noise_scale : float
+            nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+        epsilon : float, default 1.0
+            Order of the moment minus 1, in (0, 1].
+
+        Returns
+        -------
+        int
+            The number of doublings.
+        """
         largest = self.largest_threshold(t, noise_scale, epsilon)
         return math.floor(math.log2(largest / self.threshold) + 1e-12)
 
     def radius(self, t: int, noise_scale: float, epsilon: float = 1.0) -> float:
-        """beta_t / sqrt(kappa) at most, beta_t = c tau_t l_t + r, with probability 1 - delta.
+        """Return the bound on beta_t / sqrt(kappa), beta_t = c tau_t l_t + r.
 
-        The algorithm itself uses the beta_t of its own threshold, which needs no `noise_scale`.
+        It is valid with probability 1 - delta. The algorithm itself uses the beta_t of its own
+        threshold, which needs no `noise_scale`.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+        noise_scale : float
+            nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+        epsilon : float, default 1.0
+            Order of the moment minus 1, in (0, 1].
+
+        Returns
+        -------
+        float
+            The bound on the radius, not squared.
         """
         largest = self.largest_threshold(t, noise_scale, epsilon)
         level = self.confidence(t, self.doublings(t, noise_scale, epsilon))
         return (self.factor * largest * level + self.start) / math.sqrt(self.kappa)
 
     def regret(self, t: int, noise_scale: float, epsilon: float = 1.0) -> float:
-        """Theorem B (b): with probability 1 - delta R(t) is at most
+        """Return the bound on the regret R(t) of theorem B (b), valid with probability 1 - delta.
 
-            2.001 (L/kappa) beta_t sqrt(t K_t) + 33 c (c+1) (L/kappa)^2 l_t L S K_t,
+            2.001 (L/kappa) beta_t sqrt(t K_t) + 33 c (c+1) (L/kappa)^2 l_t L S K_t
 
-        plus 33 (c+1) G K_t under a corruption of G.
+        A corruption of G adds 33 (c+1) G K_t.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+        noise_scale : float
+            nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+        epsilon : float, default 1.0
+            Order of the moment minus 1, in (0, 1].
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the reward.
         """
         volume, factor = self.volume(self.check_time(t)), self.factor
         level = self.confidence(t, self.doublings(t, noise_scale, epsilon))
@@ -123,7 +229,23 @@ class DoublingTheorem(NamedTuple):
         return usual + CAPPED * (factor + 1.0) * seldom * volume
 
     def check_time(self, t: int) -> int:
-        """Return t if the theorem covers this number of rounds, else raise."""
+        """Return t if the theorem covers this number of rounds.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        int
+            t.
+
+        Raises
+        ------
+        InvalidInputError
+            t is larger than the horizon.
+        """
         rounds = valid.whole("t", t)
         if self.horizon is not None and rounds > self.horizon:
             raise InvalidInputError(f"t must be at most the horizon of {self.horizon}, got {t}")
@@ -142,18 +264,42 @@ def doubling_theorem(
     penalty: float = 1.0,
     corruption: float = 0.0,
 ) -> DoublingTheorem:
-    """Return CRAL's theorem for these numbers; raise if its hypotheses do not hold.
+    """Return CRAL's theorem for one setting.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
     asymmetry : float
         C of the condition |E clip(eta, tau)| <= C E min(eta^2, tau^2) / tau; 0 for symmetric
         noise. `asymmetry_of` computes it for a known noise.
-    kappa, lipschitz : float, default 1.0
-        Smallest and largest slope of the link; 1 for linear rewards.
+    kappa : float, default 1.0
+        Smallest slope of the link; 1 for linear rewards.
+    lipschitz : float, default 1.0
+        L, the largest slope of the link; 1 for linear rewards.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    horizon : int, optional
+        T, the number of plays. None for a bound valid at all times.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
     corruption : float, default 0.0
         Bound on the sum of |falsified minus true reward|, for linear rewards only.
 
+    Returns
+    -------
+    DoublingTheorem
+        The constants, with the methods `radius` and `regret`.
+
+    Raises
+    ------
+    InvalidInputError
+        A hypothesis of the theorem is violated.
+
+    Examples
+    --------
     >>> round(doubling_theorem(dim=10, asymmetry=1.0).regret(10**9, noise_scale=1.0) / 10**9, 2)
     7.66
     >>> doubling_theorem(dim=10, asymmetry=0.0, delta=0.2)

@@ -19,12 +19,33 @@ def huber_factor(
     corrupted: bool = False,
     sharper: bool = False,
 ) -> float:
-    """c of beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S: 8, or 11 if rewards may be corrupted.
+    """Return c of beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S.
 
-    sharper: c = (s + sqrt(s^2 + 8e/l)) / 2 with s = rho (2 h b + 2 sqrt(2) + (4/3)(1 + b
-    2^-(1+eps) / 4)) + kappa/L, h = (1+eps)^((1-eps)/2), b = eps^eps / (1+eps)^(1+eps); `ratio` is
-    kappa/L, `confidence` l at t = 1. Corruption adds 2 to s and makes 8e 4(3e + 6).
+    c is 8, or 11 if rewards may be corrupted. The sharper constant is c = (s + sqrt(s^2 + 8e/l)) /
+    2 with s = rho (2 h b + 2 sqrt(2) + (4/3)(1 + b 2^-(1+eps) / 4)) + kappa/L, h =
+    (1+eps)^((1-eps)/2) and b = eps^eps / (1+eps)^(1+eps). Corruption adds 2 to s and replaces 8e by
+    4(3e + 6).
 
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    ratio : float, default 1.0
+        kappa / L, the smallest slope of the link divided by the largest.
+    confidence : float, default 2.67
+        l at t = 1. The default is the smallest l that the theorem allows.
+    corrupted : bool, default False
+        Return the constant for rewards that may be corrupted.
+    sharper : bool, default False
+        Return the sharper constant.
+
+    Returns
+    -------
+    float
+        c.
+
+    Examples
+    --------
     >>> huber_factor(), huber_factor(corrupted=True)
     (8.0, 11.0)
     >>> [round(huber_factor(epsilon=e, confidence=20.0, sharper=True), 2) for e in (1.0, 0.3)]
@@ -49,8 +70,37 @@ def huber_factor(
 
 
 class HuberTheorem(NamedTuple):
-    """CRHL's constants for one setting; `threshold` is tau0, `factor` c. Made by `huber_theorem`.
+    """Store the constants of CRHL's theorem for one setting, as `huber_theorem` makes them.
 
+    Attributes
+    ----------
+    dim : int
+        Dimension d of the arms.
+    noise_scale : float
+        nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+    kappa : float
+        Smallest slope of the link.
+    lipschitz : float
+        L, the largest slope of the link.
+    norm : float
+        S, a bound on ||theta*||.
+    epsilon : float
+        Order of the moment minus 1.
+    delta : float
+        Probability with which the bound may fail.
+    horizon : int or None
+        T, the number of plays; None for a bound valid at all times.
+    penalty : float
+        lambda; V starts at lambda I.
+    threshold : float
+        tau0, the threshold of the first reward.
+    corruption : float
+        Bound on the sum of |falsified minus true reward|.
+    factor : float
+        c, the multiplier of Q_t in beta_t.
+
+    Examples
+    --------
     >>> link = dict(kappa=0.196611933, lipschitz=0.25)
     >>> promise = huber_theorem(dim=10, noise_scale=3**0.5, horizon=10**6, **link)
     >>> [round(v, 4) for v in (promise.threshold, promise.drive(10**6), promise.radius(10**6))]
@@ -96,35 +146,103 @@ class HuberTheorem(NamedTuple):
         return 2.0 * math.pow(4.0, 1.0 / (1.0 + self.epsilon)) * math.sqrt(self.kappa) / self.steady
 
     def confidence(self, t: int) -> float:
-        """l_t = ln(3T/delta), or ln(pi^2 t^2 / (2 delta)) without a horizon"""
+        """Return l_t = ln(3T/delta), or ln(pi^2 t^2 / (2 delta)) without a horizon.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            l_t.
+        """
         if self.horizon is None:
             return math.log(math.pi * math.pi * t * t / (2.0 * self.delta))
         return math.log(3.0 * self.horizon / self.delta)
 
     def volume(self, t: int) -> float:
-        """K_t = d ln(1 + kappa n / (lambda d nu^2)), n = T, or t without a horizon"""
+        """Return K_t = d ln(1 + kappa n / (lambda d nu^2)), n = T, or t without a horizon.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            K_t.
+        """
         return self.dim * math.log(1.0 + (self.horizon or t) / self.time_scale)
 
     def drive(self, t: int) -> float:
-        """Q_t = t^q max{tau0 l_t, tau0^-eps K_t^((1+eps)/2)}"""
+        """Return Q_t = t^q max{tau0 l_t, tau0^-eps K_t^((1+eps)/2)}.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Q_t.
+        """
         bias = math.pow(self.threshold, -self.epsilon)
         bias *= math.pow(self.volume(t), (1.0 + self.epsilon) / 2.0)
         return math.pow(t, self.power) * max(self.threshold * self.confidence(t), bias)
 
     def check_time(self, t: int, least: int) -> int:
-        """Return t if the theorem covers this number of rounds, else raise."""
+        """Return t if the theorem covers this number of rounds.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+        least : int
+            Smallest number of rounds that is allowed.
+
+        Returns
+        -------
+        int
+            t.
+
+        Raises
+        ------
+        InvalidInputError
+            t is smaller than `least` or larger than the horizon.
+        """
         rounds = valid.whole("t", t, least)
         if self.horizon is not None and rounds > self.horizon:
             raise InvalidInputError(f"t must be at most the horizon of {self.horizon}, got {t}")
         return rounds
 
     def radius(self, t: int) -> float:
-        """beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S, not squared (Theorem 1)"""
+        """Return the radius beta_t = c Q_t / sqrt(kappa) + sqrt(lambda) S of Theorem 1.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            beta_t.
+        """
         t, start = self.check_time(t, 0), math.sqrt(self.penalty) * self.norm
         return start if t == 0 else self.factor * self.drive(t) / math.sqrt(self.kappa) + start
 
     def region(self) -> PowerRadius | HuberRadius:
-        """beta_t for all t at once, as a radius part."""
+        """Return the radius beta_t for all t, as a radius part.
+
+        Returns
+        -------
+        PowerRadius or HuberRadius
+            The radius, as `crhl` uses it.
+        """
         scale, start = self.factor / math.sqrt(self.kappa), math.sqrt(self.penalty) * self.norm
         if self.horizon is not None:
             return PowerRadius(scale * self.drive(1), self.power, start, start)
@@ -132,18 +250,34 @@ class HuberTheorem(NamedTuple):
         return HuberRadius(scale, self.power, *law, start)
 
     def volume_region(self) -> Constant | LogRadius:
-        """sqrt(K_t) for all t at once, as a radius part."""
+        """Return sqrt(K_t) for all t, as a radius part.
+
+        Returns
+        -------
+        Constant or LogRadius
+            The root of the volume, as `HuberNewton` uses it.
+        """
         if self.horizon is not None:
             return Constant(self.volume(self.horizon))
         return LogRadius(self.dim, self.time_scale)
 
     def regret(self, t: int) -> float:
-        """Theorem 2, and 3 under corruption: with probability 1 - delta R(t) is at most
+        """Return the bound on the regret R(t) of Theorem 2, valid with probability 1 - delta.
 
             2 L beta_t {1.031 sqrt(K_t t nu^2 / kappa) + (1.0625 K_t / sqrt(lambda))
             [16 L^2/kappa^2 + 2 c (L/kappa) J_t + 2 L S sqrt(lambda/kappa) / tau0]}
 
-        with J_t = max{l_t, tau0^(-1-eps) K_t^((1+eps)/2)}.
+        with J_t = max{l_t, tau0^(-1-eps) K_t^((1+eps)/2)}. Under corruption it is Theorem 3.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the reward.
         """
         volume = self.volume(self.check_time(t, 1))
         weak = math.pow(self.threshold, -1.0 - self.epsilon)
@@ -174,11 +308,48 @@ def huber_theorem(
     corruption: float = 0.0,
     sharper: bool = False,
 ) -> HuberTheorem:
-    """Return CRHL's theorem for these numbers; raise if its hypotheses do not hold.
+    """Return CRHL's theorem for one setting.
 
-    Without `threshold`, tau0 = max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without
-    a horizon. `corruption` is C, `sharper` the smaller constant of `huber_factor`.
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    noise_scale : float
+        nu, a bound on E[|noise|^{1+epsilon}]^{1/(1+epsilon)}, in the unit of the reward.
+    kappa : float
+        Smallest slope of the link.
+    lipschitz : float
+        L, the largest slope of the link.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    horizon : int, optional
+        T, the number of plays. None for a bound valid at all times.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
+    threshold : float, optional
+        tau0. None for max{floor, sqrt(K_T) l^(-1/(1+eps))}, or max{floor, sqrt(d)} without a
+        horizon.
+    corruption : float, default 0.0
+        Bound on the sum of |falsified minus true reward|, in the unit of the reward.
+    sharper : bool, default False
+        Use the sharper constant of `huber_factor`.
 
+    Returns
+    -------
+    HuberTheorem
+        The constants, with the methods `radius`, `region` and `regret`.
+
+    Raises
+    ------
+    InvalidInputError
+        A hypothesis of the theorem is violated.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, noise_scale=1.0, kappa=0.196611933, lipschitz=0.25, epsilon=0.5)
     >>> round(huber_theorem(**setting, horizon=10**4).radius(10**4), 3)
     1499.743

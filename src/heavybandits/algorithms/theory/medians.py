@@ -12,6 +12,20 @@ from .truncation import confidence_log, excess, growth_log, regularisation
 def median_plays(*, horizon: int, delta: float = 0.01) -> int:
     """Return r = ceil(16 ln(4T/delta)), the plays per decision of CRMM (Algorithm 2).
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of plays.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+
+    Returns
+    -------
+    int
+        r.
+
+    Examples
+    --------
     >>> median_plays(horizon=10**6), median_plays(horizon=10**4)
     (317, 244)
     """
@@ -19,8 +33,24 @@ def median_plays(*, horizon: int, delta: float = 0.01) -> int:
 
 
 def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None) -> int:
-    """Return T_0 = floor(T / r), the number of updates of CRMM (Algorithm 2).
+    """Return T_0 = floor(T / r), the number of updates of CRMM (Xue et al. 2023, Algorithm 2).
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of plays.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+
+    Returns
+    -------
+    int
+        T_0.
+
+    Examples
+    --------
     >>> median_epochs(horizon=10**6), median_epochs(horizon=10**4)
     (3154, 40)
     """
@@ -28,7 +58,15 @@ def median_epochs(*, horizon: int, delta: float = 0.01, plays: int | None = None
 
 
 class MedianConstants(NamedTuple):
-    """C and rho of Theorem 3."""
+    """Store C and rho of Theorem 3 (Xue et al. 2023).
+
+    Attributes
+    ----------
+    scale : float
+        C.
+    rho : float
+        rho.
+    """
 
     scale: float
     rho: float
@@ -42,8 +80,30 @@ def median_constants(
     delta: float = 0.01,
     plays: int | None = None,
 ) -> MedianConstants:
-    """Return C = (4v)^(1/(1+eps)), rho = 2 C ln(4T/delta) + 2 C^-eps r v of Theorem 3.
+    """Return C and rho of Theorem 3 (Xue et al. 2023).
 
+        C = (4v)^(1/(1+eps)),    rho = 2 C ln(4T/delta) + 2 C^-eps r v
+
+    Parameters
+    ----------
+    horizon : int
+        T, the number of plays.
+    central_moment : float
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+
+    Returns
+    -------
+    MedianConstants
+        C as `scale`, and `rho`.
+
+    Examples
+    --------
     >>> constants = median_constants(horizon=10**6, central_moment=3.0)
     >>> round(constants.scale, 6), round(constants.rho, 4)
     (3.464102, 686.2869)
@@ -70,14 +130,46 @@ def median_region(
     plays: int | None = None,
     corrected: bool = False,
 ) -> float:
-    """Return gamma_{t+1} of Theorem 3: the region of CRMM after t epochs.
+    """Return gamma_{t+1} of Theorem 3: the squared radius of CRMM after t epochs.
 
         gamma_{t+1} = (4 U^2 + C rho t^q) (4d/kappa) ln(1 + kappa t/(2 lambda d))
                       + lambda S^2 + (2 rho^2/kappa) t^q,        q = (1-eps)/(1+eps)
 
-    and gamma_1 = lambda S^2. corrected: 2 (4 U^2 + C rho t^q). The proof treats weights that
-    depend on the past as fixed; no constant repairs that, so read the promise as a guide.
+    and gamma_1 = lambda S^2. The proof treats weights that depend on the past as fixed; no constant
+    repairs that, so use the bound as a guide.
 
+    Parameters
+    ----------
+    t : int
+        Number of epochs, from 0.
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    central_moment : float
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    bound : float
+        U, the largest |mean reward|.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+    corrected : bool, default False
+        Use 2 (4 U^2 + C rho t^q), with the factor that the proof misses.
+
+    Returns
+    -------
+    float
+        gamma_{t+1}.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
     >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> [round(median_region(t=t, **setting)) for t in (0, 1, 3154)]
@@ -100,8 +192,38 @@ def median_radius(
     plays: int | None = None,
     corrected: bool = False,
 ) -> MedianRadius:
-    """Return the region of Theorem 3 as a radius part for all t, as `crmm` uses it.
+    """Return the radius of Theorem 3 for all t, as a radius part that `crmm` uses.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    central_moment : float
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    bound : float
+        U, the largest |mean reward|.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    plays : int, optional
+        Plays per decision. None for Algorithm 2's r.
+    corrected : bool, default False
+        Use the factor 2 that the triangle inequality of the proof misses.
+
+    Returns
+    -------
+    MedianRadius
+        The radius.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0)
     >>> setting |= dict(kappa=0.196611933, bound=0.731058579)
     >>> median_radius(**setting).start
@@ -123,10 +245,28 @@ def median_radius(
 
 
 def median_tuned(*, t: int, dim: int, penalty: float = 1.0, epsilon: float = 1.0) -> float:
-    """Return the squared radius of CRMM in the paper's experiments after t epochs, before c.
+    """Return the squared radius of CRMM in the paper's experiments after t epochs, without c.
 
         d ln(1 + t/(d lambda)) t^((1-eps)/(1+eps))
 
+    Parameters
+    ----------
+    t : int
+        Number of epochs, from 0.
+    dim : int
+        Dimension d of the arms.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+
+    Returns
+    -------
+    float
+        The squared radius, to be multiplied by c.
+
+    Examples
+    --------
     >>> round(median_tuned(t=3154, dim=10), 4)
     57.5701
     """
@@ -148,19 +288,50 @@ def median_regret(
     delta: float = 0.01,
     corrected: bool = False,
 ) -> float:
-    """Theorem 4: with probability 1 - 2 delta the regret of CRMM is at most this (Appendix D).
+    """Return the bound of Theorem 4 on the regret of CRMM, valid with probability 1 - 2 delta.
 
         64 (L U d/kappa) G (H T)^(1/2) + 16 L S (lambda d G H T/kappa)^(1/2)
         + 32 (L rho/kappa) (d G)^(1/2) H^(eps/(1+eps)) T^(1/(1+eps))
         + 32 (L d/kappa) C rho^(1/2) G H^(eps/(1+eps)) T^(1/(1+eps))
 
-    with G = ln(1 + kappa T/(2 lambda d)), H = ln(4T/delta). The last term is printed so; the
-    derivation gives (C rho)^(1/2), which is more where C < 1. corrected:
+    with G = ln(1 + kappa T/(2 lambda d)), H = ln(4T/delta) (Xue et al. 2023, Appendix D). The last
+    term is printed so; the derivation gives (C rho)^(1/2), which is larger where C < 1. The
+    corrected bound uses the corrected gamma_t of Theorem 3:
 
         r 2 L ((4d/kappa) ln(1 + kappa T_0/(2 lambda d)) sum_{t=1..T_0} gamma_t)^(1/2)
 
-    with the corrected gamma_t of Theorem 3. Neither counts the T - r T_0 plays left at the end.
+    Neither bound counts the T - r T_0 plays left at the end.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    central_moment : float
+        v, a bound on E|noise|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    lipschitz : float
+        L, the largest slope of the link.
+    bound : float
+        U, the largest |mean reward|.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    corrected : bool, default False
+        Return the corrected bound.
+
+    Returns
+    -------
+    float
+        The bound, in the unit of the reward.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, central_moment=3.0, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(median_regret(**setting, **link))

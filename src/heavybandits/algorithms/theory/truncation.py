@@ -10,6 +10,18 @@ from ..common import call_with_known
 def regularisation(kappa: float) -> float:
     """Return lambda = max(1, kappa / 2), with V_1 = lambda I in CRTM and CRMM (Algorithms 1, 2).
 
+    Parameters
+    ----------
+    kappa : float
+        Smallest slope of the link.
+
+    Returns
+    -------
+    float
+        lambda.
+
+    Examples
+    --------
     >>> regularisation(0.2), regularisation(5.0)
     (1.0, 2.5)
     """
@@ -19,6 +31,20 @@ def regularisation(kappa: float) -> float:
 def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
     """Return ln(4 T / delta), the cost of a bound for all rounds (Theorems 1 to 4).
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of plays.
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+        ln(4 T / delta).
+
+    Examples
+    --------
     >>> round(confidence_log(horizon=10**6), 6)
     19.806975
     """
@@ -28,6 +54,22 @@ def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
 def growth_log(*, t: int, dim: int, kappa: float) -> float:
     """Return ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
 
+    Parameters
+    ----------
+    t : int
+        Number of rounds.
+    dim : int
+        Dimension d of the arms.
+    kappa : float
+        Smallest slope of the link.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
     >>> round(growth_log(t=10**6, dim=10, kappa=0.196611933), 6)
     9.193357
     """
@@ -50,10 +92,28 @@ def lower_bound(
 ) -> float:
     """Return d T^(1/(1+eps)), the rate that no algorithm beats, without its constant.
 
-    Quoted in the remark after Theorem 2, from Shao, Yu, King, Lyu (2018). Its instances have
-    moments of size d. With moments of size 1 (`bounded_moments=True`) the best known lower bound
-    is d^(2eps/(1+eps)) T^(1/(1+eps)) (Tajdini, Scarlett, Jamieson 2025); the two agree at eps = 1.
+    The remark after Theorem 2 quotes it from Shao, Yu, King, Lyu (2018). Its instances have
+    moments of size d. With moments of size 1 the best known lower bound is
+    d^(2eps/(1+eps)) T^(1/(1+eps)) (Tajdini, Scarlett, Jamieson 2025); the two agree at eps = 1.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    bounded_moments : bool, default False
+        Return the bound for moments of size 1.
+
+    Returns
+    -------
+    float
+        The rate.
+
+    Examples
+    --------
     >>> lower_bound(dim=10, horizon=10**6)
     10000.0
     >>> round(lower_bound(dim=10, horizon=10**6, epsilon=0.5, bounded_moments=True), 1)
@@ -77,14 +137,36 @@ def truncation_threshold(
     epsilon: float = 1.0,
     delta: float = 0.01,
 ) -> float:
-    """Return Gamma of Algorithm 1: rewards with ||x||_{V^-1} |y| > Gamma count as zero.
+    """Return Gamma of Algorithm 1: CRTM sets rewards with ||x||_{V^-1} |y| > Gamma to zero.
 
         Gamma = 2 (u / ln(4T/delta))^(1/(1+eps)) (d ln(1 + kappa T/(2 lambda d)) / kappa)^(1/2)
                 T^((1-eps)/(2(1+eps)))
 
-    Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides; only the form of
-    Algorithm 1 turns the appendix's own bound into the next one.
+    (Xue et al. 2023). Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides;
+    only the form of Algorithm 1 turns the appendix's own bound into the next one.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    raw_moment : float
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+        Gamma, in the unit of the reward times ||x||_{V^-1}.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> round(truncation_threshold(**setting), 4)
     18.269
@@ -113,8 +195,37 @@ def truncation_region(
         gamma = 224 u^(2/(1+eps)) ln(4T/delta)^(2eps/(1+eps)) T^((1-eps)/(1+eps)) (4d/kappa) G
                 + 2 lambda S^2 + (48 U^2 d/kappa) G,    G = ln(1 + kappa T/(2 lambda d))
 
-    corrected: 96 U^2 instead of 48 U^2; the first term already covers its own repair.
+    (Xue et al. 2023). The corrected form has 96 U^2 instead of 48 U^2; the first term already
+    covers its own correction.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    raw_moment : float
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    bound : float
+        U, the largest |mean reward|.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    corrected : bool, default False
+        Return the corrected gamma.
+
+    Returns
+    -------
+    float
+        gamma, the squared radius.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> round(truncation_region(**setting, bound=0.731058579))
     29341982
@@ -135,10 +246,30 @@ def truncation_region(
 def truncation_tuned(
     *, dim: int, horizon: int, penalty: float = 1.0, epsilon: float = 1.0, delta: float = 0.01
 ) -> float:
-    """Return the squared radius of CRTM in the paper's experiments, before its multiplier c.
+    """Return the squared radius of CRTM in the paper's experiments, without its multiplier c.
 
         d ln(4T/delta)^(2eps/(1+eps)) ln(1 + T/(d lambda)) T^((1-eps)/(1+eps))
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+        The squared radius, to be multiplied by c.
+
+    Examples
+    --------
     >>> round(truncation_tuned(dim=10, horizon=10**6), 4)
     2280.3643
     """
@@ -161,14 +292,45 @@ def truncation_regret(
     delta: float = 0.01,
     corrected: bool = False,
 ) -> float:
-    """Theorem 2: with probability 1 - delta the regret of CRTM is at most this (Appendix B).
+    """Return the bound of Theorem 2 on the regret of CRTM, valid with probability 1 - delta.
 
         128 (L/kappa) u^(1/(1+eps)) d ln(4T/delta)^(eps/(1+eps)) G T^(1/(1+eps))
         + 24 (L U d/kappa) G T^(1/2) + 8 L S (lambda d G T/kappa)^(1/2)
 
-    with G = ln(1 + kappa T/(2 lambda d)). corrected: 2 L ((4d/kappa) G T gamma)^(1/2), the line
-    the printed one is relaxed from, with the corrected gamma of Theorem 1.
+    with G = ln(1 + kappa T/(2 lambda d)) (Xue et al. 2023, Appendix B). The corrected bound is
+    2 L ((4d/kappa) G T gamma)^(1/2) with the corrected gamma of Theorem 1; the printed bound is
+    relaxed from this line.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    horizon : int
+        T, the number of plays.
+    raw_moment : float
+        u, a bound on E|y|^{1+epsilon}, in the unit of the reward to that power.
+    kappa : float
+        Smallest slope of the link.
+    lipschitz : float
+        L, the largest slope of the link.
+    bound : float
+        U, the largest |mean reward|.
+    norm : float, default 1.0
+        S, a bound on ||theta*||.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+    delta : float, default 0.01
+        Probability with which the bound may fail.
+    corrected : bool, default False
+        Return the corrected bound.
+
+    Returns
+    -------
+    float
+        The bound, in the unit of the reward.
+
+    Examples
+    --------
     >>> setting = dict(dim=10, horizon=10**6, raw_moment=3.534446647, kappa=0.196611933)
     >>> link = dict(lipschitz=0.25, bound=0.731058579)
     >>> round(truncation_regret(**setting, **link))

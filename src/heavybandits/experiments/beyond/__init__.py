@@ -38,7 +38,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def points(part: str, given: dict[str, Any]) -> list[Point]:
-    """The algorithms that can play each of the problems."""
+    """Return the algorithms that can play each of the problems."""
     found = product(given["links"], given["intercepts"], given["noises"], given["algorithms"])
     return [
         point
@@ -71,14 +71,14 @@ def collect_part(given: dict[str, Any], wanted: list[Point], compute: Compute) -
 
 
 def kind_of(algorithm: str) -> str | None:
-    """What the constant of an algorithm is."""
+    """Return what the constant of an algorithm is."""
     if algorithm == RANDOM:
         return None
     return "radius" if algorithm.startswith("LinUCB") else "radius_scale"
 
 
 def make_group(given: dict[str, Any], phase: str, point: Point, constant: float | None) -> Group:
-    """The cells of one algorithm at one constant, and what names them."""
+    """Return the cells of one algorithm at one constant, and what names them."""
     arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPTS[point.intercept])
     problem = Problem(arms, settings.LINKS[point.link][1], settings.NOISES[point.noise][1])
     named = {"phase": phase} | point._asdict() | {"constant": constant}

@@ -22,7 +22,7 @@ PROBLEM = ("part", "link", "intercept", "noise")
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the experiment says."""
+    """Return all that the experiment says."""
     played = [row for row in rows if row["part"] != "real"]
     reported = select(played, phase="report")
     real = tuned_rows([row for row in rows if row["part"] == "real"])
@@ -48,7 +48,7 @@ def regrets(rows: Sequence[Row], algorithm: str) -> Array:
 
 
 def ratio(rows: Sequence[Row], algorithm: str, over: str = OURS) -> Estimate:
-    """Mean regret over that of CRHL, or of another, repetitions paired."""
+    """Return mean regret over that of CRHL, or of another, repetitions paired."""
     pair = np.column_stack([regrets(rows, algorithm), regrets(rows, over)])
     return bootstrap(pair, lambda means: means[:, 0] / means[:, 1])
 
@@ -72,7 +72,7 @@ def ratio_table(rows: Sequence[Row]) -> Table:
 
 
 def spoken(estimate: Estimate) -> str:
-    """An estimate with its interval.
+    """Return an estimate with its interval.
 
     >>> spoken(Estimate(2.04, 1.9, 2.2))
     '2.04 (1.9 to 2.2)'
@@ -125,7 +125,7 @@ def ratio_figure(rows: Sequence[Row]) -> Figure:
 
 
 def reading(problem: Sequence[str], horizon: int) -> str:
-    """What a verdict is about, in words."""
+    """Return what a verdict is about, in words."""
     part, link, intercept, noise = problem
     short = " (the short horizon of the batch algorithms)" if part == "batch" else ""
     words = f"{LINKS[link][0]}, {intercept} an intercept; {NOISES[noise][0]}"
@@ -152,7 +152,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def real_table(rows: Sequence[Row]) -> Table:
-    """The share of the oracle's gain, and what CRHL is ahead by."""
+    """Return the share of the oracle's gain, and what CRHL is ahead by."""
     table: list[dict[str, Any]] = []
     for name, mine in grouped(rows, "set"):
         ours = select(mine, policy=OURS)
@@ -173,7 +173,7 @@ def real_table(rows: Sequence[Row]) -> Table:
 
 
 def real_verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether CRHL earns more."""
+    """Judge whether CRHL earns more."""
     made = []
     for name, mine in grouped(rows, "set"):
         for claim, theirs in CLAIMS:

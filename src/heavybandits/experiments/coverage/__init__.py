@@ -31,7 +31,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def make_group(given: dict[str, Any], noise: str, algorithm: str, region: str) -> Group:
-    """The cells of one algorithm with one radius, and what names them."""
+    """Return the cells of one algorithm with one radius, and what names them."""
     policy, problem = (adaptive_run if algorithm == "CRAL" else moment_run)(
         given, noise, algorithm, region
     )
@@ -43,7 +43,7 @@ def make_group(given: dict[str, Any], noise: str, algorithm: str, region: str) -
 def moment_run(
     given: dict[str, Any], noise: str, algorithm: str, region: str
 ) -> tuple[Any, Problem]:
-    """A policy that receives a moment of the noise, and its problem."""
+    """Return a policy that receives a moment of the noise, and its problem."""
     _, made, epsilon = settings.NOISES[noise]
     known = make_setting(made, settings.DIM, given["horizon"], epsilon=epsilon)
     policy: Any = make_policy(algorithm, known, settings.REGIONS.get(region))
@@ -73,7 +73,7 @@ def shrunk(policy: Any) -> Any:
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
-    """One row per repetition."""
+    """Return one row per repetition."""
     columns = [result[name].tolist() for name in Coverage._fields]
     return [
         named | dict(zip(Coverage._fields, row, strict=True)) for row in zip(*columns, strict=True)

@@ -16,19 +16,19 @@ from .settings import LABELS, PROMISES
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the coverage experiment says."""
+    """Return all that the coverage experiment says."""
     return Findings(
         tables=[coverage_table(rows)], figures=[size_figure(rows)], verdicts=verdicts(rows)
     )
 
 
 def always(rows: Sequence[Row]) -> Estimate:
-    """The share of repetitions in which the region held theta* after every update."""
+    """Return the share of repetitions in which the region held theta* after every update."""
     return wilson(sum(row["covered"] == row["checks"] for row in rows), len(rows))
 
 
 def coverage_table(rows: Sequence[Row]) -> Table:
-    """How often, and how much too large."""
+    """Return how often, and how much too large."""
     table: list[dict[str, Any]] = []
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         share, worst = always(mine), column(mine, "worst")
@@ -72,7 +72,7 @@ def size_figure(rows: Sequence[Row]) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether the theorems keep their promise where their assumptions hold."""
+    """Judge whether the theorems keep their promise where their assumptions hold."""
     made = []
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         theorem, share, noises = PROMISES[algorithm]

@@ -59,7 +59,7 @@ def coverage_cell(
     checkpoints: list[int],
     parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """What the observer saw in each repetition, by the names of its fields."""
+    """Return what the observer saw in each repetition, by the names of its fields."""
     made, where = cast(build_parts(policy, parts)), check_problem(build_parts(problem, parts))
     plays, seen = np.array(checkpoints, np.int64), []
     for repetition in range(repetitions_from, repetitions_to):

@@ -24,8 +24,25 @@ __all__ = ["LOADERS", "DataError", "Dataset", "load_data"]
 
 
 def load_data(name: str) -> Dataset:
-    """A data set by name: rand, cdnow, nyse_n, nyse_o or sp500.
+    """Load a data set by name: rand, cdnow, nyse_n, nyse_o or sp500.
 
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    Dataset
+        Columns, features, reward and protocols.
+
+    Raises
+    ------
+    DataError
+        There is no such data set, or the package with its file is not installed.
+
+    Examples
+    --------
     >>> load_data("films")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     heavybandits.DataError: name must be one of rand, cdnow, ...; got 'films'

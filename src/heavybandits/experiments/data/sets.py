@@ -17,7 +17,7 @@ class Source(NamedTuple):
     sha256: str
 
     def read(self) -> bytes:
-        """The bytes of the file, if they are the ones expected."""
+        """Return the bytes of the file, if they are the ones expected."""
         content = self.find().read_bytes()
         found = hashlib.sha256(content).hexdigest()
         if found != self.sha256:
@@ -28,7 +28,7 @@ class Source(NamedTuple):
         return content
 
     def find(self) -> Path:
-        """Where the file is."""
+        """Return where the file is."""
         try:
             files = importlib.metadata.distribution(self.package).files or []
         except importlib.metadata.PackageNotFoundError:
@@ -44,11 +44,24 @@ class Source(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """Columns, and how to replay them: `replay(d.frame, features=d.features,
-    reward=d.reward, **d.protocol)`.
+    """Store the columns of a data set, and how to replay them.
 
-    `protocols` maps the names of the ways to play it to arguments of `replay`; the first is the
-    usual one. `about` says what a row is and what was left out.
+    `replay(d.frame, features=d.features, reward=d.reward, **d.protocol)` replays it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    frame : dict of str to array
+        The columns.
+    features : list of str
+        Columns of the features.
+    reward : str
+        Column of the reward.
+    protocols : dict of str to dict
+        Arguments of `replay` for each way to replay the data; the first is the usual one.
+    about : str
+        What a row is, and which rows were left out.
     """
 
     name: str

@@ -25,7 +25,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def make_group(given: dict[str, Any], law: str, rows: int) -> Group:
-    """The cells of one law at one size."""
+    """Return the cells of one law at one size."""
     runs, common = given["runs"][str(rows)], {"law": law, "rows": rows, "seed": given["seed"]}
     cells = [
         Cell(
@@ -41,7 +41,7 @@ def make_group(given: dict[str, Any], law: str, rows: int) -> Group:
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
-    """One row per run and method."""
+    """Return one row per run and method."""
     return [
         named
         | {"run": given["runs_from"] + run, "method": method}

@@ -17,7 +17,7 @@ TABLE_DRAWS = 1_000  # of the bootstrap, for every method of every law
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the evaluation experiment says."""
+    """Return all that the evaluation experiment says."""
     return Findings(
         tables=[error_table(rows)],
         figures=[coverage_figure(rows), error_figure(rows)],
@@ -31,7 +31,7 @@ def errors(rows: Sequence[Row]) -> Array:
 
 
 def with_interval(rows: Sequence[Row]) -> list[Row]:
-    """The runs with an interval."""
+    """Return the runs with an interval."""
     return [row for row in rows if np.isfinite(row["high"] - row["low"])]
 
 
@@ -51,7 +51,7 @@ def error_ratio(mine: Sequence[Row], others: Sequence[Row]) -> Estimate:
 
 
 def median_width(rows: Sequence[Row]) -> float:
-    """The median width of the intervals; nan if there is none."""
+    """Return the median width of the intervals; nan if there is none."""
     widths = [row["high"] - row["low"] for row in with_interval(rows)]
     return float(np.median(widths)) if widths else float("nan")
 
@@ -86,7 +86,7 @@ def error_table(rows: Sequence[Row]) -> Table:
 
 
 def coverage_figure(rows: Sequence[Row], shown: Sequence[str] = COVERAGE) -> Figure:
-    """How often the intervals hold, of the methods that are shown."""
+    """Return how often the intervals hold, of the methods that are shown."""
     panels = []
     for size, mine in grouped(rows, "rows"):
         laws = values(mine, "law")
@@ -126,7 +126,7 @@ def error_figure(rows: Sequence[Row], shown: Sequence[str] = ERRORS) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether the default keeps what its page promises, and where plain IPS does not."""
+    """Judge whether the default keeps what its page promises, and where plain IPS does not."""
     return [
         verdict
         for law, size, mine in grouped(rows, "law", "rows")
@@ -135,7 +135,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
-    """The claims of one law at one size."""
+    """Return the claims of one law at one size."""
     ours, clipped, plain = (select(rows, method=name) for name in (OURS, CLIPPED, PLAIN))
     share, made = f"share of {len(ours)} runs", []
     reported = len(with_interval(ours))

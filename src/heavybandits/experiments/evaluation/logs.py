@@ -72,7 +72,7 @@ def draw(noise: Any, rng: np.random.Generator, size: int) -> Floats:
 
 
 def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[Decisions, Floats]:
-    """A log of this many decisions, and the policy's probabilities in its rows."""
+    """Return a log of this many decisions, and the policy's probabilities in its rows."""
     world = make_world()
     who = rng.integers(settings.PEOPLE, size=rows)
     chance = world.propensities[who]
@@ -91,7 +91,7 @@ def make_log(noise: Any, rows: int, rng: np.random.Generator) -> tuple[Decisions
 def log_of(
     law: str, rows: int, seed: int, run: int
 ) -> tuple[Decisions, Floats, np.random.Generator]:
-    """The log of one run, the policy's probabilities in its rows, and what draws the rest."""
+    """Yield the log of one run, the policy's probabilities in its rows, and what draws the rest."""
     rng = np.random.default_rng([seed, rows, list(settings.LAWS).index(law), run])
     return *make_log(settings.LAWS[law][1], rows, rng), rng
 
@@ -134,7 +134,7 @@ def estimate(
     raw_moment: float | None = None,
     epsilon: float = 1.0,
 ) -> tuple[Terms, Estimate]:
-    """The terms and the value of one estimator, as in `evaluate`."""
+    """Return the terms and the value of one estimator, as in `evaluate`."""
     chosen = check_settings(estimator, aggregate, 0.05, raw_moment, epsilon)
     question = Question(Log({}), log, probabilities, None, FOLDS, seed)
     terms = make_terms(question, chosen)[1]
@@ -163,7 +163,7 @@ def plain_estimates(
 
 
 def percentiles(terms: Floats, rng: np.random.Generator) -> list[Estimate]:
-    """The mean of each row of terms, and the middle 95% of its means over resampled columns.
+    """Return the mean of each row of terms, and the middle 95% of its means over resampled columns.
 
     >>> percentiles(np.ones((1, 100)), np.random.default_rng(0))
     [Estimate(value=1.0, low=1.0, high=1.0)]

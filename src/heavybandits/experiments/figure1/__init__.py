@@ -21,7 +21,7 @@ ARM_SETS: dict[str, Any] = {"fixed": Fixed, "frozen": PerDecision}
 
 
 def make_problem(reading: str, noise: str) -> Problem:
-    """The problem of one panel under one reading."""
+    """Return the problem of one panel under one reading."""
     arms = ARM_SETS[settings.READINGS[reading]["arms"]](settings.ARMS, settings.DIM)
     return Problem(arms, LINK, settings.NOISES[noise][1])
 
@@ -44,14 +44,14 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def is_grown(reading: str) -> bool:
-    """Whether the grid of this reading may leave the paper's."""
+    """Return True if the grid of this reading may leave the paper's."""
     return reading.endswith(settings.GROWN)
 
 
 def make_group(
     given: dict[str, Any], phase: str, reading: str, noise: str, algorithm: str, constant: float
 ) -> Group:
-    """The cells of one algorithm at one constant, and what names them."""
+    """Return the cells of one algorithm at one constant, and what names them."""
     budget = given | given["variants"].get(reading.removesuffix(settings.GROWN), {})
     known = make_setting(settings.NOISES[noise][1], settings.DIM, given["horizon"])
     policy = make_policy(algorithm, known, constant, settings.READINGS[reading]["projection"])

@@ -18,7 +18,7 @@ from .settings import CLAIMS, HORIZON, NOISES, UPDATES_CLAIM, WIDER
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that Figure 1 says."""
+    """Return all that Figure 1 says."""
     return Findings(
         tables=[regret_table(rows), published_grid(rows)],
         figures=[figure := regret_figure(rows), logarithmic(figure), constant_figure(rows)],
@@ -39,7 +39,7 @@ def finals(rows: Sequence[Row]) -> dict[str, Array]:
 
 
 def split(rows: Sequence[Row], phase: str = "report") -> list[tuple[Any, ...]]:
-    """The rows of a phase by reading and noise."""
+    """Return the rows of a phase by reading and noise."""
     return grouped(select(rows, phase=phase), "reading", "noise")
 
 
@@ -50,7 +50,7 @@ def band(regret: Array) -> tuple[Array, Array]:
 
 
 def curve_series(name: str, rows: Sequence[Row]) -> Series:
-    """The mean curve of an algorithm with its band, from zero."""
+    """Return the mean curve of an algorithm with its band, from zero."""
     plays, regret = curves(rows)
     low, high = band(regret)
     x, y, below, above = ([0.0, *a.tolist()] for a in (plays, regret.mean(axis=0), low, high))
@@ -58,7 +58,7 @@ def curve_series(name: str, rows: Sequence[Row]) -> Series:
 
 
 def regret_figure(rows: Sequence[Row]) -> Figure:
-    """The paper's figure: mean regret over time."""
+    """Return the paper's figure: mean regret over time."""
     views: dict[str, list[Panel]] = {}
     for reading, noise, mine in split(rows):
         series = [curve_series(*named) for named in grouped(mine, "algorithm")]
@@ -74,14 +74,14 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
 
 
 def positive(series: Series) -> Series:
-    """What of it a logarithmic axis can show."""
+    """Return what of it a logarithmic axis can show."""
     points = zip(series.x, series.y, series.low, series.high, strict=True)
     shown = [point for point in points if point[0] > 0.0 and point[2] > 0.0]
     return Series(series.name, *(list(column) for column in zip(*shown, strict=True)))
 
 
 def logarithmic(figure: Figure) -> Figure:
-    """The same curves on logarithmic axes, where the low ones do not hide each other."""
+    """Return the same curves on logarithmic axes, where the low ones do not hide each other."""
 
     def redraw(panel: Panel) -> Panel:
         series = [positive(s) for s in panel.series if s.low[-1] > 0.0]
@@ -97,7 +97,7 @@ def logarithmic(figure: Figure) -> Figure:
 
 
 def constant_figure(rows: Sequence[Row]) -> Figure:
-    """The whole grid: final regret over the constant c, on the tuning seeds."""
+    """Return the whole grid: final regret over the constant c, on the tuning seeds."""
     views: dict[str, list[Panel]] = {}
     for reading, noise, mine in split(rows, "tuning"):
         series = [loss_series(name, curve_of(own)) for name, own in grouped(mine, "algorithm")]
@@ -114,12 +114,12 @@ def constant_figure(rows: Sequence[Row]) -> Figure:
 
 
 def chosen(rows: Sequence[Row]) -> dict[str, Choice]:
-    """The constants that the tuning rows of one reading and noise lead to, by algorithm."""
+    """Return the constants that the tuning rows of one reading and noise lead to, by algorithm."""
     return choices(rows, "algorithm")
 
 
 def tuned(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Choice]]:
-    """The constants that were chosen, by reading and noise and by algorithm."""
+    """Return the constants that were chosen, by reading and noise and by algorithm."""
     return {(reading, noise): chosen(mine) for reading, noise, mine in split(rows, "tuning")}
 
 
@@ -156,7 +156,7 @@ def _difference(ends: dict[str, Array], name: str) -> dict[str, float]:
 
 
 def published_grid(rows: Sequence[Row]) -> Table:
-    """The whole tuning grid."""
+    """Return the whole tuning grid."""
     return Table(
         "figure1_grid",
         "Figure 1: the whole tuning grid",
@@ -167,7 +167,7 @@ def published_grid(rows: Sequence[Row]) -> Table:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """The paper's claims about the figure, for every reading and noise that was run."""
+    """Return the paper's claims about the figure, for every reading and noise that was run."""
     made: list[Verdict] = []
     constants = tuned(rows)
     for reading, noise, mine in split(rows):
@@ -191,7 +191,7 @@ def lead(ends: dict[str, Array], ours: list[str], rest: list[str]) -> Estimate:
 
 
 def updates_verdict(rows: Sequence[Row], where: str) -> list[Verdict]:
-    """How often the mean-of-medians versions update, at the horizon the claim is about."""
+    """Return how often the mean-of-medians versions update, at the horizon the claim is about."""
     claim, low, high = UPDATES_CLAIM
     play = rows[-1]["play"]
     last = select(rows, play=play)
@@ -202,7 +202,7 @@ def updates_verdict(rows: Sequence[Row], where: str) -> list[Verdict]:
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """What a reader of the figure must know."""
+    """Return what a reader of the figure must know."""
     last = select(rows, phase="report", algorithm="CRTM")
     if not last:
         return []

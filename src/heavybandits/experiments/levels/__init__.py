@@ -85,7 +85,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def make_policy(problem: str, horizon: int, name: str) -> Any:
-    """The estimator of this problem with the filter of this name."""
+    """Return the estimator of this problem with the filter of this name."""
     filter = (FIXED | ADAPTIVE)[name]
     if problem == "linear":
         return linucb(dim=DIM, radius=RADIUS, filter=filter)
@@ -94,7 +94,7 @@ def make_policy(problem: str, horizon: int, name: str) -> Any:
 
 
 def make_problem(problem: str, noise: str) -> Problem:
-    """One of the two problems with one of the noises."""
+    """Return one of the two problems with one of the noises."""
     made = NOISES[noise][1]
     if problem == "linear":
         return Problem(PerRound(ARMS, DIM, -1.0), Identity(), made)
@@ -102,7 +102,7 @@ def make_problem(problem: str, noise: str) -> Problem:
 
 
 def make_group(given: dict[str, Any], problem: str, noise: str, name: str) -> Group:
-    """The cells of one filter, and what names them."""
+    """Return the cells of one filter, and what names them."""
     named = {"problem": problem, "noise": noise, "filter": name}
     policy = make_policy(problem, given["horizon"], name)
     return simulation_group("levels", named, policy, make_problem(problem, noise), given)
@@ -112,7 +112,7 @@ def make_group(given: dict[str, Any], problem: str, noise: str, name: str) -> Gr
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the levels experiment says."""
+    """Return all that the levels experiment says."""
     return Findings(
         tables=[ratio_table(rows), regret_table(rows)],
         figures=[regret_figure(rows)],
@@ -131,12 +131,12 @@ def regret(rows: Sequence[Row], name: str) -> Array:
 
 
 def fixed_names(rows: Sequence[Row]) -> list[str]:
-    """The fixed levels that were run."""
+    """Return the fixed levels that were run."""
     return [name for name in values(rows, "filter") if name in FIXED]
 
 
 def best_fixed(rows: Sequence[Row]) -> str:
-    """The fixed level of the smallest mean regret."""
+    """Return the fixed level of the smallest mean regret."""
     return min(fixed_names(rows), key=lambda name: float(regret(rows, name).mean()))
 
 
@@ -147,7 +147,7 @@ def ratio(rows: Sequence[Row], name: str) -> Estimate:
 
 
 def ratio_table(rows: Sequence[Row]) -> Table:
-    """How far each filter that sets itself is from the best fixed level."""
+    """Return how far each filter that sets itself is from the best fixed level."""
     table: list[dict[str, Any]] = []
     for problem, noise, mine in grouped(rows, "problem", "noise"):
         best = best_fixed(mine)
@@ -207,7 +207,7 @@ def _panel(title: str, rows: Sequence[Row]) -> Panel:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether the level that sets itself is ever far behind."""
+    """Judge whether the level that sets itself is ever far behind."""
     return [
         judge(
             f"the adaptive clip is not far behind the best fixed level (ratio below {FAR})",

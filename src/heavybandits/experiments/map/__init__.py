@@ -26,7 +26,7 @@ CELL = f"{play_cell.__module__}:{play_cell.__name__}"
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
-    """All algorithms at all their constants on every point of the map."""
+    """Return all algorithms at all their constants on every point of the map."""
     indices, levels = axis(settings.INDEX, given["points"]), axis(settings.LEVEL, given["points"])
     points = product(given["kinds"], given["horizons"], indices, levels)
     return collect_rows([make_group(given, *point) for point in points], compute, unfold)
@@ -42,7 +42,7 @@ def axis(ends: tuple[float, float], points: int) -> list[float]:
 
 
 def make_noise(kind: str, index: float, level: float) -> Any:
-    """The noise of this tail index with E|noise| = level.
+    """Return the noise of this tail index with E|noise| = level.
 
     >>> round(make_noise("skewed", 1.5, 0.25).central_moment(1.0), 9)
     0.25
@@ -61,7 +61,7 @@ def moment_order(index: float) -> float:
 
 
 def make_group(given: dict[str, Any], kind: str, horizon: int, index: float, level: float) -> Group:
-    """The cell of one point, and what names its rows."""
+    """Return the cell of one point, and what names its rows."""
     noise = make_noise(kind, index, level)
     arms = Offers(settings.ARMS, settings.DIM, settings.INTERCEPT)
     problem = check_problem(Problem(arms, Identity(), noise))
@@ -85,7 +85,7 @@ def make_group(given: dict[str, Any], kind: str, horizon: int, index: float, lev
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
-    """One row per algorithm and repetition, at the constant that was best in the others."""
+    """Return one row per algorithm and repetition, at the constant that was best in the others."""
     plain = {name: value for name, value in named.items() if name != "players"}
     players = named["players"]
     parts = np.split(result["regret"], np.cumsum(list(players.values()))[:-1])
@@ -97,7 +97,7 @@ def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
 
 
 def cross_fitted(regret: Array) -> Array:
-    """The regret of every repetition at the constant that is best in the other half of them.
+    """Return the regret of every repetition at the constant that is best in the other half of them.
 
     regret: one row per constant, one column per repetition.
 

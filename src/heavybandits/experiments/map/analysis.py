@@ -35,7 +35,7 @@ class Winner(NamedTuple):
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the map says."""
+    """Return all that the map says."""
     found = {tuple(point): winner(mine) for *point, mine in grouped(rows, *POINT)}
     return Findings(
         tables=[count_table(found), point_table(found)],
@@ -57,7 +57,7 @@ def regrets(rows: Sequence[Row]) -> dict[str, Array]:
 
 
 def winner(rows: Sequence[Row]) -> Winner:
-    """The algorithm of the lowest mean regret at one point."""
+    """Return the algorithm of the lowest mean regret at one point."""
     found = regrets(rows)
     random = found.pop(RANDOM)
     ranked = sorted(found, key=lambda name: float(found[name].mean()))
@@ -115,7 +115,7 @@ def count_table(found: dict[Any, Winner]) -> Table:
 
 
 def picture(found: dict[Any, Winner], names: Sequence[str]) -> Figure:
-    """One panel per horizon and kind of noise."""
+    """Return one panel per horizon and kind of noise."""
     labels = ("tail index", "noise level, E|noise|")
     legend = [*(name for name in names if name != RANDOM), NONE_LEARNS]
     panels = []
@@ -135,7 +135,7 @@ def picture(found: dict[Any, Winner], names: Sequence[str]) -> Figure:
 
 
 def paint(made: Winner) -> Tile:
-    """The colour of a winner.
+    """Return the colour of a winner.
 
     >>> paint(Winner("CRHL", 1.5, 0.2, True, True))
     Tile(name='CRHL', strength=0.5, hatched=False)
@@ -147,7 +147,7 @@ def paint(made: Winner) -> Tile:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether CRHL has less regret than its rivals, averaged over a panel of the map."""
+    """Judge whether CRHL has less regret than its rivals, averaged over a panel of the map."""
     made = []
     for kind, horizon, mine in grouped(rows, "kind", "horizon"):
         for rival in RIVALS:

@@ -20,7 +20,7 @@ def jobs_of(
     seed: int,
     parts: list[str],
 ) -> list[Job]:
-    """The runs of every policy: all meet the same arms and the same noise."""
+    """Return the runs of every policy: all meet the same arms and the same noise."""
     players = [check_policies(build_parts(policy, parts))["policy"] for policy in policies]
     ours = check_problem(build_parts(problem, parts))
     return [Job(player, ours, horizon, (horizon,), seed, 0, repetitions) for player in players]
@@ -44,7 +44,7 @@ def play_cell(**given: Any) -> dict[str, Any]:
 
 
 def assemble(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The result of `play_cell`, of what a GPU found for every policy."""
+    """Return the result of `play_cell`, of what a GPU found for every policy."""
     return {
         "regret": np.array([one["regret"][:, 0] for one in found]),
         "cpu_seconds": float(sum(one["cpu_seconds"].sum() for one in found)),

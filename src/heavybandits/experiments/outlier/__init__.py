@@ -71,7 +71,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 
 def make_policy(name: str, horizon: int, constant: float) -> Any:
-    """The algorithm of this name at this constant; it knows nothing of the outlier."""
+    """Return the algorithm of this name at this constant; it knows nothing of the outlier."""
     if name == "LinUCB":
         return linucb(dim=DIM, radius=constant)
     if name in FILTERED:
@@ -95,7 +95,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 def make_group(
     given: dict[str, Any], phase: str, noise: str, algorithm: str, constant: float
 ) -> Group:
-    """The cells of one algorithm at one constant, and what names them."""
+    """Return the cells of one algorithm at one constant, and what names them."""
     named = {"phase": phase, "noise": noise, "algorithm": algorithm, "constant": constant}
     policy = make_policy(algorithm, given["horizon"], constant)
     return simulation_group("outlier", named, policy, Problem(ARMS, LINK, NOISES[noise][1]), given)
@@ -105,7 +105,7 @@ def make_group(
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the outlier experiment says."""
+    """Return all that the outlier experiment says."""
     reported = select(rows, phase="report")
     return Findings(
         tables=[harm_table(reported, found := tuned(rows))],
@@ -115,7 +115,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def tuned(rows: Sequence[Row]) -> dict[str, Choice]:
-    """The constants that were chosen on clean rewards, by algorithm."""
+    """Return the constants that were chosen on clean rewards, by algorithm."""
     return choices(select(rows, phase="tuning"), "algorithm")
 
 
@@ -125,7 +125,7 @@ def finals(rows: Sequence[Row], noise: str, algorithm: str) -> Array:
 
 
 def regret_figure(rows: Sequence[Row]) -> Figure:
-    """Mean regret with and without the outlier."""
+    """Return mean regret with and without the outlier."""
     panels = []
     for noise, (title, _) in NOISES.items():
         mine = select(rows, noise=noise)

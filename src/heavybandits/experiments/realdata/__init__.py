@@ -49,7 +49,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 @functools.cache
 def is_there(dataset: str) -> bool:
-    """Whether the package with this data set is installed."""
+    """Return True if the package with this data set is installed."""
     try:
         load_data(dataset)
     except (DataError, ModuleNotFoundError):
@@ -58,7 +58,7 @@ def is_there(dataset: str) -> bool:
 
 
 def make_group(given: dict[str, Any], phase: str, name: str, policy: str) -> Group:
-    """The cell of one policy at all its constants, and what names its rows.
+    """Return the cell of one policy at all its constants, and what names its rows.
 
     Order 0 of days is that of the calendar: it is reported, and never tuned on.
     """
@@ -122,12 +122,12 @@ def examine(dataset: str) -> Diagnosis:
 
 @functools.cache
 def replay_code() -> str:
-    """A hash of the sources behind the rounds, which no part leads to."""
+    """Return a hash of the sources behind the rounds, which no part leads to."""
     return digest({fitted_norm.__module__, load_data.__module__})
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
-    """One row per constant and order of a cell."""
+    """Return one row per constant and order of a cell."""
     plain = {name: value for name, value in named.items() if name != "constants"}
     once = {name: float(result[name]) for name in ("holdout", "holdout_error")}
     return [

@@ -18,7 +18,7 @@ Z = 1.96  # standard errors of a 95% interval
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the real data says."""
+    """Return all that the real data says."""
     if not rows:
         return Findings(notes=['No data set is installed: pip install "heavybandits[data]".'])
     report, untuned = tuned_rows(rows), select(rows, phase="report")
@@ -44,7 +44,7 @@ def missing_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
-    """The reported rows of each policy at the constant that was best on the tuning orders.
+    """Return the reported rows of each policy at the constant that was best on the tuning orders.
 
     Where that lies on its grid is noted in a column of its own.
     """
@@ -57,7 +57,7 @@ def tuned_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def place_of(rows: Sequence[Row]) -> Choice:
-    """Where on its grid the constant of these rows lies."""
+    """Return where on its grid the constant of these rows lies."""
     return Choice(rows[0]["constant"], rows[0]["at"], -float(column(rows, "value").mean()))
 
 
@@ -146,7 +146,7 @@ def twin_table(rows: Sequence[Row]) -> Table:
 def fraction_figure(
     rows: Sequence[Row], name: str = "realdata", title: str = "Policies on real data"
 ) -> Figure:
-    """The fraction of the oracle's gain of every policy, one panel per set."""
+    """Return the fraction of the oracle's gain of every policy, one panel per set."""
     panels = []
     for data, mine in grouped(rows, "set"):
         policies = grouped(mine, "policy")

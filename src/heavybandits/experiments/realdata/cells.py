@@ -22,7 +22,7 @@ from ..data import load_data
 
 @functools.cache
 def open_set(dataset: str, protocol: str, plays: int, seed: int) -> Rounds:
-    """The rounds of a data set; read once per process."""
+    """Return the rounds of a data set; read once per process."""
     data = load_data(dataset)
     log = Log(data.frame, features=data.features, reward=data.reward)
     return make_rounds(log, horizon=plays, seed=seed, **data.protocols[protocol])

@@ -84,7 +84,7 @@ SLACK = 0.25  # a slope this far above the formula's, and no further, still agre
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that Table 1 says."""
+    """Return all that Table 1 says."""
     return Findings(
         tables=[slope_table(rows)],
         figures=[growth_figure(rows)],
@@ -98,13 +98,13 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def measured(rows: Sequence[Row], name: str, axis: str) -> Estimate:
-    """The log-log slope of CPU time."""
+    """Return the log-log slope of CPU time."""
     mine = select(rows, algorithm=name, axis=axis)
     return slope([row[SIZES[axis]] for row in mine], [row["seconds"] for row in mine])
 
 
 def predicted(rows: Sequence[Row], name: str, axis: str) -> float:
-    """The slope of the paper's formula at the same sizes."""
+    """Return the slope of the paper's formula at the same sizes."""
     mine = select(rows, algorithm=name, axis=axis)
     cost = [PAPER[name][1](row["horizon"], row["dim"]) for row in mine]
     return slope([row[SIZES[axis]] for row in mine], cost).value
@@ -150,7 +150,7 @@ def growth_figure(rows: Sequence[Row]) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether the time grows no faster than the paper's column says."""
+    """Judge whether the time grows no faster than the paper's column says."""
     made = []
     for name, axis in product(values(rows, "algorithm"), SIZES):
         formula, found = predicted(rows, name, axis), measured(rows, name, axis)

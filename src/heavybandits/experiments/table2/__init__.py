@@ -69,7 +69,7 @@ SLIGHTLY, MUCH = 2.0, 10.0  # how we read "slightly longer" and "significantly l
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that Table 2 says."""
+    """Return all that Table 2 says."""
     return Findings(
         tables=[runtime_table(rows)],
         figures=[runtime_figure(rows)],
@@ -103,12 +103,12 @@ def seconds(taken: dict[str, list[float]], name: str) -> Estimate:
 
 
 def compare(taken: dict[str, list[float]], above: str, below: str) -> Estimate:
-    """How many times longer one algorithm takes than another."""
+    """Return how many times longer one algorithm takes than another."""
     return ratio(taken[above], taken[below], *pooled_deviation(list(taken.values())))
 
 
 def operations(sizes: Row, above: str, below: str) -> float:
-    """The ratio of the multiplications that the paper's Table 1 counts at these sizes."""
+    """Return the ratio of the multiplications that the paper's Table 1 counts at these sizes."""
     cost = {name: COSTS[name][1](sizes["horizon"], sizes["dim"]) for name in (above, below)}
     return cost[above] / cost[below]
 
@@ -157,7 +157,7 @@ def swapped(rows: Sequence[Row], swap: dict[str, str]) -> dict[str, list[float]]
 
 
 def ratio_panels(taken: dict[str, list[float]]) -> list[Panel]:
-    """One panel per family."""
+    """Return one panel per family."""
     panels = []
     for family, names in (("truncation", TRUNCATION), ("medians", MEDIANS)):
         made = [compare(taken, name, names[0]) for name in names]
@@ -169,7 +169,7 @@ def ratio_panels(taken: dict[str, list[float]]) -> list[Panel]:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """The paper's claims about runtime under every reading that touches them."""
+    """Return the paper's claims about runtime under every reading that touches them."""
     size = f"T = {rows[0]['horizon']}, d = {rows[0]['dim']}"
     return [
         verdict
@@ -183,7 +183,7 @@ Touching = tuple[set[str], Verdict]  # the algorithms a claim is about, and the 
 
 
 def family_verdicts(taken: dict[str, list[float]], where: str) -> list[Touching]:
-    """The claims about the two families."""
+    """Return the claims about the two families."""
 
     def longer(claim: str, above: str, below: str, low: float, high: float = math.inf) -> Verdict:
         words = f"time of {above} over that of {below}"

@@ -78,7 +78,7 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
 def make_group(
     given: dict[str, Any], problem: str, noise: str, radius: float, level: float
 ) -> Group:
-    """The cells of one level and radius, and what names them."""
+    """Return the cells of one level and radius, and what names them."""
     named = {"problem": problem, "noise": noise, "radius": radius, "level": level}
     policy = make_policy(problem, noise, given["horizon"], radius, level)
     where = Problem(ARMS, PROBLEMS[problem][1], NOISES[noise][1])
@@ -89,7 +89,7 @@ def make_group(
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """All that the tails experiment says."""
+    """Return all that the tails experiment says."""
     return Findings(
         tables=[level_table(rows)],
         figures=[level_figure(rows)],
@@ -114,7 +114,7 @@ def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
 
 
 def level_name(level: float) -> str:
-    """What to call a level.
+    """Return what to call a level.
 
     >>> level_name(0.0), level_name(0.3)
     ('none', '0.3 Gamma')
@@ -139,7 +139,7 @@ def level_table(rows: Sequence[Row]) -> Table:
 
 
 def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one line of the table."""
     part, made = select(rows, radius=radius, level=level), gain(rows, radius, level)
     found = summary(regret(rows, radius, level))
     return (
@@ -174,7 +174,7 @@ def level_figure(rows: Sequence[Row]) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether truncation pays, at Algorithm 1's level and at the best one."""
+    """Judge whether truncation pays, at Algorithm 1's level and at the best one."""
     made = []
     for problem, noise, mine in grouped(rows, "problem", "noise"):
         half = (max(row["repetition"] for row in mine) + 1) // 2
@@ -192,6 +192,6 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def best(rows: Sequence[Row], levels: Sequence[float]) -> tuple[float, float]:
-    """The radius and the level of the smallest mean regret."""
+    """Return the radius and the level of the smallest mean regret."""
     points = [(radius, level) for radius in values(rows, "radius") for level in levels]
     return min(points, key=lambda point: float(regret(rows, *point).mean()))

@@ -1,4 +1,4 @@
-"""Diagnosis: do enough rows carry a mean for an interval to hold?
+"""Diagnosis: do enough rows carry a mean for a valid interval?
 
 An interval from the data alone knows only the rewards that occurred. If a few rows decide the mean,
 the next log has others, and the interval misses. So `evaluate` counts the rows that carry the mean,

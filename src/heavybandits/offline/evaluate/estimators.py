@@ -82,10 +82,12 @@ def evaluate(
         for skewed rewards. The interval is the same.
     delta : float, default 0.05
         Probability with which the interval misses the value, at least 1e-9.
-    raw_moment, epsilon : float, optional
-        If E|reward|^(1 + epsilon) <= raw_moment is known for every action in every context: the
-        estimate is a softly clipped mean, whose interval holds for every such law and every number
-        of rows, if no decision can have a larger weight than the largest one in the log.
+    raw_moment : float, optional
+        Known bound on E|reward|^(1 + epsilon) for every action in every context. With it, the
+        estimate is a softly clipped mean, whose interval is valid for every such law and every
+        number of rows, if no decision can have a larger weight than the largest one in the log.
+    epsilon : float, default 1.0
+        Order of `raw_moment` minus 1, in (0, 1].
     model : policy, optional
         Predicts the rewards for "dr" (dim = features + 1, or that of the encoder). Default: ridge
         regression with `AdaptiveClip`.
@@ -235,7 +237,7 @@ def weigh(question: Question) -> Terms:
 
 
 def weigh_residuals(question: Question) -> Terms:
-    """The doubly robust estimator."""
+    """Return the doubly robust estimator."""
     log, (target, weights) = question.decisions, question.read_target()
     predicted = predict_rewards(log, question.model, question.folds, question.seed)
     expected = predicted[np.arange(log.taken.size), log.taken]

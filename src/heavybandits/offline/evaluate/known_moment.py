@@ -36,7 +36,7 @@ def soften(terms: Floats, order: float) -> Floats:
 
 
 def bound_weight_moment(weights: Floats, order: float, mean: float, delta: float) -> float:
-    """Return a bound of E w^p for weights that lie in [0, W], W the largest of them, of this mean.
+    """Return a bound of E w^p for weights in [0, W], W the largest of them, of this mean.
 
     The bound is the smaller of W^(p - 1) E w, and of W^p (sqrt(m + l / 2n) + sqrt(l / 2n))^2 with m
     the mean of (w / W)^p and l = ln(1 / delta), Chernoff's bound for numbers in [0, 1].
@@ -61,8 +61,8 @@ def bounded_mean(
 ) -> Estimate:
     """Return the mean of weight times reward if E(|reward|^p | weight) <= u, p = 1 + epsilon.
 
-    Both ends hold together with probability 1 - delta, for every law with this moment and every
-    number of rows, if no weight of the law exceeds the largest one here.
+    Both ends are valid together with probability 1 - delta, for every law with this moment and
+    every number of rows, if no weight of the law exceeds the largest one here.
 
     Parameters
     ----------

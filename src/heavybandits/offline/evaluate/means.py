@@ -109,11 +109,11 @@ def clipped_mean(values: Floats, delta: float) -> float:
     Rows beyond a threshold M count as if they were at the threshold. The threshold of weight L
     solves sum min(e^2 / M^2, 1) = L, where e is the distance from the median (Wang et al. 2021).
     M sqrt(L) / n is then the standard error of the clipped mean for every tail, and about L rows
-    lie beyond the threshold if the tail is heavy.
+    are beyond the threshold if the tail is heavy.
 
     The first mean is clipped at weight ln(1 / delta). The value is a mean that is clipped more
     tightly and varies less, as long as it differs from the first by at most 2.5 standard errors and
-    as many rows lie beyond its threshold on both sides. For skewed numbers the value is the first
+    as many rows are beyond its threshold on both sides. For skewed numbers the value is the first
     mean, which is too low if the upper tail is the heavier one.
 
     >>> rng = np.random.default_rng(0)

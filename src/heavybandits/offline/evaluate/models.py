@@ -47,7 +47,7 @@ def predict_rewards(log: Decisions, model: Policy | None, folds: int, seed: int)
     """Return the mean reward of every action in every row, learned on folds without the row.
 
     Each action has its own model of the scaled context; with an encoder one model serves all.
-    It learns rewards around their median in units of their spread, so that its penalty pulls
+    It learns rewards around their median in units of their scale, so that its penalty pulls
     towards an ordinary reward.
     """
     width = log.width

@@ -57,7 +57,7 @@ def _check_uniform(log: Decisions, vectors: Floats | None) -> None:
     size = len(log.actions)
     if vectors is not None and size > len(vectors):
         raise InvalidInputError(
-            f"action must lie in 0..{len(vectors) - 1}, the rows of action_features, "
+            f"action must be in 0..{len(vectors) - 1}, the rows of action_features, "
             f"got {log.actions[len(vectors)]!r}"
         )
     if not log.available.all():

@@ -161,8 +161,13 @@ class Evaluation:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers by name, as plain Python values; None for a number that is not finite,
-        so that the dictionary is valid JSON."""
+        """Return all numbers by name, as plain Python values for JSON.
+
+        Returns
+        -------
+        dict
+            None replaces a number that is not finite.
+        """
         made = {"value": self.value, "low": self.low, "high": self.high}
         for name in ("logged", "difference"):
             made |= {f"{name}_{key}": x for key, x in getattr(self, name)._asdict().items()}
@@ -239,7 +244,7 @@ def _draw_values(axes: Axes, evaluation: Evaluation) -> None:
 
 
 def _draw_shares(axes: Axes, evaluation: Evaluation) -> None:
-    """Draw the share of the sum of |terms| that lies in the largest rows."""
+    """Draw the share of the sum of |terms| in the largest rows."""
     sizes = np.sort(np.abs(evaluation.terms))[::-1]
     shares = np.cumsum(sizes) / (sizes.sum() or 1.0)
     axes.plot(np.arange(1, sizes.size + 1), shares, color=COLOURS[0])

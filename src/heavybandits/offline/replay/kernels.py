@@ -28,7 +28,7 @@ def pass_rounds(
     pending: Floats,
     chosen: Integers,
 ) -> None:
-    """One pass: round t offers the rows offers[t], of which arm k pays rewards[payers[t, k]]."""
+    """Play one pass: the arms of round t are rows `offers[t]`; arm k pays rewards[payers[t, k]]."""
     waiting = 0
     arm = 0
     for t in range(chosen.size):

@@ -60,14 +60,14 @@ def distinct(groups: ArrayLike) -> tuple[NDArray[np.generic], Rows, Rows]:
 
     >>> distinct(np.array([1, "1"], object))
     Traceback (most recent call last):
-    heavybandits.InvalidInputError: group must hold values of one kind, got int and str
+    heavybandits.InvalidInputError: group must have values of one kind, got int and str
     """
     try:
         return np.unique(np.asarray(groups), return_index=True, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(value).__name__ for value in np.asarray(groups).tolist()})
         raise InvalidInputError(
-            f"group must hold values of one kind, got {' and '.join(kinds)}"
+            f"group must have values of one kind, got {' and '.join(kinds)}"
         ) from error
 
 

@@ -64,7 +64,7 @@ def replay(
     jobs: int | None = 1,
     progress: bool | None = None,
 ) -> ReplayResult:
-    """Let policies play over the rows of a table, the reward of every row being known.
+    """Replay a table in which the reward of every row is known, and return what policies earn.
 
     Columns of features are standardised, clipped at three standard deviations, given an intercept
     and scaled so that the longest row has norm 1 (dim = features + 1). An `Encoder` makes the same
@@ -76,7 +76,7 @@ def replay(
         A mapping of columns, pandas, polars, pyarrow, or a CSV or Parquet file; a `Log`; or rounds
         such as `heavybandits.integrations.coba.EnvironmentRounds`, to which only `policies`,
         `passes`, `reward_scale` and `jobs` apply.
-    features : sequence of str or FeatureMap
+    features : sequence of str or FeatureMap, optional
         Columns of numbers, or an `Encoder`.
     reward : str, default "reward"
         Column of the rewards.
@@ -89,7 +89,7 @@ def replay(
     group : str, optional
         Column of the round, or of the arm.
     arms_per_round : int, default 10
-        For the protocol "rows".
+        Arms per round of the protocol "rows".
     horizon : int, optional
         Plays of a pass for the protocol "groups". Default: the number of rows.
     passes : int, default 20
@@ -101,8 +101,8 @@ def replay(
         Default: the mean |reward|.
     seed : int, default 0
         Seed of the orders.
-    jobs : int, optional
-        Threads; None for all cores. Results do not depend on it. Default 1.
+    jobs : int or None, default 1
+        Threads; None for all cores. Results do not depend on it.
     progress : bool, optional
         True shows progress on stderr, False does not. Default: only on a terminal.
 

@@ -16,14 +16,29 @@ Row = Mapping[str, Any]
 
 
 class ReplayResult:
-    """One row per policy and pass, from `replay`.
+    """Store the result of `replay`: one row per policy and pass.
 
-    Columns: `value` is the mean reward of the pass, `clipped_value` the mean of the rewards clipped
-    at the 99% quantile of the nonzero |rewards| of the table, which outliers cannot decide,
-    `random` the mean of uniformly random play on the same rounds, `oracle` that of the best linear
-    score fitted to all rows with their rewards, `fraction` (value - random) / (oracle - random).
-    `truncated` counts the rewards that the filter changed.
+    Parameters
+    ----------
+    data : mapping of str to array
+        Columns of equal length: `policy` and `pass`; `value`, the mean reward of the pass;
+        `clipped_value`, the mean of the rewards clipped at the 99% quantile of the nonzero
+        |rewards| of the table, which outliers cannot decide; `random`, the mean of uniformly random
+        play on the same rounds; `oracle`, the mean of the best linear score fitted to all rows with
+        their rewards; `fraction`, (value - random) / (oracle - random); `truncated`, the number of
+        rewards that the filter changed.
 
+    Attributes
+    ----------
+    data : dict of str to array
+        The columns.
+    columns : tuple of str
+        Names of the columns.
+    policies : list of str
+        Names of the policies.
+
+    Examples
+    --------
     >>> rows = [{"policy": "a", "pass": 0, "value": 2.0, "random": 1.0}]
     >>> ReplayResult.from_rows(rows).values("a").tolist()
     [2.0]
@@ -31,7 +46,7 @@ class ReplayResult:
 
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
-    to_polars, to_parquet = records.to_polars, records.to_parquet
+    to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
     __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -39,16 +54,56 @@ class ReplayResult:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row]) -> "ReplayResult":
-        """Make a result from rows with the same columns."""
+        """Make a result from rows with the same columns.
+
+        Parameters
+        ----------
+        rows : sequence of mapping
+            One mapping per row.
+
+        Returns
+        -------
+        ReplayResult
+            The result with these rows.
+        """
         return cls({name: [row[name] for row in rows] for name in rows[0]})
 
     @classmethod
     def from_passes(cls, passes: Sequence[Sequence[Row]]) -> "ReplayResult":
-        """Make a result from the rows of every pass, one per policy."""
+        """Make a result from the rows of every pass.
+
+        Parameters
+        ----------
+        passes : sequence of sequence of mapping
+            For every pass, one row per policy.
+
+        Returns
+        -------
+        ReplayResult
+            The result, ordered by policy.
+        """
         return cls.from_rows([row for rows in zip(*passes, strict=True) for row in rows])
 
     def values(self, policy: str, column: str = "value") -> Floats:
-        """Return a column of a policy, one number per pass."""
+        """Return a column of a policy, one number per pass.
+
+        Parameters
+        ----------
+        policy : str
+            Name of the policy.
+        column : str, default "value"
+            Name of the column.
+
+        Returns
+        -------
+        array of shape (passes,)
+            The numbers.
+
+        Raises
+        ------
+        KeyError
+            There is no such policy.
+        """
         mine = self.data["policy"] == policy
         if not mine.any():
             raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")

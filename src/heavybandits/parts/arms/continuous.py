@@ -94,11 +94,19 @@ def maximise_on_sphere(buffer: ArmBuffer, region: Region, width: float) -> int:
 
 
 class UnitBall(NamedTuple):
-    """All x with ||x|| <= 1. The optimistic x is exact: the direction of the longest theta.
+    """Offer all x with ||x|| <= 1.
 
-    max over x of max over theta of x.theta is max ||theta|| over the confidence region. It costs
-    an eigendecomposition, O(d^3), a decision.
+    The optimistic x is exact: it is the direction of the longest theta of the confidence region,
+    because max over x of max over theta of x.theta is max ||theta||. It costs an
+    eigendecomposition, O(d^3), per decision.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> UnitBall(3).top(UnitBall(3).make_buffer(), np.array([0.6, 0.0, 0.8]))
     1.0
@@ -128,8 +136,17 @@ class UnitBall(NamedTuple):
 
 
 class UnitSphere(NamedTuple):
-    """All x with ||x|| = 1. The index is convex in x, so its maximum over the ball lies here too.
+    """Offer all x with ||x|| = 1.
 
+    The index is convex in x, so its maximum over the ball is on the sphere, too.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> UnitSphere(2).top(UnitSphere(2).make_buffer(), np.array([3.0, 4.0]))
     5.0
@@ -183,12 +200,22 @@ def climb(buffer: ArmBuffer, region: Region, width: float, low: Floats, high: Fl
 
 
 class Box(NamedTuple):
-    """All x with low <= x <= high, componentwise (arrays of length d).
+    """Offer all x with low <= x <= high, componentwise.
 
-    The index is convex, so its maximum is at a corner, but which of the 2^d is NP-hard in general.
-    We climb by single flips from 2d + 1 corners (the greedy one, and those along each row of V^-1
-    both ways): exact in most rounds at small d, always a corner no single flip improves.
+    The index is convex, so its maximum is at a corner, but finding the best of the 2^d corners is
+    NP-hard in general. The search climbs by single flips from 2d + 1 corners: the greedy corner,
+    and two along each row of V^-1. It is exact in most rounds at small d, and always ends at a
+    corner that no single flip improves.
 
+    Parameters
+    ----------
+    low : array of shape (d,)
+        Smallest value of each feature.
+    high : array of shape (d,)
+        Largest value of each feature.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> box = Box(np.array([-0.5, -0.5]), np.array([0.5, 0.5]))
     >>> float(box.top(box.make_buffer(), np.array([1.0, -1.0])))

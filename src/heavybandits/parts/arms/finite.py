@@ -45,10 +45,22 @@ def draw_features(buffer: ArmBuffer, key: Key, start: int, low: float) -> None:
 
 
 class PerRound(NamedTuple):
-    """A new random set at every play: `size` unit vectors, uniform on [low, 1]^d before scaling.
+    """Offer a new random set of arms at every play.
 
-    Policies that play an arm several times per decision cannot play it.
+    The arms are unit vectors, uniform on [low, 1]^d before scaling. Policies with several plays per
+    decision cannot play this set.
 
+    Parameters
+    ----------
+    size : int
+        Number K of arms.
+    dim : int
+        Dimension d of the arms.
+    low : float, default 0.0
+        Smallest feature before scaling, at most 1.
+
+    Examples
+    --------
     >>> PerRound(20, 10).redraw
     'round'
     """
@@ -77,10 +89,22 @@ class PerRound(NamedTuple):
 
 
 class PerDecision(NamedTuple):
-    """A new random set at every decision, kept while the policy plays its arm several times.
+    """Offer a new random set of arms at every decision.
 
-    A policy with one play a decision meets the very sets of `PerRound`.
+    The set stays the same while a policy plays its arm several times. A policy with one play per
+    decision meets the same sets as with `PerRound`.
 
+    Parameters
+    ----------
+    size : int
+        Number K of arms.
+    dim : int
+        Dimension d of the arms.
+    low : float, default 0.0
+        Smallest feature before scaling, at most 1.
+
+    Examples
+    --------
     >>> PerDecision(20, 10).redraw
     'decision'
     """
@@ -109,10 +133,22 @@ class PerDecision(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """One random set, drawn at the first play and kept.
+    """Offer one random set of arms in all rounds.
 
-    The widths of a fixed set are kept up to date in O(Kd) a round instead of O(Kd^2).
+    The arms are unit vectors, uniform on [low, 1]^d before scaling. The widths of a fixed set are
+    updated in O(Kd) per round instead of O(Kd^2).
 
+    Parameters
+    ----------
+    size : int
+        Number K of arms.
+    dim : int
+        Dimension d of the arms.
+    low : float, default 0.0
+        Smallest feature before scaling, at most 1.
+
+    Examples
+    --------
     >>> Fixed(20, 10).redraw
     'never'
     """
@@ -142,8 +178,15 @@ class Fixed(NamedTuple):
 
 
 class FromArray(NamedTuple):
-    """A given set that stays: the rows of `features`, shape (K, d).
+    """Offer the rows of an array in all rounds.
 
+    Parameters
+    ----------
+    features : array of shape (K, d)
+        One arm per row.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> FromArray(np.eye(3)).size, FromArray(np.eye(3)).redraw
     (3, 'never')
@@ -180,11 +223,21 @@ class FromArray(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Arms that the caller puts into the buffer: up to `size` rows of features per decision.
+    """Offer the arms that the caller puts into the buffer.
 
-    `Agent.select`, `evaluate` and `replay` use it for the features they are given. It draws nothing
-    itself, so `simulate` rejects it: use `FromArray` for one array that stays the same.
+    `Agent.select`, `evaluate` and `replay` use this set for the features they are given. The set
+    draws no arms itself, so `simulate` rejects it: use `FromArray` for one array that stays the
+    same.
 
+    Parameters
+    ----------
+    size : int
+        Largest number of arms per decision.
+    dim : int
+        Dimension d of the arms.
+
+    Examples
+    --------
     >>> Rows(20, 10).redraw
     'decision'
     """

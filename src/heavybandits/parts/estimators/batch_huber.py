@@ -173,14 +173,50 @@ def fit(part: "BatchHuber", estimate: BatchHuberEstimate) -> None:
 
 
 class BatchHuber(NamedTuple):
-    """Huber (or, `smooth`, pseudo-Huber) regression on all rewards: O(t d^2) per fit, memory T d.
+    """Estimate theta by Huber regression on all rewards.
 
-    With p = ||x||_{V^-1}: sigma = max{nu, least, steady p, root sqrt(p)}, w = p / sigma,
-    tau = threshold t^q sqrt(1 + w^2) / w;  V += x x^T / sigma^2;
+    With p = ||x||_{V^-1} and w = p / sigma:
+
+        sigma = max{nu, least, steady p, root sqrt(p)}
+        tau = threshold t^q sqrt(1 + w^2) / w
+        V += x x^T / sigma^2
+
     theta solves ridge theta = sum_s (x_s / sigma_s) psi_s((y_s - mu(x_s.theta)) / sigma_s) in the
-    ball ||theta|| <= S. Up to the 500th reward every one leads to a new fit, later only when det V
-    has grown by 5 percent. See docs/maths/batch_huber.md.
+    ball ||theta|| <= S. Up to the 500th reward every reward leads to a new fit; later only when det
+    V has grown by 5 percent. A fit costs O(t d^2), and the memory is O(T d). See
+    docs/maths/batch_huber.md.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    capacity : int
+        T, the largest number of rewards.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    penalty : float
+        lambda; V starts at lambda I.
+    ridge : float
+        Ridge penalty of the regression.
+    norm : float
+        S, a bound on ||theta||.
+    noise_scale : float
+        nu, in the unit of the reward.
+    threshold : float
+        Threshold of the first reward, in units of sigma.
+    power : float, default 0.0
+        q, the power of t in the threshold.
+    least : float, default 0.0
+        Lower bound on sigma, in the unit of the reward.
+    steady : float, default 0.0
+        Multiplier of p in sigma.
+    root : float, default 0.0
+        Multiplier of sqrt(p) in sigma.
+    smooth : bool, default False
+        Use the pseudo-Huber loss instead of Huber's.
+
+    Examples
+    --------
     >>> from heavybandits.links import Identity
     >>> BatchHuber(2, 100, Identity(), 2.0, 2.0, 1.0, 1.0, 1.0).init().features.shape
     (100, 2)

@@ -1,4 +1,4 @@
-"""Discounted, for effects that move: any one-pass estimator can be held by it."""
+"""Discounted, for effects that move: it can contain any one-pass estimator."""
 
 import math
 from typing import Any, NamedTuple
@@ -14,13 +14,29 @@ from ...core.protocols import ArmSet, Estimator, Observation
 
 
 class Discounted(NamedTuple):
-    """An estimator in which a reward counts half as much after `half_life` rewards more.
+    """Give a reward half the weight after each `half_life` further rewards.
 
-    V <- rho^m V + (1 - rho^m) lambda I every m = `every` rewards, rho = 2^(-1/half_life):
-    stabilised forgetting, under which V never falls below lambda I, so that nothing winds up where
-    no arm is played. theta stays, and what comes next moves it further. O(d^2) per reward, and
-    O(d^3) every m. No theorem for heavy tails is known to us.
+        V <- rho^m V + (1 - rho^m) lambda I every m = `every` rewards,    rho = 2^(-1/half_life)
 
+    This is stabilised forgetting: V never falls below lambda I, so the region of an arm that is not
+    played cannot grow without bound. theta stays, and the next rewards move it further. The cost is
+    O(d^2) per reward, and O(d^3) every m rewards. We know of no theorem for heavy tails.
+
+    Parameters
+    ----------
+    inner : Estimator
+        The estimator that learns.
+    half_life : float
+        Rewards after which a reward has half its weight.
+    every : int, default 32
+        m, the rewards from one discount to the next.
+
+    See Also
+    --------
+    TimeDiscounted : Discount by seconds instead of rewards.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import Ridge
     >>> Discounted(Ridge(3, 1.0), half_life=500.0).dim
     3

@@ -144,38 +144,52 @@ def grow_threshold(estimate: DoublingEstimate, step: float, limit: float, growth
 
 
 class DoublingHuber(NamedTuple):
-    """Huber regression in one pass that finds its threshold: the estimator of CRAL's theorem.
+    """Estimate theta by one-pass Huber regression that finds its threshold: the estimator of CRAL.
 
     It receives neither a moment nor its order. With p = ||x||_{V^-1}, l = ln(10 t^2 (k+1)^2 /
     delta) after k doublings (with a horizon T: ln(5 T (k+1)^2 / delta)), beta = c tau l + r and
     b = beta / tau:
 
-    sigma = max{s, 4 ratio sqrt(curvature c b) p, 4 sqrt(corruption p / (tau l))};
-    w^2 = curvature p^2 / sigma^2;  u = w / sqrt(1 + w^2);
-    psi = clip((y - mu(x.theta)) / sigma, tau / u);  V += curvature x x^T / sigma^2;
-    theta = the projection of theta + V^-1 x psi / sigma;
-    N += (u psi / tau)^2;  if N > 3 l: tau = 2 tau, N = 0.
+        sigma = max{s, 4 ratio sqrt(curvature c b) p, 4 sqrt(corruption p / (tau l))}
+        w^2 = curvature p^2 / sigma^2;  u = w / sqrt(1 + w^2)
+        psi = clip((y - mu(x.theta)) / sigma, tau / u);  V += curvature x x^T / sigma^2
+        theta = the projection of theta + V^-1 x psi / sigma
+        N += (u psi / tau)^2;  if N > 3 l: tau = 2 tau, N = 0
 
     tau starts at r / l. s is `noise_scale`, or the value of `DoublingEstimate.noise_scale` when a
     reward comes. An arm x = 0 changes nothing. The Cholesky factor of V has the digits of every
-    direction for any penalty. Use it with `NoFilter` and `DoublingRadius`. Proofs:
+    direction for any penalty. Use this estimator with `NoFilter` and `DoublingRadius`. Proofs:
     docs/maths/cral.md.
 
     Parameters
     ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
     curvature : float
         kappa, the smallest slope of the link.
     ratio : float
-        L / kappa, the largest slope over the smallest.
+        L / kappa, the largest slope divided by the smallest.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of theta after each reward.
+    noise_scale : float
+        s, in the unit of the reward.
     factor : float
         c, which is 9 + 20 C.
     start : float
         r, at least sqrt(curvature penalty) ||theta*||.
+    delta : float
+        Probability with which the confidence region may miss theta.
     horizon : int, default 0
         T if it is known; 0 for a region valid at all times.
     corruption : float, default 0.0
-        Bound on the sum of |falsified minus true reward|.
+        Bound on the sum of |falsified minus true reward|, in the unit of the reward.
 
+    Examples
+    --------
     >>> from heavybandits.estimators import NoProjection
     >>> from heavybandits.links import Identity
     >>> step = DoublingHuber(2, Identity(), 1.0, 1.0, 1.0, NoProjection(), 1.0, 9.0, 1.0, 0.05)
@@ -271,18 +285,39 @@ def keep_radius(part: DoublingHuber, estimate: DoublingEstimate) -> None:
 
 
 class GrowingHuber(NamedTuple):
-    """Huber regression in one pass without a given scale: the tuned form of `DoublingHuber`.
+    """Estimate theta by one-pass Huber regression without a given scale.
 
-    With p = ||x||_{V^-1}, w^2 = curvature p^2 / s^2, u = w / sqrt(1 + w^2) and
-    e = (y - mu(x.theta)) / s:
+    It is the tuned form of `DoublingHuber`; no theorem covers it. With p = ||x||_{V^-1},
+    w^2 = curvature p^2 / s^2, u = w / sqrt(1 + w^2) and e = (y - mu(x.theta)) / s:
 
-    tau = |e| u at the first e that is not zero;  psi = clip(e, tau / u);
-    V += curvature x x^T / s^2;  theta = the projection of theta + V^-1 x psi / s;
-    N += (u psi / tau)^2;  if N > limit: tau = growth tau, N = 0.
+        tau = |e| u at the first e that is not zero;  psi = clip(e, tau / u)
+        V += curvature x x^T / s^2;  theta = the projection of theta + V^-1 x psi / s
+        N += (u psi / tau)^2;  if N > limit: tau = growth tau, N = 0
 
     With the identity link, rewards times a power of two leave all choices unchanged, and theta is
-    multiplied bit for bit. No theorem covers it. Use it with `NoFilter` and `GrowingRadius`.
+    multiplied bit for bit. Use this estimator with `NoFilter` and `GrowingRadius`.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    projection : Projection
+        Projection of theta after each reward.
+    curvature : float, default 1.0
+        Weight of a reward in V.
+    penalty : float, default 1.0
+        lambda; V starts at lambda I.
+    noise_scale : float, default 1.0
+        s, in the unit of the reward.
+    limit : float, default 64.0
+        Evidence N at which the threshold grows.
+    growth : float, default sqrt(2)
+        Factor by which the threshold grows, above 1.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import NoProjection
     >>> from heavybandits.links import Identity
     >>> GrowingHuber(2, Identity(), NoProjection()).growth

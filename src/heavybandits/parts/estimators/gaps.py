@@ -30,7 +30,7 @@ class NewtonEnsembleEstimate(NamedTuple):
 
 
 def padded(plays: int) -> int:
-    """The length of a row: a multiple of LANES, unless even the first is not full.
+    """Return the length of a row: a multiple of LANES, unless even the first is not full.
 
     Then every row begins a cache line, and loops over rows leave no scalar rest.
 

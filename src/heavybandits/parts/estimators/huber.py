@@ -54,19 +54,53 @@ def clip_error(error: float, square: float, limit: float) -> float:
 
 
 class HuberNewton(NamedTuple):
-    """Huber regression in one pass, which clips and weights rewards; use it with `NoFilter`.
+    """Estimate theta by one-pass Huber regression: the estimator of CRHL.
 
     With p = ||x||_{V^-1}, w^2 = curvature p^2 / sigma^2 and z = (y - mu(x.theta)) / sigma:
 
-    sigma = max{nu, least, steady p, p sqrt(doubt beta / t^q), sqrt(corruption p / sqrt(K_t))};
-    tau = threshold t^q sqrt(1 + w^2) / w;  V += curvature x x^T / sigma^2;
-    theta = the V-norm projection of theta + V^-1 x clip(z, tau) / sigma.
+        sigma = max{nu, least, steady p, p sqrt(doubt beta / t^q), sqrt(corruption p / sqrt(K_t))}
+        tau = threshold t^q sqrt(1 + w^2) / w;  V += curvature x x^T / sigma^2
+        theta = the V-norm projection of theta + V^-1 x clip(z, tau) / sigma
 
     nu is `noise_scale`, or the value of `HuberEstimate.noise_scale` when a reward comes: it may
     differ from reward to reward. beta is `radius` after t - 1 updates and sqrt(K_t) is `volume`
-    after t; both are asked only where `doubt` and `corruption` are positive. Proofs:
+    after t. The estimator clips and weights rewards itself, so use it with `NoFilter`. Proofs:
     docs/maths/crhl.md.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    curvature : float
+        Weight of a reward in V; kappa in the theorem.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of theta after each reward.
+    noise_scale : float
+        nu, in the unit of the reward.
+    threshold : float
+        Threshold of the first reward, in units of sigma.
+    power : float
+        q, the power of t in the threshold.
+    radius : Radius
+        beta, used where `doubt` is positive.
+    volume : Radius
+        sqrt(K_t), used where `corruption` is positive.
+    least : float, default 0.0
+        Lower bound on sigma, in the unit of the reward.
+    steady : float, default 0.0
+        Multiplier of p in sigma.
+    doubt : float, default 0.0
+        Multiplier of beta in sigma.
+    corruption : float, default 0.0
+        Multiplier of p / sqrt(K_t) in sigma^2. In the theorem it is sqrt(kappa) times the bound on
+        the sum of |falsified minus true reward|.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
     >>> from heavybandits.radii import LogRadius

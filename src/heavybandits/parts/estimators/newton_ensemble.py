@@ -126,14 +126,34 @@ def apply_design(region: Region, x: Floats, out: Floats) -> None:
 
 
 class NewtonEnsemble(NamedTuple):
-    """k Newton estimates with one matrix, the j-th on the j-th play; the centre is their medoid.
+    """Estimate theta as the medoid of k Newton estimates, the j-th from the j-th play: CRCM.
 
-    V += curvature x x^T; every theta_j = the V-norm projection of theta_j - V^-1 x (mu(x.theta_j)
-    - y_j); centre = theta_j with the least median_i ||theta_i - theta_j||_V, i = j included. All
-    rewards of a decision are used, so it goes with the filter `NoFilter`. O(d^2 + dk + k^2) per
-    decision, and O(d^2 + dk) more per projected column. `norm` is S: columns inside it are not
-    projected. See docs/maths/crcm.md.
+        V += curvature x x^T
+        theta_j = the V-norm projection of theta_j - V^-1 x (mu(x.theta_j) - y_j)
+        centre = theta_j with the least median_i ||theta_i - theta_j||_V, i = j included
 
+    The estimator uses all rewards of a decision, so use it with `NoFilter`. The cost is O(d^2 + dk
+    + k^2) per decision, and O(d^2 + dk) more per projected column. See docs/maths/crcm.md.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    plays : int
+        k, plays of one arm per decision.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    curvature : float
+        Weight of a reward in V.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of each theta_j.
+    norm : float
+        S; columns with ||theta_j|| <= S are not projected.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
     >>> columns = NewtonEnsemble(3, 5, Logistic(), 0.2, 5.1, BallProjection(1.0), 1.0)

@@ -24,12 +24,29 @@ class RegionEstimate(NamedTuple):
 
 
 class OnlineNewton(NamedTuple):
-    """The online Newton step: one pass, O(d^2) a reward, nothing stored (Algorithm 1, lines 7-9).
+    """Estimate theta by online Newton steps (Xue et al. 2023, Algorithm 1, lines 7 to 9).
 
-    g = (mu(x.theta) - y) x;  V += curvature x x^T;
-    theta = argmin_{||theta'|| <= S} ||theta' - theta||_V^2 / 2 + theta'.g, which is the V-norm
-    projection of theta - V^-1 g. `curvature` is kappa / 2 in the paper, `penalty` its lambda.
+        g = (mu(x.theta) - y) x;  V += curvature x x^T
+        theta = argmin_{||theta'|| <= S} ||theta' - theta||_V^2 / 2 + theta'.g
 
+    The minimum is the V-norm projection of theta - V^-1 g. The cost is O(d^2) per reward; no reward
+    is stored.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    curvature : float
+        Weight of a reward in V; kappa / 2 in the paper.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of theta after each reward.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Logistic
     >>> OnlineNewton(10, Logistic(), 0.098, 1.0, BallProjection(1.0)).init().region.centre.shape
@@ -56,12 +73,25 @@ class OnlineNewton(NamedTuple):
 
 
 class LocalNewton(NamedTuple):
-    """The online Newton step with the curvature where the estimate is: V += mu'(x.theta) x x^T.
+    """Estimate theta by online Newton steps with the local curvature: V += mu'(x.theta) x x^T.
 
-    `OnlineNewton` adds a bound that holds all over the ball, which for a link as curved as the
-    exponential one is many times too small. No theorem covers this one under heavy tails (light
-    ones: Zhang, Xu, Zhao, Sugiyama 2025).
+    `OnlineNewton` adds a bound that is valid in the whole ball, which for a link as curved as the
+    exponential is many times too small. No theorem covers this estimator under heavy tails (light
+    tails: Zhang, Xu, Zhao, Sugiyama 2025).
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of theta after each reward.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import BallProjection
     >>> from heavybandits.links import Exponential
     >>> LocalNewton(3, Exponential(), 1.0, BallProjection(1.0)).init().region.centre.shape
@@ -93,10 +123,21 @@ class LocalNewton(NamedTuple):
 
 
 class Ridge(NamedTuple):
-    """Ridge regression, the estimator of linear bandits: theta = (penalty I + X^T X)^-1 X^T y.
+    """Estimate theta by ridge regression, the estimator of linear bandits.
 
-    Kept in recursive form, theta += V^-1 x (y - x.theta), the same point without X^T y.
+        theta = (penalty I + X^T X)^-1 X^T y
 
+    The recursive form theta += V^-1 x (y - x.theta) gives the same point without X^T y.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    penalty : float
+        lambda; V starts at lambda I.
+
+    Examples
+    --------
     >>> float(Ridge(3, 1.0).init().region.design.trace())
     3.0
     """

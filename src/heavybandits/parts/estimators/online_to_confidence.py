@@ -57,16 +57,32 @@ def with_centre(region: Region, centre: Floats) -> Region:
 
 
 class OnlineToConfidence(NamedTuple):
-    """An online Newton step predicts; ridge regression on the PREDICTIONS is the estimate.
+    """Estimate theta by ridge regression on the predictions of online Newton steps: GLOC.
 
-    z = x.iterate, g = mu(z) - y; V += x x^T;
-    iterate = V-norm projection of iterate - (g/kappa) V^-1 x;  centre = V^-1 sum z x.
+        z = x.iterate;  g = mu(z) - y;  V += x x^T
+        iterate = the V-norm projection of iterate - (g/kappa) V^-1 x
+        centre = V^-1 sum z x
 
-    The sums are G = sum g^2 ||x||^2_{V^-1} with the V that includes x, and the least value of the
-    ridge objective, sum z^2 - centre.sum z x, which a round raises by the squared error of the old
-    centre over 1 + ||x||^2_{V^-1}. The two matrices of the paper are one, since both start from
-    `penalty` I.
+    (Jun et al. 2017). The state has two sums: G = sum g^2 ||x||^2_{V^-1} with the V that includes
+    x, and the least value of the ridge objective, sum z^2 - centre.sum z x. A round raises the
+    second sum by the squared error of the old centre divided by 1 + ||x||^2_{V^-1}. The two
+    matrices of the paper are equal, because both start from `penalty` I.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    link : Link
+        mu, the mean reward as a function of x.theta.
+    kappa : float
+        Smallest slope of the link.
+    penalty : float
+        lambda; V starts at lambda I.
+    projection : Projection
+        Projection of the iterate after each reward.
+
+    Examples
+    --------
     >>> from heavybandits.links import Logistic
     >>> from heavybandits.estimators import NoProjection
     >>> OnlineToConfidence(3, Logistic(), 0.2, 1.0, NoProjection()).init().iterate.shape

@@ -46,13 +46,13 @@ class Stages(NamedTuple):
 
 
 def make_stages(dim: int, stages: int) -> Stages:
-    """A = I in every stage."""
+    """Make stages with A = I in each."""
     return Stages(*(repeated(array, stages) for array in make_region(dim, 1.0)))
 
 
 @jitable
 def region_of(stages: Stages, stage: int) -> Region:
-    """The region of one stage: views, nothing is copied."""
+    """Return the region of one stage: views, nothing is copied."""
     return Region(
         stages.centre[stage],
         stages.inverse[stage],
@@ -102,14 +102,30 @@ class TruncatedMemory(NamedTuple):
 
 
 class TruncatedRegression(NamedTuple):
-    """BTC: every arm truncates the history for itself (Xue et al. 2020).
+    """Estimate the mean of every arm from a history truncated for this arm: BTC (Xue et al. 2020).
 
-    b_tau = x.A^-1 x_tau, h = (sum |b_tau|^{1+eps})^{1/(1+eps)};
-    mean = sum b_tau y_tau 1{|b_tau y_tau| <= h}, width = radius ||x||_{A^-1}, A = I + sum x x^T.
+        b_tau = x.A^-1 x_tau,    h = (sum |b_tau|^{1+eps})^{1/(1+eps)}
+        mean = sum b_tau y_tau 1{|b_tau y_tau| <= h},    width = radius ||x||_{A^-1}
 
-    `order` is 1 + epsilon; `arms` is how many arms are weighed at once. O(K d n) for n plays in the
-    stage, memory O(T(d + K)); `capacity` is T.
+    with A = I + sum x x^T. The cost is O(K d n) for n plays in the stage, the memory O(T(d + K)).
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    capacity : int
+        T, the largest number of rewards.
+    arms : int
+        Number of arms for which weights are computed at the same time.
+    order : float
+        1 + epsilon, the order of the moment, in [1, 2].
+    radius : Radius
+        Size of the confidence region.
+    stages : int, default 1
+        Number of stages with separate data.
+
+    Examples
+    --------
     >>> from heavybandits.radii import PowerRadius
     >>> base = TruncatedRegression(2, 100, 4, 2.0, PowerRadius(1.0, 0.0, 0.0, 1.0))
     >>> memory = base.init()
@@ -218,11 +234,26 @@ class MedianMemory(NamedTuple):
 
 
 class MedianRegression(NamedTuple):
-    """BMM: r ridge regressions, every arm takes the median of their predictions (Xue et al. 2020).
+    """Estimate the mean of every arm as the median of r ridge regressions: BMM (Xue et al. 2020).
 
-    mean = median_j x.A^-1 sum_tau y^j_tau x_tau, width = radius ||x||_{A^-1}. O(K d r) a decision,
-    memory O(stages d (d + r)): the published form stores all rewards, their sums are enough.
+        mean = median_j x.A^-1 sum_tau y^j_tau x_tau,    width = radius ||x||_{A^-1}
 
+    The cost is O(K d r) per decision, the memory O(stages d (d + r)). The published form stores all
+    rewards; their sums are enough.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    plays : int
+        r, plays of one arm per decision.
+    radius : Radius
+        Size of the confidence region.
+    stages : int, default 1
+        Number of stages with separate data.
+
+    Examples
+    --------
     >>> from heavybandits.radii import PowerRadius
     >>> base = MedianRegression(2, 3, PowerRadius(1.0, 0.0, 0.0, 1.0))
     >>> memory = base.init()

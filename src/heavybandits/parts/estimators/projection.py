@@ -13,15 +13,32 @@ from ...core.protocols import Projection
 
 @jitable
 def project_centre(projection: Projection, region: Region) -> None:
-    """Project the centre of a region, and count it if the centre moves."""
+    """Project the centre of a region, and count the projection if the centre moves.
+
+    Parameters
+    ----------
+    projection : Projection
+        The projection to apply.
+    region : Region
+        The region, whose centre changes in place.
+    """
     if project(projection, region):
         count_projection(region)
         mark_strayed(region)
 
 
 class BallProjection(NamedTuple):
-    """The centre's nearest point of {||theta|| <= S} in the V-norm: what the theorems need.
+    """Move the centre to the nearest point of {||theta|| <= S} in the norm of V.
 
+    The theorems need this projection.
+
+    Parameters
+    ----------
+    norm : float
+        S, the radius of the ball.
+
+    Examples
+    --------
     >>> BallProjection(norm=1.0)
     BallProjection(norm=1.0)
     """
@@ -36,8 +53,17 @@ class BallProjection(NamedTuple):
 
 
 class EuclideanProjection(NamedTuple):
-    """The centre scaled back to length S: cheap, and not the projection the proofs use.
+    """Scale the centre back to length S if it is longer.
 
+    This is cheaper than `BallProjection`, but the proofs do not cover it.
+
+    Parameters
+    ----------
+    norm : float
+        S, the radius of the ball.
+
+    Examples
+    --------
     >>> EuclideanProjection(norm=2.0).norm
     2.0
     """
@@ -53,8 +79,10 @@ class EuclideanProjection(NamedTuple):
 
 
 class NoProjection(NamedTuple):
-    """The centre left where it is, as the paper's equation (2) writes its baselines.
+    """Leave the centre where it is, as in the paper's equation (2) for its baselines.
 
+    Examples
+    --------
     >>> from heavybandits.authoring import make_region
     >>> NoProjection().project(make_region(2, 1.0))
     False

@@ -39,7 +39,7 @@ def regress(
 
 @jitable
 def find_column(thetas: Floats, centre: Floats) -> int:
-    """The first column that begins as the centre does: its own, or as good a guess."""
+    """Return the first column that begins as the centre does: its own, or as good a guess."""
     for j in range(thetas.shape[1]):
         if thetas[0, j] == centre[0]:
             return j
@@ -60,11 +60,26 @@ def spread_out(gaps: Floats, errors: Floats, rewards: Floats, growth: float) -> 
 
 
 class RidgeEnsemble(NamedTuple):
-    """k ridge regressions, the j-th on the j-th play of every decision; the centre is the medoid.
+    """Estimate theta as the medoid of k ridge regressions, the j-th on the j-th play: MENU.
 
-    centre = theta_{k*}, k* = argmin_j median_{s != j} ||theta_j - theta_s||_V. All rewards of a
-    decision are used, so use it with `NoFilter`. O(dk + k^2) a decision, whatever d^2 is.
+        centre = theta_{k*},    k* = argmin_j median_{s != j} ||theta_j - theta_s||_V
 
+    (Shao et al. 2018). The estimator uses all rewards of a decision, so use it with `NoFilter`. The
+    cost is O(dk + k^2) per decision, plus the update of V.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    plays : int
+        k, plays of one arm per decision.
+    penalty : float
+        lambda; V starts at lambda I.
+    include_self : bool, default False
+        Include s = j in the median.
+
+    Examples
+    --------
     >>> RidgeEnsemble(dim=3, plays=5, penalty=1.0).init().thetas.shape
     (3, 5)
     """

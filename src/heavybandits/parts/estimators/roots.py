@@ -57,7 +57,7 @@ def jacobi_sc(u: float, complement: float) -> float:
 
 
 def node_count(smallest: float, largest: float) -> int:
-    """How many nodes give `DIGITS` for smallest <= z <= largest."""
+    """Return how many nodes give `DIGITS` for smallest <= z <= largest."""
     return math.ceil(DIGITS * (6.0 - math.log(smallest / largest)) / (2.0 * math.pi * math.pi))
 
 
@@ -81,8 +81,8 @@ def root_nodes(smallest: float, largest: float, count: int) -> tuple[Floats, Flo
 class Root(NamedTuple):
     """`root` = V^-1/2 and the shifted inverses it is the weighted sum of.
 
-    `shifts` and `weights` hold all sets of nodes, one after the other; there are as many `inverses`
-    as the largest set has nodes, and those in use come first.
+    `shifts` and `weights` contain all sets of nodes, one after the other; there are as many
+    `inverses` as the largest set has nodes, and those in use come first.
     """
 
     root: Floats
@@ -118,7 +118,7 @@ def make_root(dim: int, penalty: float, updates: int) -> Root:
 
 @jitable
 def longest_spectrum(penalty: float, updates: int) -> float:
-    """How far the first set of nodes reaches."""
+    """Return how far the first set of nodes reaches."""
     return TOO_LONG * (penalty + updates)
 
 
@@ -198,7 +198,7 @@ def step_inverse(
 
 @jitable
 def repair_root(root: Root, region: Region, penalty: float) -> None:
-    """Everything afresh from V: stops the drift of rank-one steps."""
+    """Compute everything again from V: this stops the drift of rank-one steps."""
     dim = region.centre.size
     for i in range(dim):
         for k in range(dim):

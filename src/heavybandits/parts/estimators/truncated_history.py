@@ -26,7 +26,7 @@ SAFE = 1.0 - 1e-9  # rounding must not stretch a promise
 
 
 class TruncatedHistoryEstimate(NamedTuple):
-    """State of `TruncatedHistory`. The rewards that may yet be cut lie in the first slots."""
+    """State of `TruncatedHistory`. Rewards that may still be truncated are in the first slots."""
 
     region: Region
     root: Root
@@ -126,15 +126,31 @@ def examine_all(estimate: TruncatedHistoryEstimate, threshold: float) -> None:
 
 
 class TruncatedHistory(NamedTuple):
-    """Ridge regression whose every coordinate is truncated (Shao et al. 2018, Algorithm 2).
+    """Estimate theta by ridge regression with truncated coordinates: TOFU (Shao et al. 2018).
 
-    u_tau = V^-1/2 x_tau;  s_i = sum_tau u_{tau,i} y_tau 1{|u_{tau,i} y_tau| <= b_t};
-    centre = V^-1/2 s, with b_t = scale t^power: all rewards so far, truncated again in each round.
+        u_tau = V^-1/2 x_tau;  s_i = sum_tau u_{tau,i} y_tau 1{|u_{tau,i} y_tau| <= b_t}
+        centre = V^-1/2 s,    b_t = scale t^power
 
-    The published form costs d^3 + d^2 t a round. Here V^-1/2 is kept by rank-one steps and a
-    reward is looked at only when it could have crossed the threshold: the same numbers for O(d^2) a
-    round and reward near the threshold. Memory T d at most: `capacity` is T.
+    Algorithm 2 truncates all rewards so far again in each round, which costs d^3 + d^2 t per round.
+    Here V^-1/2 is updated by rank-one steps, and a reward is examined only when it could have
+    crossed the threshold. The result is the same for O(d^2) per round and per reward near the
+    threshold. The memory is at most T d.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    capacity : int
+        T, the largest number of rewards.
+    penalty : float
+        lambda; V starts at lambda I.
+    scale : float
+        Threshold of the first reward, in the unit of the reward.
+    power : float
+        Power of t in the threshold.
+
+    Examples
+    --------
     >>> TruncatedHistory(dim=3, capacity=100, penalty=1.0, scale=0.5, power=0.0).init().kept.shape
     (3,)
     """
@@ -161,7 +177,7 @@ class TruncatedHistory(NamedTuple):
         )
 
     def is_valid(self, state: TruncatedHistoryEstimate) -> bool:
-        """Whether the slots of a state file can be used."""
+        """Return True if the slots of a state file can be used."""
         live, updates = state.counts[_LIVE], update_count(state.region)
         return bool(live <= updates <= self.capacity and state.root.node_set[0] < RANGES)
 

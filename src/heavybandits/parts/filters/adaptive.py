@@ -1,7 +1,7 @@
 """Filters that set their own threshold from the rewards seen so far, in O(1) a reward.
 
 The threshold is a running quantile of |y - predicted| (or of |y|), kept as a logarithm: one number,
-moved up when a reward lies beyond it and down when not. After the first 32 rewards no reward,
+moved up when a reward is beyond it and down when not. After the first 32 rewards no reward,
 however large, moves the logarithm by more than a fifth. No moment, scale or horizon has to be
 known.
 """
@@ -27,8 +27,8 @@ LOOSEST = 0.25  # largest share beyond it
 class AdaptiveMemory(NamedTuple):
     """State of filters that set their own threshold.
 
-    counts: rewards seen, cut, and different from what was expected; first: logarithms of the first
-    `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
+    counts: rewards seen, clipped, and different from what was expected; first: logarithms of the
+    first `WARM` of the latter sizes; log_size: logarithm of the running quantile, median or root.
     """
 
     counts: Integers
@@ -99,27 +99,29 @@ def filter_adaptively(
 class AdaptiveClip(NamedTuple):
     """Clip rewards at a running quantile: y is moved to predicted +- the threshold.
 
-    The first reward sets the scale and counts as predicted; then 1 in 4 and later 1 - `quantile` of
-    the rewards are clipped. Zeros (most of the rewards where sales are rare) and rewards equal to
-    the prediction say nothing about the scale of the others: they pass and do not count.
+    The first reward sets the scale and counts as predicted. Then the filter clips 1 in 4 rewards,
+    and later 1 - `quantile` of them. Zeros (most rewards where sales are rare) and rewards equal to
+    the prediction are not informative about the scale of the others: they pass and do not count.
 
     Parameters
     ----------
     quantile : float, default 0.99
         Quantile of |y - predicted| at which rewards are clipped. Under symmetric noise 0.95 learns
-        faster; under skewed noise clipping shifts all rewards by nearly the same amount, which an
+        faster. Under skewed noise clipping shifts all rewards by nearly the same amount, which an
         intercept among the features absorbs and a quantile near 1 keeps small.
     residual : bool, default True
         Clip y - predicted. False clips y itself about zero, as CRTM does.
     weighted : bool, default False
-        Take the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: rarely played arms are
-        clipped harder.
+        Use the quantile of ||x||_{V^-1} |y - predicted|, CRTM's scale: the filter clips rarely
+        played arms at a lower threshold.
     truncate : bool, default False
         Replace a reward beyond the threshold by the prediction instead of clipping it. With
-        residual=False it counts as zero: CRTM's truncation with a learned threshold.
+        residual=False it becomes zero: CRTM's truncation with a learned threshold.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    Examples
+    --------
     >>> clip = AdaptiveClip(quantile=0.9)
     >>> memory = clip.init()
     >>> filtered = [clip.apply(memory, np.array([y]), 1.0, 0.5) for y in (1e100, *[0.1, 1.0] * 50)]
@@ -156,8 +158,8 @@ class AdaptiveClip(NamedTuple):
 class MeanMemory(NamedTuple):
     """State of `MeanScaledClip`.
 
-    counts: rewards seen, cut, and different from zero; first: sizes of the first `SILENT` of the
-    latter; mean: the running mean of |y|.
+    counts: rewards seen, clipped, and different from zero; first: sizes of the first `SILENT` of
+    the latter; mean: the running mean of |y|.
     """
 
     counts: Integers
@@ -185,19 +187,21 @@ def follow_mean(memory: MeanMemory, size: float) -> float:
 
 
 class MeanScaledClip(NamedTuple):
-    """Clip rewards at a multiple of the mean |reward| so far, whatever the arm.
+    """Clip rewards at a multiple of the mean |reward| so far, the same for all arms.
 
-    `Clip` is different: its threshold is divided by ||x||_{V^-1}, so it cuts less and less as an
-    arm becomes known. The first four rewards that are not zero set the mean and count as zero.
-    Where sales are rare, three times the mean is far below a sale.
+    The threshold of `Clip` is divided by ||x||_{V^-1} instead, so it clips less as an arm becomes
+    known. The first four rewards that are not zero set the mean and count as zero. Where sales are
+    rare, three times the mean is far below a sale.
 
     Parameters
     ----------
     multiple : float, default 3.0
         Threshold as a multiple of the mean |reward|.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    Examples
+    --------
     >>> clip = MeanScaledClip(multiple=3.0)
     >>> memory = clip.init()
     >>> rewards = [1e100] + [1.0] * 50 + [9.0]

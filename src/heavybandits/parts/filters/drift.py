@@ -31,8 +31,19 @@ ROUNDING = 1e-12  # usual error, in usual rewards, below which errors are roundi
 
 
 class DriftReport(NamedTuple):
-    """Number of changes of each kind noticed, and rewards since the last one (None: never).
+    """Report how often rewards have changed their mean or their unit.
 
+    Attributes
+    ----------
+    level : int
+        Number of changes of the mean reward.
+    unit : int
+        Number of changes of the unit of the rewards.
+    rewards_since : int or None
+        Rewards since the last change; None if no change was noticed.
+
+    Examples
+    --------
     >>> DriftReport(0, 1, 12).noticed
     True
     """
@@ -50,10 +61,10 @@ class DriftReport(NamedTuple):
 class DriftMemory(NamedTuple):
     """State of `DriftMonitor`.
 
-    counts: rewards seen and cut, those waiting, those that set the sizes, SEEN at the last alarm,
-    and the alarms of each kind; waiting: these rewards and their predictions; usual: the median
-    |error| and |reward| of nonzero rewards, the balance of the clipped errors, and the sums of
-    their sizes and squares; bets: winnings M - 1 on a rise and on a fall, for each stake; other:
+    counts: rewards seen and clipped, those waiting, those that set the sizes, SEEN at the last
+    alarm, and the alarms of each kind; waiting: these rewards and their predictions; usual: the
+    median |error| and |reward| of nonzero rewards, the balance of the clipped errors, and the sums
+    of their sizes and squares; bets: winnings M - 1 on a rise and on a fall, for each stake; other:
     how far rewards of a larger and of a smaller unit are ahead; first: sizes of errors and rewards;
     inner: memory of the wrapped filter.
     """
@@ -163,7 +174,7 @@ def compare_block(memory: DriftMemory, allowance: float, threshold: float) -> No
 def raise_alarms(memory: DriftMemory, threshold: float) -> None:
     """Count an alarm of each kind with half of the evidence, if one kind has all of it.
 
-    A new unit changes the level too, therefore half. Then forget the usual values.
+    A new unit changes the mean too, therefore half. Then forget the usual values.
     """
     wealth, rows = 1.0, max(memory.other[0], memory.other[1])
     for i in range(memory.bets.size):
@@ -182,18 +193,18 @@ class DriftMonitor(NamedTuple):
     The error of a reward y with prediction m is clipped at the usual size s, the running median of
     |y - m| over the nonzero rewards: c = clip((y - m) / s, -1, 1). Where nothing changes, its
     balance b = sum of c / sum of |c| stays the same, however heavy the tails are, and also if the
-    policy moves to arms with more or less noise. Four bets are placed on each reward: for each
-    stake k one on a rise of the level and one on a fall (Waudby-Smith and Ramdas 2024),
+    policy moves to arms with more or less noise. The filter places four bets on each reward: for
+    each stake k, a bet on a rise of the mean and a bet on a fall (Waudby-Smith and Ramdas 2024),
 
-    M <- max(M (1 + k (+-(c - b |c|) - allowance |c|)), 1),    k = 0.2 and 0.4,
+        M <- max(M (1 + k (+-(c - b |c|) - allowance |c|)), 1),    k = 0.2 and 0.4,
 
     and M >= alarm_threshold raises an alarm of kind `level`. If b is known and does not change, no
-    bet is expected to win, and a bet raises on average at most one alarm in alarm_threshold
-    rewards (Shin, Ramdas and Rinaldo 2023). Here b is estimated, and predictions change while a
-    policy learns; `allowance` covers that, and `python benchmarks/drift.py` measures how soon a
-    change is reported and how often without cause. The other kind, `unit`, is raised when nonzero
-    rewards 40 times larger (or 40 times smaller) than usual are 8 ahead of the others. A zero says
-    nothing of the unit.
+    bet is expected to win, and a bet raises on average at most one alarm in alarm_threshold rewards
+    (Shin, Ramdas and Rinaldo 2023). Here b is estimated, and predictions change while a policy
+    learns; `allowance` covers that. `python benchmarks/drift.py` measures how soon the filter
+    reports a change, and how often it reports one without cause. The other kind, `unit`, is raised
+    when nonzero rewards 40 times larger (or 40 times smaller) than usual are 8 ahead of the others.
+    A zero is not informative about the unit.
 
     The usual values are those of the last 1000 effective rewards, (sum of |c|)^2 / sum of c^2. The
     first 256 of them are not compared, nor are rewards of arms that are not known yet,
@@ -207,9 +218,11 @@ class DriftMonitor(NamedTuple):
     allowance : float, default 0.25
         Change of the balance that is not reported; 0.25 is a fall of the sales of a shop by 40%.
     alarm_threshold : float, default 1e6
-        Evidence at which an alarm is raised, above 1; a larger number is slower and has fewer false
+        Evidence at which an alarm is raised, above 1. A larger number is slower and has fewer false
         alarms.
 
+    Examples
+    --------
     >>> part = DriftMonitor()
     >>> memory = part.init()
     >>> errors = [0.1, -0.3, 0.2, -0.1] * 100 + [90.0, -95.0] * 30
@@ -255,7 +268,18 @@ class DriftMonitor(NamedTuple):
         return reward
 
     def drift(self, memory: DriftMemory) -> DriftReport:
-        """Report the changes noticed so far."""
+        """Report the changes noticed so far.
+
+        Parameters
+        ----------
+        memory : DriftMemory
+            The memory of this filter, from `init`.
+
+        Returns
+        -------
+        DriftReport
+            Changes of mean and unit, and the rewards since the last change.
+        """
         level, unit = int(memory.counts[_LEVEL]), int(memory.counts[_UNIT])
         since = int(seen_count(memory) - memory.counts[_LAST]) if level + unit > 0 else None
         return DriftReport(level, unit, since)

@@ -65,25 +65,30 @@ def clip_about(memory: AdaptiveMemory, reward: float, predicted: float, limit: f
 
 
 class LeverageClip(NamedTuple):
-    """Clip residuals at a learned scale: loosely for known arms, tightly for unknown ones.
+    """Clip residuals at a learned scale: high for known arms, low for unknown arms.
 
-    y - predicted is clipped at threshold s n^power sqrt((1 + w^2) / w^2), w^2 = curvature
-    ||x||^2_{V^-1}, s the running median of |y - predicted| and n the rewards seen. As w falls the
-    limit opens like sqrt(n/d), so the bias of skewed noise vanishes, which that of `AdaptiveClip`
-    does not. No theorem covers it.
+    The filter clips y - predicted at
+
+        threshold s n^power sqrt((1 + w^2) / w^2),    w^2 = curvature ||x||^2_{V^-1},
+
+    where s is the running median of |y - predicted| and n the number of rewards seen. As w falls,
+    the threshold grows like sqrt(n/d), so the bias of skewed noise vanishes, unlike that of
+    `AdaptiveClip`. No theorem covers this filter.
 
     Parameters
     ----------
     threshold : float, default 0.5
-        Multiple of the median |y - predicted|. Below 0.5 it learns faster under symmetric noise and
-        is ruinous under skewed noise without a variance.
+        Multiple of the median |y - predicted|. A value below 0.5 learns faster under symmetric
+        noise, and fails under skewed noise without a variance.
     curvature : float, default 1.0
         Weight of a reward in V: 1 for ridge regression, kappa/2 for `crtm`.
     power : float, default 0.0
-        For noise without a variance; CRHL has (1 - epsilon) / (2 (1 + epsilon)).
+        Power of n, for noise without a variance; CRHL has (1 - epsilon) / (2 (1 + epsilon)).
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> clip = LeverageClip()
     >>> memory = clip.init()
@@ -122,17 +127,21 @@ class LeverageClip(NamedTuple):
 class TailClip(NamedTuple):
     """Clip residuals y - predicted at the root M of a tail equation, without hyperparameters.
 
-    M solves mean min(e^2, M^2) / M^2 = z ln(n) / n, which for independent rewards adapts to
-    whatever moment there is (Wang et al. 2021, Genalti et al. 2024). Here it is followed in one
-    pass, with no theorem. The share beyond M falls like ln(n)/n, so its bias vanishes.
+        mean min(e^2, M^2) / M^2 = z ln(n) / n
+
+    For independent rewards the root adapts to whatever moment exists (Wang et al. 2021, Genalti et
+    al. 2024). This filter follows the root in one pass, which no theorem covers. The fraction of
+    rewards beyond M falls like ln(n)/n, so the bias vanishes.
 
     Parameters
     ----------
     strength : float, default 3.0
-        z of that equation; a larger number clips more.
+        z of the equation; a larger number clips more.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> clip = TailClip()
     >>> memory = clip.init()

@@ -10,11 +10,18 @@ from .memory import Memory, count_seen, count_truncated, make_memory
 
 
 class Median(NamedTuple):
-    """Take the median of the plays (Algorithm 2, line 6), or the mean of the middle two.
+    """Return the median of the plays (Xue et al. 2023, Algorithm 2, line 6).
 
-    The paper's proof takes the lower of the two, but needs E[median] = 0, which by symmetry
-    holds for their mean.
+    For an even number of plays it is the mean of the middle two. The paper's proof uses the lower
+    of the two, but needs E[median] = 0, which by symmetry is true for their mean.
 
+    Parameters
+    ----------
+    plays : int
+        Plays per decision.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> middle = Median(plays=4)
     >>> float(middle.apply(middle.init(), np.array([9.0, 1.0, 2.0, 1e9]), 1.0, 0.0))
@@ -34,10 +41,19 @@ class Median(NamedTuple):
 
 
 class MeanOfMedians(NamedTuple):
-    """Take the mean of the medians of groups of `group` plays; leftovers are dropped.
+    """Return the mean of the medians of groups of plays (Zhong, Huang, Yang and Wang 2021).
 
-    Zhong, Huang, Yang and Wang (2021). Groups are consecutive: the plays are independent anyway.
+    Groups are consecutive plays; plays that do not fill a group are dropped.
 
+    Parameters
+    ----------
+    plays : int
+        Plays per decision.
+    group : int
+        Plays per group, at most `plays`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> mom = MeanOfMedians(plays=7, group=3)
     >>> float(mom.apply(mom.init(), np.array([1.0, 2.0, 1e9, 4.0, -1e9, 6.0, 5.0]), 1.0, 0.0))
@@ -68,10 +84,19 @@ class MeanOfMedians(NamedTuple):
 
 
 class MedianOfMeans(NamedTuple):
-    """Take the median of the means of `blocks` consecutive blocks of equal size.
+    """Return the median of the means of blocks of plays (Medina and Yang 2016, Algorithm 4).
 
-    Medina and Yang (2016), Algorithm 4; leftovers are dropped.
+    Blocks are consecutive plays of equal number; plays that do not fill a block are dropped.
 
+    Parameters
+    ----------
+    plays : int
+        Plays per decision.
+    blocks : int
+        Number of blocks, at most `plays`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> mom = MedianOfMeans(plays=6, blocks=3)
     >>> float(mom.apply(mom.init(), np.array([1.0, 3.0, 1e9, 0.0, 4.0, 6.0]), 1.0, 0.0))
@@ -102,8 +127,17 @@ class MedianOfMeans(NamedTuple):
 
 
 class TrimmedMean(NamedTuple):
-    """Take the mean of the plays without the share `trim` at either end.
+    """Return the mean of the plays without the smallest and the largest.
 
+    Parameters
+    ----------
+    plays : int
+        Plays per decision.
+    trim : float
+        Fraction of the plays to drop at either end, in [0, 0.5).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> trimmed = TrimmedMean(plays=5, trim=0.2)
     >>> float(trimmed.apply(trimmed.init(), np.array([2.0, -1e9, 3.0, 1e9, 4.0]), 1.0, 0.0))

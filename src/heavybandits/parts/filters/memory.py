@@ -15,38 +15,95 @@ COUNTS = 2  # length of `counts`, after which a memory may have places of its ow
 
 
 class Memory(NamedTuple):
-    """Two counts, and room to reorder the rewards of one decision."""
+    """Store the counts of a filter, and space to reorder the rewards of one decision.
+
+    Attributes
+    ----------
+    counts : array of int64
+        Rewards seen, and rewards clipped or truncated.
+    buffer : array of shape (plays,)
+        Scratch space.
+    """
 
     counts: Integers
     buffer: Floats
 
 
 def make_memory(plays: int) -> Memory:
-    """Make an empty memory for so many plays per decision."""
+    """Make an empty memory for a filter.
+
+    Parameters
+    ----------
+    plays : int
+        Plays per decision.
+
+    Returns
+    -------
+    Memory
+        Zero counts, and scratch space for `plays` rewards.
+    """
     return Memory(counts=zeros(COUNTS, dtype=np.int64), buffer=zeros(plays))
 
 
 @jitable
 def seen_count(memory: Counted) -> int:
-    """Return the number of rewards seen."""
+    """Return the number of rewards seen.
+
+    Parameters
+    ----------
+    memory : Counted
+        The memory of a filter.
+
+    Returns
+    -------
+    int
+        Rewards seen so far.
+    """
     return memory.counts[_SEEN]
 
 
 @jitable
 def truncated_count(memory: Counted) -> int:
-    """Return the number of rewards that were clipped or truncated."""
+    """Return the number of clipped or truncated rewards.
+
+    Parameters
+    ----------
+    memory : Counted
+        The memory of a filter.
+
+    Returns
+    -------
+    int
+        Rewards clipped or truncated so far.
+    """
     return memory.counts[_TRUNCATED]
 
 
 @jitable
 def count_seen(memory: Counted, rewards: int) -> None:
-    """Add to the rewards seen."""
+    """Add to the number of rewards seen.
+
+    Parameters
+    ----------
+    memory : Counted
+        The memory of a filter.
+    rewards : int
+        Rewards to add.
+    """
     memory.counts[_SEEN] += rewards
 
 
 @jitable
 def count_truncated(memory: Counted, rewards: int) -> None:
-    """Add to the rewards that were clipped or truncated."""
+    """Add to the number of clipped or truncated rewards.
+
+    Parameters
+    ----------
+    memory : Counted
+        The memory of a filter.
+    rewards : int
+        Rewards to add.
+    """
     memory.counts[_TRUNCATED] += rewards
 
 

@@ -11,6 +11,13 @@ from .memory import Memory, count_seen, count_truncated, make_memory, seen_count
 class NoFilter(NamedTuple):
     """Return the mean of the plays, unchanged.
 
+    Parameters
+    ----------
+    plays : int, default 1
+        Rewards per decision.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> raw = NoFilter()
     >>> float(raw.apply(raw.init(), np.array([3.0]), 1.0, 0.0))
@@ -31,15 +38,21 @@ class NoFilter(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Algorithm 1, line 6).
+    """Set rewards with ||x||_{V^-1} |y| > threshold to zero (Xue et al. 2023, Algorithm 1, line 6).
 
     Parameters
     ----------
     threshold : float
         Gamma, in units of the reward times ||x||_{V^-1}.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    See Also
+    --------
+    Clip : Clip the same rewards instead.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> truncate = Truncate(threshold=2.0)
     >>> memory = truncate.init()
@@ -70,17 +83,19 @@ class Truncate(NamedTuple):
 class TruncateByTime(NamedTuple):
     """Set the t-th reward to zero if |y| > scale t^power.
 
-    CRT of Medina and Yang (2016) has scale 1 and power 1/(2(1 + epsilon)).
+    CRT (Medina and Yang 2016) has scale 1 and power 1/(2(1 + epsilon)).
 
     Parameters
     ----------
     power : float
         Power of t, in [0, 1].
     scale : float, default 1.0
-        Threshold of the first reward, in units of the reward.
+        Threshold of the first reward, in the unit of the reward.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> truncate = TruncateByTime(power=0.25)
     >>> memory = truncate.init()
@@ -110,15 +125,21 @@ class TruncateByTime(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """Clip rewards to |y| <= threshold / ||x||_{V^-1}, where `Truncate` sets them to zero.
+    """Clip rewards to |y| <= threshold / ||x||_{V^-1}.
 
     Parameters
     ----------
     threshold : float
         Gamma, in units of the reward times ||x||_{V^-1}.
     plays : int, default 1
-        Rewards per decision, whose mean is taken.
+        Rewards per decision; the filter returns their mean.
 
+    See Also
+    --------
+    Truncate : Set the same rewards to zero.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> clip = Clip(threshold=2.0)
     >>> memory = clip.init()

@@ -15,14 +15,14 @@ def power(base: float, exponent: float) -> float:
 
 @jitable
 def normal(key: Key, play: int) -> float:
-    """A standard normal number, by Box and Muller."""
+    """Return a standard normal number, by Box and Muller."""
     size = math.sqrt(-2.0 * math.log(uniform(key, 4 * play)))
     return size * math.cos(2.0 * math.pi * uniform(key, 4 * play + 1))
 
 
 @jitable
 def pareto_mean(shape: float, minimum: float) -> float:
-    """The mean of minimum U^(-1/shape)."""
+    """Return the mean of minimum U^(-1/shape)."""
     return shape * minimum / (shape - 1.0)
 
 

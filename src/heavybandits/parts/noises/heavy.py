@@ -22,8 +22,19 @@ from .moments import (
 
 
 class StudentT(NamedTuple):
-    """T = scale sqrt(dof (U^(-2/dof) - 1)) cos(2 pi V), Student's t (Bailey 1994).
+    """Draw noise from Student's t distribution.
 
+        eta = scale sqrt(dof (U^(-2/dof) - 1)) cos(2 pi V),    U, V uniform (Bailey 1994)
+
+    Parameters
+    ----------
+    dof : float, default 3.0
+        Degrees of freedom, above 0.2. Moments of this order and above are infinite.
+    scale : float, default 1.0
+        Multiplier of the noise, in the unit of the reward.
+
+    Examples
+    --------
     >>> StudentT(3.0).moment(3.0), round(StudentT(3.0).moment(2.0, shift=0.5), 6)
     (inf, 3.25)
     """
@@ -64,8 +75,21 @@ class StudentT(NamedTuple):
 
 
 class Pareto(NamedTuple):
-    """minimum U^(-1/shape), minus its mean if centred; raw (not centred) is what the paper prints.
+    """Draw noise from the Pareto distribution, minus its mean if `centred`.
 
+        eta = minimum U^(-1/shape) - mean,    U uniform
+
+    Parameters
+    ----------
+    shape : float, default 3.0
+        Tail index. Moments of this order and above are infinite.
+    minimum : float, default 0.01
+        Smallest value before the mean is subtracted, in the unit of the reward.
+    centred : bool, default True
+        Subtract the mean, which requires a shape above 1. The paper prints the raw noise, False.
+
+    Examples
+    --------
     >>> Pareto().location(), round(Pareto(centred=False).location(), 6)
     (0.0, 0.015)
     """
@@ -117,8 +141,19 @@ class Pareto(NamedTuple):
 
 
 class SymmetricPareto(NamedTuple):
-    """A random sign times minimum U^(-1/shape).
+    """Draw Pareto noise with a random sign.
 
+        eta = +-minimum U^(-1/shape),    U uniform
+
+    Parameters
+    ----------
+    shape : float, default 3.0
+        Tail index. Moments of this order and above are infinite.
+    minimum : float, default 1.0
+        Smallest |eta|, in the unit of the reward.
+
+    Examples
+    --------
     >>> SymmetricPareto(3.0).moment(2.0, shift=1.0), SymmetricPareto(3.0).moment(3.0)
     (4.0, inf)
     """
@@ -148,12 +183,23 @@ class SymmetricPareto(NamedTuple):
 
 
 class AlphaStable(NamedTuple):
-    """Stable noise (S1, as scipy's levy_stable) by Chambers, Mallows and Stuck (1976).
+    """Draw stable noise (S1, as scipy's levy_stable) by Chambers, Mallows and Stuck (1976).
 
     With V uniform on (-pi/2, pi/2), W exponential, a = atan(skew tan(pi alpha / 2)):
     X = scale sin(alpha V + a) (cos a cos V)^(-1/alpha) (cos(V - alpha V - a) / W)^(1/alpha - 1).
-    The mean is 0 for alpha > 1; at alpha = 1 only skew = 0 (Cauchy) is allowed.
+    The mean is 0 for alpha > 1.
 
+    Parameters
+    ----------
+    alpha : float, default 1.5
+        Tail index, in (0, 2]. 2 is Gaussian; below 2, moments of this order and above are infinite.
+    skew : float, default 0.0
+        Skewness, in [-1, 1]. For alpha = 1 it must be 0 (Cauchy).
+    scale : float, default 1.0
+        Multiplier of the noise, in the unit of the reward.
+
+    Examples
+    --------
     >>> round(AlphaStable(1.5).moment(1.0), 6), AlphaStable(1.5).moment(1.5)
     (1.705465, inf)
     """

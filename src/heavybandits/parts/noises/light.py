@@ -20,8 +20,17 @@ from .moments import (
 
 
 class Gaussian(NamedTuple):
-    """scale Z, Z standard normal by Box and Muller: scale sqrt(-2 log U) cos(2 pi V).
+    """Draw Gaussian noise with mean 0.
 
+        eta = scale sqrt(-2 log U) cos(2 pi V),    U, V uniform (Box and Muller 1958)
+
+    Parameters
+    ----------
+    scale : float, default 1.0
+        Standard deviation, in the unit of the reward.
+
+    Examples
+    --------
     >>> round(Gaussian(2.0).moment(2.0), 6), Gaussian(2.0).tail_index()
     (4.0, inf)
     """
@@ -50,8 +59,17 @@ class Gaussian(NamedTuple):
 
 
 class Laplace(NamedTuple):
-    """A random sign times -scale log U.
+    """Draw exponential noise with a random sign.
 
+        eta = +-scale log U,    U uniform
+
+    Parameters
+    ----------
+    scale : float, default 1.0
+        Mean |eta|, in the unit of the reward.
+
+    Examples
+    --------
     >>> Laplace(2.0).moment(1.0), Laplace(2.0).moment(2.0, shift=1.0)
     (2.0, 9.0)
     """
@@ -81,13 +99,24 @@ class Laplace(NamedTuple):
 
 
 class LogNormal(NamedTuple):
-    """scale (e^(sigma Z) - e^(sigma^2 / 2)), centred; all moments finite, yet skewed and wild.
+    """Draw log-normal noise minus its mean: skewed, with finite moments of every order.
 
+        eta = scale (e^(sigma Z) - e^(sigma^2 / 2)),    Z standard normal
+
+    Parameters
+    ----------
+    sigma : float, default 1.0
+        Standard deviation of the logarithm, at most 18. Beyond 18 the variance overflows.
+    scale : float, default 1.0
+        Multiplier of the noise, in the unit of the reward.
+
+    Examples
+    --------
     >>> LogNormal().location(), round(LogNormal().moment(2.0), 6)
     (0.0, 4.670774)
     """
 
-    sigma: Annotated[float, Interval(0.0, 18.0, "(]")] = 1.0  # beyond it the variance overflows
+    sigma: Annotated[float, Interval(0.0, 18.0, "(]")] = 1.0
     scale: Positive = 1.0
 
     def draw(self, key: Key, play: int) -> float:

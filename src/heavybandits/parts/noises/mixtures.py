@@ -13,8 +13,19 @@ from .moments import central_moment, known
 
 
 class Contaminated(NamedTuple):
-    """A mixture: the draw of base with probability 1 - share, else that of outlier.
+    """Draw from `base` with probability 1 - share, and from `outlier` otherwise.
 
+    Parameters
+    ----------
+    base : Noise
+        Noise of most plays.
+    outlier : Noise
+        Noise of the other plays.
+    share : float, default 0.01
+        Probability of a draw from `outlier`.
+
+    Examples
+    --------
     >>> from heavybandits.noises import Gaussian
     >>> round(Contaminated(Gaussian(), Gaussian(10.0), share=0.01).moment(2.0), 6)
     1.99
@@ -59,8 +70,19 @@ class Contaminated(NamedTuple):
 
 
 class Outlier(NamedTuple):
-    """Base, except that one play draws `value`: what does one outlier do?
+    """Draw from `base`, except that one play draws `value`.
 
+    Parameters
+    ----------
+    base : Noise
+        Noise of all other plays.
+    play : int
+        Number of the play with the outlier, from 0.
+    value : float
+        Noise of that play, in the unit of the reward.
+
+    Examples
+    --------
     >>> from heavybandits.noises import Gaussian
     >>> noise = Outlier(Gaussian(), play=7, value=-1e4)
     >>> noise.draw(0, 7), round(noise.moment(2.0), 6)

@@ -23,7 +23,7 @@ GRID = np.arange(-400, 401) / 100.0  # abscissae of the tanh-sinh rule
 
 
 def integrate(function: Callable[[Floats], Floats], cuts: list[float]) -> float:
-    """Tanh-sinh between consecutive cuts, where the function may have kinks or steep flanks."""
+    """Tanh-sinh between consecutive points, where the function may have kinks or steep flanks."""
     near, total = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(GRID))), 0.0
     weights = 0.01 * np.pi * np.cosh(GRID) * near * near[::-1]
     with np.errstate(all="ignore"):  # log 0 at a root of the moment: it counts as zero
@@ -127,11 +127,24 @@ def stable_moment(alpha: float, angle: float, order: float, shift: float) -> flo
 
 
 def known(noise: Noise) -> KnownNoise:
-    """The noise if it knows its moments, else a stand-in for it that has computed them.
+    """Return a noise that has moments: the noise itself, or a substitute that computed them.
 
-    The stand-in says how in its attribute `how`. One that had to draw warns, for what it says is
-    right to two or three digits only, and less for moments that are barely finite.
+    The attribute `how` of the substitute names the method: quadrature of `log_density` if the noise
+    has it, else draws. A substitute that draws warns, because its moments are right to two or three
+    digits only, and less for moments that are barely finite.
 
+    Parameters
+    ----------
+    noise : Noise
+        A noise, for example your own with `draw` only.
+
+    Returns
+    -------
+    KnownNoise
+        A noise with `location`, `moment`, `central_moment`, `symmetric` and `tail_index`.
+
+    Examples
+    --------
     >>> from heavybandits.authoring import uniform
     >>> class Logistic(NamedTuple):
     ...     def draw(self, key, play):
@@ -160,12 +173,29 @@ def known(noise: Noise) -> KnownNoise:
 
 
 def reward_moment(noise: Noise, low: float, high: float, epsilon: float = 1.0) -> float:
-    """The paper's u: the largest E|m + eta|^(1 + epsilon) over m in [low, high].
+    """Return the paper's u: the largest E|m + eta|^(1 + epsilon) over m in [low, high].
 
-    It is convex in m, so the largest is at an end. For means with |m| <= B take low = -B and
-    high = B; for the logistic link and z in [-S, S], low = mu(-S) and high = mu(S). A noise of your
-    own may do without moments, see `known`.
+    The moment is convex in m, so its maximum is at an end. For means with |m| <= B use low = -B and
+    high = B; for the logistic link and z in [-S, S] use low = mu(-S) and high = mu(S).
 
+    Parameters
+    ----------
+    noise : Noise
+        The noise eta. A noise without moments gets them from `known`.
+    low : float
+        Smallest mean reward.
+    high : float
+        Largest mean reward.
+    epsilon : float, default 1.0
+        Order of the moment minus 1, in (0, 1].
+
+    Returns
+    -------
+    float
+        u, in the unit of the reward to the power 1 + epsilon; inf if the moment is infinite.
+
+    Examples
+    --------
     >>> from heavybandits.noises import Pareto, StudentT
     >>> round(reward_moment(StudentT(3.0), 0.0, 0.731058579), 6)
     3.534447
@@ -212,7 +242,7 @@ class Quadrature(NamedTuple):
             return bool(np.array_equal(self.noise.log_density(x), self.noise.log_density(-x)))
 
     def tail_index(self) -> float:
-        """How fast the density falls at 1e20: as |x|^(-1 - index)."""
+        """Return how fast the density falls at 1e20: as |x|^(-1 - index)."""
         with np.errstate(all="ignore"):
             near, far = (self.noise.log_density(np.array([-x, x])) for x in (1e20, 1e22))
             slopes = np.where(np.isneginf(far), np.inf, (near - far) / math.log(100.0)) - 1.0

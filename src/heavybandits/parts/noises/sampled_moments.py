@@ -64,7 +64,7 @@ class Sample(NamedTuple):
 
 
 def sample(noise: Any) -> Sample:
-    """The moments of a noise from its first draws, the same ones every time. It says so."""
+    """Return the moments of a noise from its first draws, always the same ones, and warn."""
     warn_caller(
         f"{type(noise).__name__} only draws, so its moments are taken from {DRAWS} draws: give it "
         "log_density(x) for quadrature, or location, moment and the others of KnownNoise"

@@ -26,7 +26,7 @@ def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         return {alone: given}
     if not given:
-        raise InvalidInputError(f"{what} must hold at least one {alone}, got none")
+        raise InvalidInputError(f"{what} must have at least one {alone}, got none")
     named: dict[str, Any] = {}
     for name, value in given.items():
         if str(name) in named:
@@ -53,7 +53,7 @@ def check_match(name: str, policy: Policy, arms: ArmSet) -> None:
         raise InvalidInputError(
             f"policies[{name!r}] plays an arm {policy.plays} times per decision, but "
             f"{type(arms).__name__} changes with every play: use Fixed, or PerDecision, "
-            "which stand still for a decision"
+            "which do not change during a decision"
         )
     check_finite(f"policies[{name!r}]", policy, arms)
 
@@ -62,7 +62,7 @@ def check_finite(name: str, policy: Policy, arms: ArmSet) -> None:
     """Raise if the arm set is continuous and the policy looks at every arm separately."""
     if is_finite_only(policy) and arms.size == 0:
         raise InvalidInputError(
-            f"{name} judges every arm on offer by itself, so it needs a finite set: "
+            f"{name} estimates every available arm separately, so it needs a finite set: "
             f"{type(arms).__name__} has infinitely many arms. Offer rows of features, or use a "
             "policy with a confidence region, such as crtm"
         )

@@ -32,7 +32,7 @@ def make_state(base: PerArmEstimator) -> StagesState:
 def estimate_arm_at(
     base: PerArmEstimator, state: StagesState, stage: int, x: Floats
 ) -> tuple[float, float]:
-    """Mean and width of one arm from the data of a stage."""
+    """Return mean and width of one arm from the data of a stage."""
     features, alive = x.reshape((x.size, 1)), state.scratch[0]
     estimate, width = state.scratch[1], state.scratch[2]
     alive[0] = 1.0
@@ -53,7 +53,7 @@ def take_best(buffer: ArmBuffer, alive: Floats) -> int:
 
 @jitable
 def mark_offered(buffer: ArmBuffer) -> None:
-    """Arms on offer are alive, 1; masked ones and padding are not, 0. Kept in buffer.squares."""
+    """Available arms are alive, 1; masked ones and padding are not, 0. Kept in buffer.squares."""
     for k in range(buffer.squares.size):
         buffer.squares[k] = 1.0 if buffer.penalty[k] == 0.0 else 0.0
     mark_stale(buffer)
@@ -82,8 +82,17 @@ def eliminate(buffer: ArmBuffer, alive: Floats, margin: float) -> None:
 
 
 class PerArmUCB(NamedTuple):
-    """The base routine on the whole history: play argmax mean + width.
+    """Play the arm with the largest mean + width of a per-arm estimator.
 
+    The estimator uses the whole history, as one stage.
+
+    Parameters
+    ----------
+    base : PerArmEstimator
+        Estimates the mean and the width of every arm.
+
+    Examples
+    --------
     >>> from heavybandits import btc
     >>> type(btc(dim=2, horizon=100, arms=4, raw_moment=1.0)).__name__
     'PerArmUCB'
@@ -132,19 +141,29 @@ class PerArmUCB(NamedTuple):
 
 
 class StagedElimination(NamedTuple):
-    """The master of SupBTC and SupBMM (Xue et al. 2020; SupLinUCB of Chu et al. 2011).
+    """Eliminate arms in stages: the master of SupBTC and SupBMM (Xue et al. 2020).
 
-    From stage s = 1 on, with mean and width from the data of stage s alone: if all widths are at
-    most `target` = 1/sqrt(T), play the largest mean + width; if all are at most 2^-s, drop the arms
-    whose mean + width is 2^{1-s} below the best and go to the next stage; else play the widest.
+    It is SupLinUCB (Chu et al. 2011) with another estimator. From stage s = 1 on, with mean and
+    width from the data of stage s alone: if all widths are at most `target`, play the largest mean
+    + width; if all are at most 2^-s, drop the arms whose mean + width is 2^{1-s} below the best and
+    continue with the next stage; else play the widest arm.
 
-    Rewards may come late. The stage a reward is stored in is found when it comes: the first whose
-    width for this arm is above max(2^-s, target); beyond the last it is forgotten. Without delay
-    that is the stage the arm was chosen in (a play of the first kind, which the paper forgets, may
-    go to a deeper stage). It is a function of the features alone, and never above the stage whose
-    rewards led to the choice as long as widths shrink (epsilon = 1), so that rewards within a stage
-    stay independent, which is what the proof lives on.
+    Rewards may come late. The policy finds the stage of a reward when the reward arrives: the first
+    stage whose width for this arm is above max(2^-s, target); beyond the last stage the reward is
+    dropped. Without delay it is the stage in which the arm was chosen (a play of the first kind,
+    which the paper drops, may belong to a deeper stage). The stage is a function of the features
+    alone. It is never above the stage whose rewards led to the choice as long as widths shrink
+    (epsilon = 1). So rewards within a stage stay independent, which the proof needs.
 
+    Parameters
+    ----------
+    base : PerArmEstimator
+        Estimates the mean and the width of every arm in each stage.
+    target : float
+        Width at which an arm is known well enough; 1/sqrt(T) in the papers.
+
+    Examples
+    --------
     >>> from heavybandits import supbtc
     >>> supbtc(dim=2, horizon=10**6, arms=20, raw_moment=1.0).base.stages
     13

@@ -51,7 +51,7 @@ def count_learned(state: Any) -> None:
 
 @jitable
 def count_offered(buffer: ArmBuffer) -> int:
-    """How many arms are on offer."""
+    """Return the number of available arms."""
     offered = 0
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0:
@@ -61,7 +61,7 @@ def count_offered(buffer: ArmBuffer) -> int:
 
 @jitable
 def offered_at(buffer: ArmBuffer, place: int) -> int:
-    """The arm at this place among those on offer."""
+    """Return the arm at this place among the available arms."""
     left, arm = place, 0
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0:
@@ -74,14 +74,25 @@ def offered_at(buffer: ArmBuffer, place: int) -> int:
 class EpsilonGreedy(NamedTuple):
     """Follow a policy, but play a uniformly drawn arm with probability epsilon.
 
-        p(a) = epsilon / K + (1 - epsilon) 1{a is the choice of the policy},    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) 1{a is the choice of the policy},    K arms available
 
-    The propensity of every decision is exact and at least epsilon / K, whatever the policy, so the
-    log can be evaluated afterwards. If the policy draws its choice itself, the propensity is that
-    given its choice: inverse weights stay unbiased. Decision n takes number n of the stream of the
-    seed. In agents, `simulate`, `replay` and `evaluate` the policy inside has another stream, even
-    if the seeds are equal.
+    The propensity of every decision is exact and at least epsilon / K, for any policy, so the log
+    can be evaluated afterwards. If the policy draws its choice itself, the propensity is
+    conditional on that choice: inverse propensity weights stay unbiased. Decision n uses number n
+    of the random stream of the seed. In agents, `simulate`, `replay` and `evaluate` the inner
+    policy has another stream, even if the seeds are equal.
 
+    Parameters
+    ----------
+    policy : Policy
+        The policy to follow.
+    epsilon : float, default 0.1
+        Probability of uniform exploration, in (0, 1).
+    seed : int, default 0
+        Seed of the random draws.
+
+    Examples
+    --------
     >>> from heavybandits import linucb
     >>> mixed = EpsilonGreedy(linucb(dim=2, radius=1.0), epsilon=0.1)
     >>> mixed.dim, mixed.plays, mixed.propensity(mixed.init())
@@ -137,20 +148,32 @@ class EpsilonGreedy(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: RandomisedState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])
 
 
 class SquareCB(NamedTuple):
-    """SquareCB (Foster and Rakhlin 2020): the further an arm falls behind, the rarer it is drawn.
+    """Draw an arm with a probability that falls with its gap: inverse gap weighting.
 
         p(a) = 1 / (K + gamma (m_best - m_a)),    gamma = radius_scale sqrt(K t / (d ln(1 + t)))
 
-    for all but the best of the K arms on offer, which has the rest; m is the mean reward that the
-    policy inside predicts, and t the decisions it has learned from. With a robust policy inside
-    heavy tails do not move m; the theorem is for light ones. gamma counts in units of one over the
-    reward: rewards should have a size of about one.
+    for all but the best of the K available arms, which has the remaining probability (Foster and
+    Rakhlin 2020). m is the mean reward that the inner policy predicts, and t the number of
+    decisions it has learned from. With a robust inner policy, heavy tails do not move m; the
+    theorem is for light tails. gamma is in units of one over the reward: rewards should have a size
+    of about one.
 
+    Parameters
+    ----------
+    policy : Policy
+        The policy that predicts the mean rewards.
+    radius_scale : float, default 1.0
+        Multiplier of gamma. A larger number explores less.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Examples
+    --------
     >>> from heavybandits import filters, linucb
     >>> robust = linucb(dim=2, radius=1.0, filter=filters.AdaptiveClip())
     >>> SquareCB(robust, radius_scale=2.0).plays
@@ -217,5 +240,5 @@ class SquareCB(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: RandomisedState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])

@@ -24,7 +24,7 @@ LOW = 0.02425  # below it, and above 1 - LOW, the quantile has another fraction
 
 @jitable
 def normal_quantile(p: float) -> float:
-    """The z with P(Z <= z) = p for a standard normal Z, to 1.2e-9 of it (Acklam 2003).
+    """Return the z with P(Z <= z) = p for a standard normal Z, to 1.2e-9 of it (Acklam 2003).
 
     >>> round(normal_quantile(0.975), 6), normal_quantile(0.5)
     (1.959964, 0.0)
@@ -48,7 +48,7 @@ def normal_quantile(p: float) -> float:
 
 @jitable
 def normal_quantile_low(p: float) -> float:
-    """The same far below the median."""
+    """Return the same far below the median."""
     q = math.sqrt(-2.0 * math.log(p))
     above = (-0.007784894002430293 * q - 0.3223964580411365) * q - 2.400758277161838
     above = ((above * q - 2.549732539343734) * q + 4.374664141464968) * q + 2.938163982698783
@@ -76,9 +76,9 @@ class ThompsonState(NamedTuple):
 
 @jitable
 def fill_hypercube(points: Floats, order: Integers, key: Key, start: int) -> None:
-    """Standard normal rows, each column spread evenly: a Latin hypercube (McKay et al. 1979).
+    """Standard normal rows, each column evenly distributed: a Latin hypercube (McKay et al. 1979).
 
-    Each of the M slices of equal probability holds one of the M entries of a column. The numbers
+    Each of the M slices of equal probability contains one of the M entries of a column. The numbers
     start, start + 1, ... of the stream shuffle the slices and place the entries in them.
     """
     draws, dim = points.shape
@@ -121,7 +121,7 @@ def place_draw(region: Region, factor: Floats, reach: float, point: Floats) -> N
 
 @jitable
 def best_offered(buffer: ArmBuffer) -> int:
-    """The lowest arm on offer of the largest score."""
+    """Return the first available arm of the largest score."""
     best = -1
     for k in range(buffer.penalty.size):
         if buffer.penalty[k] == 0.0 and (best < 0 or buffer.scores[k] > buffer.scores[best]):
@@ -130,33 +130,40 @@ def best_offered(buffer: ArmBuffer) -> int:
 
 
 class Thompson(NamedTuple):
-    """Thompson sampling (Thompson 1933; Abeille and Lazaric 2017) over the region of any estimator.
+    """Choose by Thompson sampling from the confidence region of a policy, with exact propensities.
 
         theta_m = centre + scale radius V^{-1/2} g_m,    m = 1 ... M = `draws`,    g_m ~ N(0, I)
         a_m = argmax_a x_a.theta_m
-        p(a) = epsilon / K + (1 - epsilon) #{m : a_m = a} / M,    K arms on offer
+        p(a) = epsilon / K + (1 - epsilon) #{m : a_m = a} / M,    K arms available
 
-    The arm is drawn from p: with probability 1 - epsilon it is that of one theta_m, each as likely
-    as the other. So a choice is a Thompson draw, mixed with a share of uniform play; and given the
-    M draws, which depend on no later reward, its propensity is p(a), without error. That is
-    all that inverse weights need to be unbiased.
+    The policy draws the arm from p: with probability 1 - epsilon it plays the arm of one theta_m,
+    all equally likely (Thompson 1933; Abeille and Lazaric 2017). Given the M draws, which depend on
+    no later reward, the propensity p(a) is exact. Inverse propensity weights need no more than that
+    to be unbiased.
 
-    As a number for "the probability that a is best under the posterior" the count has a standard
+    As an estimate of the posterior probability P that an arm is best, the count has a standard
     error of at most sqrt(P (1 - P) / (M - 1)): 0.06 for 64 draws, 0.02 for 1024. The g_m are a
     Latin hypercube, which is never worse than that (Owen 1997). p(a) is at least epsilon / K, and
-    at least 1 / M for what a draw has chosen; epsilon = 0 leaves the second floor alone. Decision n
-    takes its numbers from place n of the stream of the seed. O(d^3 + M d (d + K)) per decision.
+    at least 1 / M for an arm that a draw has chosen. Decision n uses its own numbers of the random
+    stream of the seed. The cost is O(d^3 + M d (d + K)) per decision.
 
     Parameters
     ----------
-    policy : what has a confidence region, such as `linucb`, `crtm` or `auto`. Its centre, its V and
-        its radius are used; how it chooses is not.
-    scale : of the draws. 1 gives x.theta the width of the policy for a standard deviation, which
-        wanders widely: the width is meant as a bound.
+    policy : Policy
+        A policy with a confidence region, such as `linucb`, `crtm` or `auto`. Its centre, its V and
+        its radius are used; its own choice is not.
+    scale : float, default 0.25
+        Multiplier of the radius in the draws. With 1 the standard deviation of x.theta is the width
+        of the policy, which explores more than needed, because the width is a bound.
     epsilon : float, default 0.01
-        Probability with which the arm is drawn uniformly from all arms on offer.
-    draws : M.
+        Probability of a uniform draw from all available arms.
+    draws : int, default 64
+        M, the number of draws per decision, at least 2.
+    seed : int, default 0
+        Seed of the random draws.
 
+    Examples
+    --------
     >>> from heavybandits import linucb
     >>> Thompson(linucb(dim=2, radius=1.0)).plays
     1
@@ -242,5 +249,5 @@ class Thompson(NamedTuple):
         return tally(self.policy, state.inner)
 
     def propensity(self, state: ThompsonState) -> float:
-        """The probability with which the last choice was made."""
+        """Return the probability with which the last choice was made."""
         return float(state.propensity[0])

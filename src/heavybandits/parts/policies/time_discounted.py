@@ -35,15 +35,25 @@ class TimeDiscountedState(NamedTuple):
 
 
 class TimeDiscounted(NamedTuple):
-    """A policy for which a reward counts half as much `half_life` seconds later.
+    """Give a reward half the weight after each `half_life` seconds.
 
-    V <- rho V + (1 - rho) lambda I, rho = 2^(-seconds / half_life): stabilised forgetting as in
-    `estimators.Discounted`, but by the clock of the agent. Time is that of the decisions, not of
-    their rewards, which may come late; it is in the ledger, and so is replayed exactly. The reward
-    of a decision that is older than V counts as if it had faded with V: with the weight 2^(-age /
-    half_life), in V and in theta. This is exact for ridge regression. In `simulate` and `replay`,
-    where there is no clock, nothing fades.
+        V <- rho V + (1 - rho) lambda I,    rho = 2^(-seconds / half_life)
 
+    This is stabilised forgetting as in `estimators.Discounted`, but by the clock of the agent. Time
+    is the time of the decisions, not of their rewards, which may come late. The ledger contains it,
+    so a replay is exact. The reward of a decision that is older than V has the weight
+    2^(-age / half_life) in V and in theta, as if it had faded with V. This is exact for ridge
+    regression. In `simulate` and `replay`, where there is no clock, nothing fades.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy that learns.
+    half_life : float
+        Time after which a reward has half its weight, in seconds.
+
+    Examples
+    --------
     >>> from heavybandits import Agent, auto
     >>> moments = iter([0.0, 0.0, 3600.0, 3600.0])
     >>> agent = Agent(TimeDiscounted(auto(dim=1), half_life=3600.0), clock=lambda: next(moments))

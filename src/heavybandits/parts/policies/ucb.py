@@ -41,8 +41,21 @@ class UCBState(NamedTuple):
 class UCB(NamedTuple):
     """Play the arm that is best under the most favourable theta of the confidence region.
 
-    x = argmax_x x.centre + radius ||x||_{V^-1}. The link is increasing: it never enters the index.
+        x = argmax_x x.centre + radius ||x||_{V^-1}
 
+    The link is increasing, so it does not enter this index.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Estimates theta and its design matrix V.
+    filter : Filter
+        Turns the rewards of one decision into one number.
+    radius : Radius
+        Size of the confidence region.
+
+    Examples
+    --------
     >>> from heavybandits import crtm
     >>> type(crtm(dim=10, horizon=1000, raw_moment=3.5)).__name__
     'UCB'

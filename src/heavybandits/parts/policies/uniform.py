@@ -23,10 +23,19 @@ class UniformState(NamedTuple):
 
 
 class Uniform(NamedTuple):
-    """An arm at random, each as likely as the other: what every algorithm has to beat.
+    """Play an arm at random, all equally likely: the baseline for every algorithm.
 
-    Decision n takes number n of the stream of the seed, so a run can be repeated.
+    Decision n uses number n of the random stream of the seed, so a run can be repeated.
 
+    Parameters
+    ----------
+    dim : int
+        Dimension d of the arms.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Examples
+    --------
     >>> Uniform(dim=3, seed=1).plays
     1
     """
@@ -65,7 +74,7 @@ class Uniform(NamedTuple):
         return arm
 
     def propensity(self, state: UniformState) -> float:
-        """The probability of the last choice."""
+        """Return the probability of the last choice."""
         return float(state.propensity[0])
 
     def learn(self, state: UniformState, x: Floats, rewards: Floats) -> None:
@@ -74,7 +83,7 @@ class Uniform(NamedTuple):
         state.total[0] += rewards[0]
 
     def estimate_arm(self, state: UniformState, x: Floats) -> tuple[float, float]:
-        """The mean of all rewards so far, whatever the arm."""
+        """Return the mean of all rewards so far, whatever the arm."""
         return state.total[0] / max(learned_count(state), 1), 0.0
 
     def tally(self, state: UniformState) -> Tally:

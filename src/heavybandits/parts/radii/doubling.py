@@ -9,8 +9,12 @@ from ..estimators.doubling import DoublingEstimate, energy_of, radius_of, thresh
 
 
 class DoublingRadius(NamedTuple):
-    """beta / sqrt(kappa), beta = c tau l + r, as `DoublingHuber` computes it (docs/maths/cral.md).
+    """Use the radius beta / sqrt(kappa) that `DoublingHuber` computes: CRAL's.
 
+    beta = c tau l + r, see docs/maths/cral.md.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import DoublingHuber, NoProjection
     >>> from heavybandits.links import Identity
     >>> step = DoublingHuber(2, Identity(), 1.0, 1.0, 1.0, NoProjection(), 1.0, 9.0, 1.0, 0.05)
@@ -23,9 +27,10 @@ class DoublingRadius(NamedTuple):
 
 
 class GrowingRadius(NamedTuple):
-    """share sqrt(B) + floor tau, where B is the sum of the squares of all clipped steps.
+    """Use the radius share sqrt(B) + floor tau of `GrowingHuber`.
 
-    Before the first residual that is not zero there is no bound. No theorem covers it.
+    B is the sum of the squares of all clipped steps. Before the first residual that is not zero,
+    there is no bound. No theorem covers this radius.
 
     Parameters
     ----------
@@ -34,6 +39,8 @@ class GrowingRadius(NamedTuple):
     floor : float, default 0.1
         Multiplier of the threshold tau of `GrowingHuber`.
 
+    Examples
+    --------
     >>> from heavybandits.estimators import GrowingHuber, NoProjection
     >>> from heavybandits.links import Identity
     >>> GrowingRadius().radius(GrowingHuber(2, Identity(), NoProjection()).init(), 0)

@@ -7,13 +7,34 @@ from ..._utils.validation import Fraction, NonNegative, Positive, Share
 
 
 class HuberRadius(NamedTuple):
-    """beta_t of CRHL without a horizon (Theorem 1 of docs/maths/crhl.md):
+    """Use the radius beta_t of CRHL without a horizon (Theorem 1 of docs/maths/crhl.md).
 
-    beta_t = scale t^q max{tau0 l_t, tau0^-eps K_t^{(1+eps)/2}} + bias,
-    l_t = ln(pi^2 t^2 / (2 delta)),  K_t = volume ln(1 + t / time_scale).
+        beta_t = scale t^q max{tau0 l_t, tau0^-eps K_t^{(1+eps)/2}} + bias
+        l_t = ln(pi^2 t^2 / (2 delta)),    K_t = volume ln(1 + t / time_scale)
 
-    With a horizon l and K are constants and `PowerRadius` says it all.
+    With a horizon, l and K are constants and `PowerRadius` is enough.
 
+    Parameters
+    ----------
+    scale : float
+        Multiplier of the first term.
+    power : float
+        q, the power of t.
+    threshold : float
+        tau0, the threshold of the first reward.
+    epsilon : float
+        Order of the moment minus 1, in [0, 1].
+    delta : float
+        Probability with which the region may miss theta.
+    volume : float
+        Multiplier of the logarithm in K_t.
+    time_scale : float
+        Divisor of t in K_t, in updates.
+    bias : float
+        Constant term.
+
+    Examples
+    --------
     >>> HuberRadius(8.0, 0.0, 1.0, 1.0, 0.01, 2.0, 2.0, 1.0).radius(None, 0)
     1.0
     """
@@ -39,10 +60,27 @@ class HuberRadius(NamedTuple):
 
 
 class PseudoHuberRadius(NamedTuple):
-    """beta_t of GAdaOFUL (Yu et al. 2025), with l = ln(2 t^2 / delta):
+    """Use the radius beta_t of GAdaOFUL (Yu et al. 2025).
 
-    beta_t = scale (K / tau0 + sqrt(K l) + tau0 l) + bias, and `start` before the first update.
+        beta_t = scale (K / tau0 + sqrt(K l) + tau0 l) + bias,    l = ln(2 t^2 / delta)
 
+    Parameters
+    ----------
+    scale : float
+        Multiplier of the first term.
+    volume : float
+        K.
+    threshold : float
+        tau0, the threshold of the first reward.
+    delta : float
+        Probability with which the region may miss theta.
+    bias : float
+        Constant term.
+    start : float
+        Radius before the first update.
+
+    Examples
+    --------
     >>> PseudoHuberRadius(32.0, 24.858440, 1.612791, 0.01, 7.0710678, 1.0).radius(None, 0)
     1.0
     """
@@ -63,8 +101,23 @@ class PseudoHuberRadius(NamedTuple):
 
 
 class NewtonEnsembleRadius(NamedTuple):
-    """beta_n of CRCM (docs/maths/crcm.md): scale n^q sqrt(ln(1 + n / time_scale)) + bias.
+    """Use the radius beta_n of CRCM (docs/maths/crcm.md).
 
+        beta_n = scale n^q sqrt(ln(1 + n / time_scale)) + bias
+
+    Parameters
+    ----------
+    scale : float
+        Multiplier of the first term.
+    power : float
+        q, the power of n.
+    time_scale : float
+        Divisor of n, in updates.
+    bias : float
+        Constant term.
+
+    Examples
+    --------
     >>> NewtonEnsembleRadius(1.0, 0.0, 10.0, 3.0).radius(None, 0)
     3.0
     """

@@ -11,11 +11,29 @@ from ..estimators.online_to_confidence import OnlineToConfidenceEstimate, gradie
 
 
 class OnlineToConfidenceRadius(NamedTuple):
-    """The region of Jun et al. (2017), B being their bound on the regret of the Newton step:
+    """Use the radius of GLOC (Jun et al. 2017).
 
-    beta = 1 + 4B/kappa + 8R^2/kappa^2 ln((2/delta) sqrt(1 + 2B/kappa + 4R^4/(kappa^4 delta^2)))
-    + lambda S^2 - (sum z^2 - centre.sum z x),  B = G/(2 kappa) + 2 kappa S^2 lambda.
+        beta = 1 + 4B/kappa + 8R^2/kappa^2 ln((2/delta) sqrt(1 + 2B/kappa + 4R^4/(kappa^4 delta^2)))
+               + lambda S^2 - (sum z^2 - centre.sum z x)
+        B = G/(2 kappa) + 2 kappa S^2 lambda
 
+    B is their bound on the regret of the Newton step.
+
+    Parameters
+    ----------
+    kappa : float
+        Smallest slope of the link.
+    noise_scale : float
+        R, the sub-Gaussian scale of the noise, in the unit of the reward.
+    norm : float
+        S, a bound on ||theta||.
+    penalty : float
+        lambda of the estimator.
+    delta : float
+        Probability with which the region may miss theta.
+
+    Examples
+    --------
     >>> region = OnlineToConfidenceRadius(0.2, noise_scale=0.5, norm=1.0, penalty=4.0, delta=0.01)
     >>> region.radius(None, 0)
     2.0
@@ -40,11 +58,31 @@ class OnlineToConfidenceRadius(NamedTuple):
 
 
 class MedianRadius(NamedTuple):
-    """Theorem 3: gamma_{t+1} = (bias + tail t^q) volume ln(1 + t/time_scale) + start + drift t^q.
+    """Use the radius of CRMM (Xue et al. 2023, Theorem 3).
 
-    bias = 4U^2, tail = C rho, drift = 2 rho^2/kappa, start = lambda S^2, volume = 4d/kappa,
-    time_scale = 2 lambda d/kappa: see `theory.median_radius`.
+        gamma_{t+1} = (bias + tail t^q) volume ln(1 + t/time_scale) + start + drift t^q
 
+    `theory.median_radius` computes the fields.
+
+    Parameters
+    ----------
+    bias : float
+        4U^2.
+    tail : float
+        C rho.
+    drift : float
+        2 rho^2 / kappa.
+    power : float
+        q, the power of t.
+    start : float
+        lambda S^2, the square of the radius before the first update.
+    volume : float
+        4d / kappa.
+    time_scale : float
+        2 lambda d / kappa, in updates.
+
+    Examples
+    --------
     >>> MedianRadius(1.0, 1.0, 1.0, 0.0, 4.0, 10.0, 2.0).radius(None, 0)
     2.0
     """
@@ -69,11 +107,24 @@ class MedianRadius(NamedTuple):
 
 
 class LogisticRadius(NamedTuple):
-    """Theorem 1 of Zhang et al. (2016), the region of OL2M:
+    """Use the radius of OL2M (Zhang et al. 2016, Theorem 1).
 
-    gamma = 8S + (8/beta + 16S/3) tau_t + (2/beta) ln(det V / det V_1) + lambda S^2,
-    tau_t = ln(2 ceil(2 log2 t) t^2 / delta).
+        gamma = 8S + (8/beta + 16S/3) tau_t + (2/beta) ln(det V / det V_1) + lambda S^2
+        tau_t = ln(2 ceil(2 log2 t) t^2 / delta)
 
+    Parameters
+    ----------
+    beta : float
+        1 / (2 (1 + e^S)), the strong convexity of the logistic loss.
+    norm : float
+        S, a bound on ||theta||.
+    penalty : float
+        lambda of the estimator.
+    delta : float
+        Probability with which the region may miss theta.
+
+    Examples
+    --------
     >>> LogisticRadius(beta=0.134471, norm=1.0, penalty=1.0, delta=0.01).radius(None, 0)
     1.0
     """
@@ -98,8 +149,23 @@ class LogisticRadius(NamedTuple):
 
 
 class SelfNormalised(NamedTuple):
-    """R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S (Abbasi-Yadkori et al. 2011).
+    """Use the radius of the self-normalised bound (Abbasi-Yadkori et al. 2011).
 
+        R sqrt(ln(det V / det V_1) + 2 ln(1/delta)) + sqrt(lambda) S
+
+    Parameters
+    ----------
+    noise_scale : float
+        R, the sub-Gaussian scale of the noise, in the unit of the reward.
+    norm : float
+        S, a bound on ||theta||.
+    penalty : float
+        lambda of the estimator.
+    delta : float
+        Probability with which the region may miss theta.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import Ridge
     >>> round(SelfNormalised(1.0, 1.0, 1.0, 0.01).radius(Ridge(2, 1.0).init(), 0), 4)
     4.0349
@@ -116,14 +182,29 @@ class SelfNormalised(NamedTuple):
 
 
 class TruncatedRadius(NamedTuple):
-    """Theorem 1 of Medina and Yang (2016), the region of CRT after t rounds:
+    """Use the radius of CRT after t rounds (Medina and Yang 2016, Theorem 1).
 
-    2 sqrt(2 t^{1/(1+eps)} (ln(det(V)^{1/2}/delta) + v^2 ln t)) + S, `power` being 1/(1+eps).
+        2 sqrt(2 t^{1/(1+eps)} (ln(det(V)^{1/2}/delta) + v^2 ln t)) + S
 
-    Their Corollary 2 (`corollary`) has the bias apart and without the power of t:
-    2 sqrt(2 t^{1/(1+eps)} ln(det(V)^{1/2}/delta)) + sqrt(2 v^2 ln t) + S; the proof needs
-    the theorem.
+    Corollary 2 has a separate bias without the power of t; the proof needs the theorem:
 
+        2 sqrt(2 t^{1/(1+eps)} ln(det(V)^{1/2}/delta)) + sqrt(2 v^2 ln t) + S
+
+    Parameters
+    ----------
+    raw_moment : float
+        v, a bound on the raw moment of order 1 + epsilon.
+    power : float
+        1 / (1 + epsilon).
+    norm : float
+        S, a bound on ||theta||.
+    delta : float
+        Probability with which the region may miss theta.
+    corollary : bool, default False
+        Use the radius of Corollary 2.
+
+    Examples
+    --------
     >>> TruncatedRadius(raw_moment=1.0, power=0.5, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """
@@ -146,11 +227,23 @@ class TruncatedRadius(NamedTuple):
 
 
 class MiniBatchRadius(NamedTuple):
-    """The region of MoM after i epochs of m (Medina and Yang 2016, mini-batches):
+    """Use the radius of MoM after i epochs of m (Medina and Yang 2016, mini-batches).
 
-    error (sqrt(2 ln(m det(V)^{1/2}/delta)) + sqrt(i)) + S, error being the bound
-    (12v)^{1/(1+eps)} (8 ln(2m/delta)/r)^{eps/(1+eps)} on one median of means.
+        error (sqrt(2 ln(m det(V)^{1/2}/delta)) + sqrt(i)) + S
 
+    Parameters
+    ----------
+    error : float
+        (12v)^{1/(1+eps)} (8 ln(2m/delta)/r)^{eps/(1+eps)}, the bound on one median of means.
+    epochs : float
+        m, the number of epochs.
+    norm : float
+        S, a bound on ||theta||.
+    delta : float
+        Probability with which the region may miss theta.
+
+    Examples
+    --------
     >>> MiniBatchRadius(error=0.5, epochs=100.0, norm=1.0, delta=0.01).radius(None, 0)
     1.0
     """

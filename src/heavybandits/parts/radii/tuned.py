@@ -10,8 +10,15 @@ from ..estimators.online_to_confidence import OnlineToConfidenceEstimate, gradie
 
 
 class GradientSum(NamedTuple):
-    """sqrt(c G), G = sum g^2 ||x||^2_{V^-1}: the radius of GLOC in experiments, theirs and others'.
+    """Use the radius sqrt(c G), G = sum g^2 ||x||^2_{V^-1}: that of GLOC in published experiments.
 
+    Parameters
+    ----------
+    scale : float
+        c, the multiplier of G.
+
+    Examples
+    --------
     >>> from heavybandits.estimators import NoProjection, OnlineToConfidence
     >>> from heavybandits.links import Identity
     >>> gloc = OnlineToConfidence(2, Identity(), 1.0, 1.0, NoProjection())
@@ -26,8 +33,15 @@ class GradientSum(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """sqrt(gamma), the same after every update: CRTM's, by Theorem 1 or tuned.
+    """Use the same radius sqrt(gamma) after every update: CRTM's, by Theorem 1 or tuned.
 
+    Parameters
+    ----------
+    squared : float
+        gamma, the square of the radius.
+
+    Examples
+    --------
     >>> Constant(squared=4.0).radius(None, 7)
     2.0
     """
@@ -39,11 +53,22 @@ class Constant(NamedTuple):
 
 
 class LogRadius(NamedTuple):
-    """sqrt(scale ln(t / time_scale + 1) t^power): the tuned radii of the paper's experiments.
+    """Use the radius sqrt(scale ln(t / time_scale + 1) t^power), tuned in the paper's experiments.
 
     OL2M: scale = c d, time_scale = lambda, power = 0. CRMM: scale = c d, time_scale = d lambda,
-    power = (1 - epsilon) / (1 + epsilon). Zero before the first update.
+    power = (1 - epsilon) / (1 + epsilon). The radius is zero before the first update.
 
+    Parameters
+    ----------
+    scale : float
+        Multiplier of the square.
+    time_scale : float
+        Divisor of t, in updates.
+    power : float, default 0.0
+        Power of t in the square.
+
+    Examples
+    --------
     >>> round(LogRadius(scale=10.0, time_scale=10.0).radius(None, 3154) ** 2, 4)
     57.5701
     """
@@ -60,8 +85,17 @@ class LogRadius(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """factor times another radius: most experiments use the radius of a theorem like this.
+    """Multiply another radius by a factor, as most experiments do with the radius of a theorem.
 
+    Parameters
+    ----------
+    inner : Radius
+        The radius to multiply.
+    factor : float
+        The factor.
+
+    Examples
+    --------
     >>> from heavybandits.radii import Constant
     >>> Scaled(Constant(4.0), 0.1).radius(None, 7)
     0.2
@@ -75,8 +109,21 @@ class Scaled(NamedTuple):
 
 
 class PowerRadius(NamedTuple):
-    """scale t^power + bias, and `start` before the first update: TOFU, MENU, BTC and BMM.
+    """Use the radius scale t^power + bias: TOFU, MENU, BTC and BMM.
 
+    Parameters
+    ----------
+    scale : float
+        Multiplier of the power of t.
+    power : float
+        Power of t.
+    bias : float
+        Constant term.
+    start : float
+        Radius before the first update.
+
+    Examples
+    --------
     >>> PowerRadius(scale=2.0, power=0.5, bias=1.0, start=3.0).radius(None, 4)
     5.0
     """

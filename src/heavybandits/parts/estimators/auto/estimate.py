@@ -33,17 +33,33 @@ class ScaleFreeScratch(NamedTuple):
 class ScaleFreeEstimate(NamedTuple):
     """State of `ScaleFreeHuber`.
 
-    region: theta and V of the standardised rows; sizes: the regression of ln |large reward|;
-    middle, units: means and standard deviations of the features; numbers: the level of the rewards,
-    s^2 and its weighted sums, the size of large rewards, the least size of an event, its typical size,
-    the typical residual, the weights of the histograms and of rewards equal to the level, sums of
-    ln size and of its square, the noise of ln size, what is owed to exploration, the plain sum of
-    s^2, and the exponent of the histograms; counts: rewards since the last start, those that are informative, whether
-    most rewards are one value, rewards in a row far beyond the limit, rewards in a row that are
-    small but not equal to the level, rewards equal to the level, restarts, events whose sizes were
-    learned, events in the sums of ln size; arms, rewards: the first ones; deviations: histogram of
-    rewards minus level, gains and losses; residuals: histogram of the residuals of events; recent:
-    the last rewards.
+    Attributes
+    ----------
+    region : Region
+        theta and V of the standardised rows.
+    sizes : Region
+        The regression of ln |event|.
+    middle, units : arrays of shape (d,)
+        Means and standard deviations of the features; a unit is 0 until its feature varies.
+    numbers : array
+        LEVEL of the rewards; s^2 (SQUARE) and its sums (WEIGHED, WEIGHTS, PLAIN); sizes of large
+        rewards (EDGE), of the smallest (EVENT) and of a typical event (TYPICAL), and of a typical
+        residual (RESIDUAL); weights of the histograms (TOTAL) and of rewards equal to the level
+        (ZEROS); the EXPONENT of the histograms; sums of ln |event| and of its square (LOGS,
+        LOG_SQUARES), the variance of its residuals (LOG_NOISE); what is owed to exploration (DEBT).
+    counts : array
+        Rewards since the last start (LEARNED), those with information about the scale (KNOWN), 1
+        while most rewards are one value (RARE), rewards in a row far beyond the limit (STREAK) or
+        small but not equal to the level (SMALL), rewards equal to the level (EXACT), RESTARTS,
+        events whose sizes were learned (EVENTS) and events in the sums (SUMMED).
+    arms, rewards : arrays
+        The first WARM arms and rewards.
+    deviations, residuals : arrays
+        Histograms of rewards minus level, gains and losses, and of the residuals of events.
+    recent : array
+        The last WARM rewards.
+    scratch : ScaleFreeScratch
+        Room for one choice or update.
     """
 
     region: Region
