@@ -34,7 +34,6 @@ MAKERS: dict[str, Callable[[int, float], Any]] = {
     "epsilon": lambda d, p: EpsilonGreedy(hb.linucb(dim=d, radius=1.0, penalty=p), epsilon=0.3),
     "square": lambda d, p: SquareCB(hb.auto(dim=d), radius_scale=5.0),
     "thompson": lambda d, p: Thompson(hb.linucb(dim=d, radius=1.0, penalty=p), draws=8),
-    "thompson auto": lambda d, p: Thompson(hb.auto(dim=d), draws=8),
 }
 DIMS = (1, 2, 3, 5, 8, 13)
 PENALTIES = (1e-6, 1e-6, 1e-3, 1.0, 1.0, 1e3, 1e6)

@@ -148,7 +148,8 @@ class Auto:
     @property
     def s_square(self) -> float:
         weights = sum(weight for weight, _ in self.squares)
-        return sum(w * y for w, y in self.squares) / weights if weights > 0.0 else 0.0
+        weighted = sum(w * y for w, y in self.squares) / weights if weights > 0.0 else 0.0
+        return max(weighted, sum(y for _, y in self.squares) / max(len(self.squares), 1))
 
     def all_sizes(self) -> Sizes:
         both = Sizes(self.exponent)
@@ -168,7 +169,8 @@ class Auto:
     def find_events(self) -> None:
         sizes = self.all_sizes()
         places = sizes.ranked()
-        place = sizes.rank(max(3.0, 0.02 * self.total)) if len(places) >= 3 else None
+        rank = max(3.0, min(0.02 * self.total, 0.5 * len(places)))
+        place = sizes.rank(rank) if len(places) >= 3 else None
         self.large = self.event = self.typical = 0.0
         self.rare, least = False, -128
         if place is not None:
@@ -371,7 +373,7 @@ class Auto:
             return
         self.debt -= 1.0 if self.debt >= 1.0 else 0.0
         spread = float(np.std(self.logs)) if self.logs else 0.0
-        self.debt += 4.0 * min(1.0, spread) * (math.sqrt(n) - math.sqrt(n - 1.0))
+        self.debt += 4.0 * min(1.0, 3.0 * spread) * (math.sqrt(n) - math.sqrt(n - 1.0))
 
     # ---- choosing
 

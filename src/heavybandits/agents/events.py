@@ -50,15 +50,16 @@ class Lesson:
 
 
 class Revision:
-    """The features of a reward that is revised, and the reward before.
+    """The features of a reward that is revised, the reward before, and the number of rewards that
+    were learned after it.
 
     `after` holds the arrays of the policy once they are computed, so that it is applied once.
     """
 
-    __slots__ = ("after", "before", "features")
+    __slots__ = ("after", "before", "features", "later")
 
-    def __init__(self, features: Floats, before: float) -> None:
-        self.features, self.before = features, before
+    def __init__(self, features: Floats, before: float, later: int = 0) -> None:
+        self.features, self.before, self.later = features, before, later
         self.after: Arrays | None = None
 
 

@@ -1,6 +1,6 @@
 """Explanations: what each feature adds to the expected reward and to the bonus of an arm."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,14 +8,16 @@ from numpy.typing import ArrayLike
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
-from ..core.capabilities import innermost
+from ..core.capabilities import innermost, split_arm
 from ..core.confidence_region import update_count
+from ..core.dispatch import arm_norm
 from ..core.linalg import bounded
 from .agent_policy import AgentPolicy
 from .inputs import Actions, Context, encode
 from .state import AgentState
 from .tickets import Ticket, ticket_number
 
+LEVEL = "level"  # name of the column after those of the features
 SHOWN = 6  # features of an arm that `str` lists; the rest is one line
 
 
@@ -29,6 +31,10 @@ class Explanation(NamedTuple):
     contributions_i into `mean`, the reward expected. The bonuses of an arm sum up to its `width`,
     which optimism adds because the arm is uncertain. A bonus is negative where features that were
     seen together compensate each other.
+
+    For `auto`, contributions_i = theta_i (x_i - m_i), where m_i is the mean of the feature, and
+    `contributions` and `bonuses` have one more column, "level": the reward expected of an arm whose
+    features are all at their means.
 
     For a policy that draws its arms these are the numbers of the policy inside: `EpsilonGreedy`
     plays the largest score except with probability epsilon, `Thompson` draws around the
@@ -94,21 +100,29 @@ def explain(
             f"explain needs a policy with a confidence region, {type(inside).__name__} has none"
         )
     radius = bounded(inside.radius.radius(learned.estimate, update_count(region)))
-    images = rows @ region.inverse
-    norms = np.sqrt(np.maximum((rows * images).sum(axis=1), 0.0))
-    contributions = rows * region.centre
-    width = radius * norms
+    split = [_split(inside.estimator, learned.estimate, row) for row in rows]
+    contributions = np.array([scores for scores, _ in split])
+    norms = np.array([shares for _, shares in split])
+    width = radius * norms.sum(axis=1)
     names = [f"x{i}" for i in range(state.policy.dim)]
+    names = names if state.encoder is None else list(state.encoder.names)
     return Explanation(
-        feature_names=names if state.encoder is None else list(state.encoder.names),
+        feature_names=names + [LEVEL] * (contributions.shape[1] - len(names)),
         actions=labels,
         features=rows,
         contributions=contributions,
-        bonuses=radius * rows * images / np.where(norms > 0.0, norms, 1.0)[:, None],
+        bonuses=radius * norms,
         width=width,
         score=contributions.sum(axis=1) + width,
         mean=policy.compiled.predict(state.learned, rows)[0],
     )
+
+
+def _split(estimator: Any, estimate: Any, x: Floats) -> tuple[Floats, Floats]:
+    """Return what each feature adds to the score of an arm, and to its norm."""
+    scores, squares = split_arm(estimator, estimate, x)
+    total, norm = float(squares.sum()), arm_norm(estimator, estimate, x)
+    return scores, squares * (norm / total) if total > 0.0 else np.zeros_like(squares)
 
 
 def _read_rows(

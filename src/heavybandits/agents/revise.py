@@ -53,10 +53,14 @@ def revised_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of the policy after a revision; `learned` itself does not change.
 
-    Both rewards are filtered as the filter would do it now, and the filter remembers neither.
+    Both rewards are filtered as the filter would do it now, and the filter remembers neither. An
+    estimator that has restarted since the reward was learned has nothing to revise.
     """
     after = copy.deepcopy(learned)
     inside, state = innermost(policy, after)
+    count = getattr(inside.estimator, "learned_count", None)
+    if count is not None and revision.later >= count(state.estimate):
+        return kept(after)
     region, x = state.estimate.region, revision.features
     numbers = region.numbers.copy()
     norm = measure_arm(inside.estimator, state.estimate, x)

@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from .._utils.errors import PartError
 from .part import is_part, walk
 
@@ -54,6 +56,16 @@ def accepts_any_norm(policy: Any) -> bool:
     (True, False)
     """
     return bool(_declared(policy, "any_norm", False))
+
+
+def has_own_rows(policy: Any) -> bool:
+    """Return True if theta belongs to other rows than the arms, such as standardised ones.
+
+    >>> from heavybandits import auto, linucb
+    >>> has_own_rows(auto(dim=2)), has_own_rows(linucb(dim=2, radius=1.0))
+    (True, False)
+    """
+    return bool(_declared(policy, "own_rows", False))
 
 
 def choice_writes_of(policy: Any) -> tuple[str, ...] | None:
@@ -121,6 +133,23 @@ def set_noise_scale(policy: Any, state: Any, noise_scale: float | None) -> None:
     inside, inner = innermost(policy, state)
     usual = _declared(inside.estimator, "noise_scale", 0.0)
     inner.estimate.noise_scale[0] = usual if noise_scale is None else noise_scale
+
+
+def split_arm(estimator: Any, estimate: Any, x: Any) -> tuple[Any, Any]:
+    """Return what each feature of an arm adds to its score, and to its squared norm.
+
+    >>> from heavybandits import linucb
+    >>> import numpy as np
+    >>> part = linucb(dim=2, radius=1.0, penalty=0.5).estimator
+    >>> split_arm(part, part.init(), np.ones(2))[1].tolist()
+    [2.0, 2.0]
+    """
+    own = _declared(estimator, "split_arm", None)
+    if own is not None:
+        scores, squares = own(estimate, x)
+        return scores, squares
+    region = estimate.region
+    return x * region.centre, x * np.vecdot(region.inverse, x)
 
 
 def threshold_of(policy: Any, state: Any) -> float | None:

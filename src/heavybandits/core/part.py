@@ -237,6 +237,7 @@ _EXTRAS: dict[str, tuple[Any, str]] = {
     "capacity": (int | None, "a whole number or None"),
     "finite_only": (bool, "True or False"),
     "any_norm": (bool, "True or False"),
+    "own_rows": (bool, "True or False"),
     "choice_writes": (tuple | None, "a tuple of names or None"),
 }
 

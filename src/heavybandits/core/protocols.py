@@ -748,6 +748,11 @@ class Extras(Protocol):
         """True for a policy or estimator that takes arms of any length; False is the default."""
 
     @property
+    def own_rows(self) -> bool:
+        """True for an estimator whose theta belongs to rows that it makes of the arms, of which
+        `score_arm` and `measure_arm` know; False is the default."""
+
+    @property
     def choice_writes(self) -> tuple[str, ...] | None:
         """The arrays, by dotted name, that a policy's choice changes for later decisions, without
         those of a policy inside it; None, the default, for all arrays."""
@@ -815,6 +820,15 @@ class Extras(Protocol):
         after : float
             The filtered reward that it should have learned from.
         """
+
+    def learned_count(self, estimate: Any) -> int:
+        """For an estimator that may restart: return the number of rewards since its last start.
+        `Agent.revise` leaves an estimate unchanged that has forgotten the reward."""
+
+    def split_arm(self, estimate: Any, x: Floats) -> tuple[Floats, Floats]:
+        """For an estimator: return what each feature adds to the score of x, and to its squared
+        norm; one entry more is the level. By default x_i theta_i and x_i (V^-1 x)_i. It runs
+        uncompiled, for `Agent.explain`."""
 
     def log_density(self, x: Floats) -> Floats:
         """Return the logarithm of the density of a noise at each x, for moments by quadrature.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.errors import PartError
+from .capabilities import has_own_rows
 from .confidence_region import Region
 from .part import is_part, own_classes, walk
 from .part_errors import Place, attempt
@@ -96,7 +97,7 @@ def _contract_fault(part: Any, state: Any) -> str | None:
         region = getattr(state, "region", None)
         if not isinstance(region, Region):
             return "the state of an estimator must have a field region: use make_region"
-        if region.centre.shape != (part.dim,):
+        if region.centre.shape != (part.dim,) and not has_own_rows(part):
             return f"the region must have dim {part.dim}, got {region.centre.size}"
     return None
 

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.errors import InvalidInputError
+from ...core.capabilities import has_own_rows
 from ...core.confidence_region import update_count
 from ...core.dispatch import radius
 from ...core.jit import jitable
@@ -61,6 +63,8 @@ def coverage_cell(
 ) -> dict[str, Any]:
     """Return what the observer saw in each repetition, by the names of its fields."""
     made, where = cast(build_parts(policy, parts)), check_problem(build_parts(problem, parts))
+    if has_own_rows(made):
+        raise InvalidInputError(f"no region of {type(made.estimator).__name__} covers theta")
     plays, seen = np.array(checkpoints, np.int64), []
     for repetition in range(repetitions_from, repetitions_to):
         observer = Coverage(*np.zeros((5, 1)))

@@ -10,6 +10,7 @@ from ..._utils.validation import Index, Interval, Positive, Share
 from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers, Key
+from ...core.capabilities import has_own_rows
 from ...core.confidence_region import Region, update_count
 from ...core.dispatch import estimate_arm, learn, radius, tally
 from ...core.jit import jitable, outlined
@@ -150,8 +151,8 @@ class Thompson(NamedTuple):
     Parameters
     ----------
     policy : Policy
-        A policy with a confidence region, such as `linucb`, `crtm` or `auto`. Its centre, its V and
-        its radius are used; its own choice is not.
+        A policy with a confidence region, such as `linucb` or `crtm`. Its centre, its V and its
+        radius are used; its own choice is not.
     scale : float, default 0.25
         Multiplier of the radius in the draws. With 1 the standard deviation of x.theta is the width
         of the policy, which explores more than needed, because the width is a bound.
@@ -179,7 +180,12 @@ class Thompson(NamedTuple):
         if not (hasattr(self.policy, "estimator") and hasattr(self.policy, "radius")):
             raise InvalidInputError(
                 "Thompson.policy must have a confidence region, that is an estimator and a "
-                f"radius, as linucb and auto have, got {type(self.policy).__name__}"
+                f"radius, as linucb has, got {type(self.policy).__name__}"
+            )
+        if has_own_rows(self.policy):
+            raise InvalidInputError(
+                "Thompson.policy must have a theta of the features themselves, as linucb has; auto "
+                "standardises them. EpsilonGreedy and SquareCB draw arms with auto"
             )
         if self.draws > MOST_DRAWS:
             raise InvalidInputError(

@@ -222,6 +222,10 @@ class ScaleFreeHuber(NamedTuple):
     def any_norm(self) -> bool:
         return True
 
+    @property
+    def own_rows(self) -> bool:
+        return True
+
     def init(self) -> ScaleFreeEstimate:
         dim, rows = self.dim, self.dim + 1
         numbers = zeros(NUMBERS)
@@ -262,8 +266,15 @@ class ScaleFreeHuber(NamedTuple):
         return self.threshold * math.sqrt(memory.numbers[SQUARE])
 
     def revise(self, estimate: ScaleFreeEstimate, x: Floats, before: float, after: float) -> None:
-        """theta += V^-1 z sqrt(m) (psi' - psi) / r, both clipped at the limit of today."""
-        region = estimate.region
+        """theta += V^-1 z sqrt(m) (psi' - psi) / r, both clipped at the limit of today; while the
+        first rewards are fitted again, fit them with the reward revised."""
+        region, count = estimate.region, int(min(estimate.counts[LEARNED], WARM))
+        same = (estimate.arms[:count] == x).all(axis=1) & (estimate.rewards[:count] == before)
+        if same.any():
+            estimate.rewards[same.argmax()] = after
+        if estimate.counts[LEARNED] <= WARM:
+            fit_again(self, estimate)
+            return
         fill_row(estimate, x)
         z, scale = dot(estimate.scratch.row, region.centre), noise_scale_of(estimate)
         weight = weight_at_slope(self, z)
@@ -272,6 +283,18 @@ class ScaleFreeHuber(NamedTuple):
         errors = (error_of(self, estimate, y, z, weight) / scale for y in (before, after))
         old, new = (min(max(error, -limit), limit) for error in errors)
         shift_centre(region, estimate.scratch.row, math.sqrt(weight) / scale * (new - old))
+
+    def learned_count(self, estimate: ScaleFreeEstimate) -> int:
+        return int(estimate.counts[LEARNED])
+
+    def split_arm(self, estimate: ScaleFreeEstimate, x: Floats) -> tuple[Floats, Floats]:
+        fill_row(estimate, x)
+        region, row = estimate.region, estimate.scratch.row
+        scores, squares = row * region.centre, row * np.vecdot(region.inverse, row)
+        scores[-1] += estimate.numbers[LEVEL]
+        new = (estimate.units == 0.0) & (x != estimate.middle)
+        squares[:-1] += new * novelty_of_one(estimate)
+        return scores, squares
 
     def predict(self, estimate: ScaleFreeEstimate, z: float) -> float:
         return mean(self.link, z) + estimate.numbers[LEVEL]
