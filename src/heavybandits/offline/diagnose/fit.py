@@ -1,0 +1,283 @@
+"""Lack of fit: is the mean linear in the features, and the rate of sales logistic in them?
+
+Each candidate column, such as log(price), is tested as an addition to the model. The test statistic
+is self-normalised and clips the largest errors, so that heavy tails and errors of unequal size do
+not pass for a lack of fit (`benchmarks/diagnose_power.py` measures how often they do).
+"""
+
+import math
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Floats
+from ...features.tables import standardise
+from .candidates import Candidates
+from .sales import OFTEN, Base
+
+ERROR = 0.01  # probability that a model that fits is reported not to fit
+ROWS_PER_FEATURE = 10  # fewer rows than this show nothing
+LEAST_SALES = 50
+FEW = 3.0  # fewest rows that carry the sum of squares after clipping, for sales
+MANY = (30.0, 0.01)  # the same for other rewards: this number, and this share of the rows
+TYPICAL = 0.1  # share of the rows that carry the sum of squares from which a scale is learned
+STEPS = 3  # of the robust fit, after each of two estimates of the scale
+RIDGE = 1e-3  # penalty of the scale model per row
+LARGEST = 5.0  # log of the largest ratio of a variance to the typical one
+SMALL = 0.1  # share of the fitted mean's deviation below which a missing column is not reported
+FACTOR = 1.5  # factor of the rate of sales below which a missing column is not reported
+BINS = 8  # of the rows, to compare the predicted and the observed rate of sales
+
+
+class Fit(NamedTuple):
+    """The result of a check of a model.
+
+    `fits` is None if there is too little data to check, and `reason` says why. `columns` would
+    improve a model that does not fit. `excess` is the largest test statistic divided by its
+    critical value, and `size` that of the lack of fit: for the mean its share of the deviation of
+    the fitted means, for the rate of sales the factor by which it changes 1 in 20 rows or more.
+    """
+
+    fits: bool | None
+    reason: str
+    columns: tuple[str, ...]
+    excess: float
+    size: float
+
+
+class Bin(NamedTuple):
+    """Rows with similar predictions: the `predicted` and the `observed` rate of sales."""
+
+    rows: int
+    predicted: float
+    observed: float
+
+
+class Score(NamedTuple):
+    """Tests of the candidates: statistics, the size of one step, and what it adds to each row."""
+
+    names: list[str]
+    statistics: Floats
+    critical: float
+    steps: Floats
+    added: Floats
+
+
+def check_mean(rewards: Floats, features: Floats, candidates: Candidates, base: Base) -> Fit:
+    """Check whether the mean reward is linear in the features, by a weighted robust fit."""
+    design = make_design(features)
+    too_few = _count_rows(rewards, design, base)
+    if too_few is not None:
+        return too_few
+    middle = float(np.median(rewards))
+    apart = np.abs(rewards - middle)
+    y = np.clip((rewards - middle) / float(np.median(apart[apart > 0.0])), -1e60, 1e60)
+    theta = _fit(design, np.clip(y, *np.quantile(y, (0.005, 0.995))))
+    error, scale = y - design @ theta, np.ones(y.size)
+    if not np.abs(error).max() > 1e-9 * np.abs(y).max():
+        return Fit(True, "", (), 0.0, 0.0)
+    sales = base.share >= OFTEN  # large errors are sales, not outliers
+    carriers = FEW if sales else max(MANY[0], MANY[1] * y.size)
+    typical = FEW if sales else TYPICAL * y.size
+    clip = 0.0
+    for _ in range(2):
+        limit = find_threshold(error / scale, typical) * scale
+        scale = learn_scale(candidates.scales, np.minimum(np.abs(error), limit) ** 2)
+        weighted = design / scale[:, None]
+        for _ in range(STEPS):
+            clip = find_threshold(error / scale, carriers)
+            theta = theta + _fit(weighted, np.clip(error / scale, -clip, clip))
+            error = y - design @ theta
+    inside = np.abs(error / scale) < clip
+    score = score_candidates(design, candidates, np.clip(error / scale, -clip, clip), scale, inside)
+    best, fit = _judge(score)
+    if best is None:
+        return fit
+    added = score.added[:, best] * score.steps[best]
+    size = float(added.std() / max(float((design @ theta + added).std()), 1e-300))
+    return fit._replace(fits=size < SMALL, columns=() if size < SMALL else fit.columns, size=size)
+
+
+def check_rate(
+    rewards: Floats, features: Floats, candidates: Candidates, base: Base
+) -> tuple[Fit, list[Bin]]:
+    """Check whether a logistic model of "the reward is not the base value" fits.
+
+    The candidates also contain the square of the prediction, which finds a curve of another form
+    whatever the columns are (Pregibon 1980). The bins are those of the prediction or, if the model
+    does not fit, of what the missing column adds.
+    """
+    design = make_design(features)
+    too_few = _count_rows(rewards, design, base)
+    if too_few is not None:
+        return too_few, []
+    sold = (rewards != base.value).astype(np.float64)
+    score, rate = fit_logistic(design, sold)
+    deviation = np.sqrt(np.maximum(rate * (1.0 - rate), 1e-9))
+    bend = standardise(standardise(score[:, None]) ** 2)
+    tested = candidates.with_column("the predicted rate, squared", bend[:, 0])
+    found = score_candidates(
+        design, tested, (sold - rate) / deviation, 1.0 / deviation, np.ones(sold.size, np.bool_)
+    )
+    best, fit = _judge(found)
+    if best is None:
+        return fit, _calibrate(score, rate, sold)
+    added = found.added[:, best] * found.steps[best]
+    size = math.exp(float(np.quantile(np.abs(np.log(to_rate(score + added) / rate)), 0.95)))
+    if size < FACTOR:
+        return fit._replace(fits=True, columns=(), size=size), _calibrate(score, rate, sold)
+    return fit._replace(size=size), _calibrate(added, rate, sold)
+
+
+def _count_rows(rewards: Floats, design: Floats, base: Base) -> Fit | None:
+    """Return that nothing was checked, and why, if there are too few rows or sales."""
+    least = ROWS_PER_FEATURE * design.shape[1]
+    different = round((1.0 - base.share) * rewards.size)
+    if rewards.size < least:
+        return Fit(None, f"needs {least:,} rows, {ROWS_PER_FEATURE} per feature", (), 0.0, 0.0)
+    if different < LEAST_SALES:
+        reason = f"needs {LEAST_SALES} rewards other than {base.value:.4g}"
+        return Fit(None, reason, (), 0.0, 0.0)
+    return None
+
+
+def _judge(score: Score) -> tuple[int | None, Fit]:
+    """Return the place of the best candidate if it is significant, and the result so far."""
+    if not score.names:
+        return None, Fit(True, "", (), 0.0, 0.0)
+    sizes = np.abs(score.statistics)
+    best = int(np.argmax(sizes))
+    excess = float(sizes[best] / score.critical)
+    if excess < 1.0:
+        return None, Fit(True, "", (), excess, 0.0)
+    return best, Fit(False, "", (score.names[best],), excess, 0.0)
+
+
+# ---- models
+
+
+def make_design(features: Floats) -> Floats:
+    """Return an intercept and the standardised features, without features that are constant.
+
+    >>> make_design(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
+    [[1.0, -1.0], [1.0, 1.0]]
+    """
+    varying = features[:, np.ptp(features, axis=0) > 0.0]
+    return np.column_stack([np.ones(len(features)), standardise(varying)])
+
+
+def _fit(design: Floats, y: Floats) -> Floats:
+    """Return the least-squares coefficients, by the normal equations: columns are standardised."""
+    return np.asarray(np.linalg.lstsq(design.T @ design, design.T @ y, rcond=1e-12)[0])
+
+
+def find_threshold(errors: Floats, carriers: float) -> float:
+    """Return the largest threshold at which as many errors carry the clipped sum of squares.
+
+    It is the largest c with sum of min(e^2 / c^2, 1) >= carriers. So no error has more than one
+    part in `carriers` of the sum.
+
+    >>> find_threshold(np.array([1.0, -1.0, 1.0, 1.0, 50.0]), 3.0)
+    1.4142135623730951
+    """
+    sizes = np.sort(np.abs(errors))
+    sums = np.cumsum(sizes**2)
+    beyond = sizes.size - 1.0 - np.arange(sizes.size)
+    carried = np.divide(sums, sizes**2, out=np.full(sizes.size, np.inf), where=sizes > 0.0) + beyond
+    enough = np.flatnonzero(carried >= carriers)
+    if not enough.size or enough[-1] == sizes.size - 1:
+        return float(sizes[-1])
+    last = enough[-1]
+    if beyond[last] >= carriers:
+        return float(sizes[last])
+    return math.sqrt(sums[last] / (carriers - beyond[last]))
+
+
+def learn_scale(columns: Floats, squares: Floats) -> Floats:
+    """Return the deviation of each error, exp(linear in the columns), by quasi-likelihood."""
+    mean = float(squares.mean())
+    if not mean > 0.0:
+        return np.ones(squares.size)
+    design = np.column_stack([np.ones(squares.size), columns])
+    penalty = RIDGE * squares.size * np.eye(design.shape[1])
+    penalty[0, 0] = 0.0
+    theta, wanted = np.zeros(design.shape[1]), squares / mean
+    for _ in range(12):
+        fitted = np.exp(np.clip(design @ theta, -LARGEST, LARGEST))
+        slope = design.T @ (wanted - fitted) - penalty @ theta
+        step = np.linalg.solve(design.T @ (design * fitted[:, None]) + penalty, slope)
+        longest = float(np.abs(step).max())
+        theta = theta + step / max(1.0, longest)
+        if longest < 1e-2:
+            break
+    return np.sqrt(mean * np.exp(np.clip(design @ theta, -LARGEST, LARGEST)))
+
+
+def fit_logistic(design: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+    """Return the scores and the rates of a logistic regression, by Newton's method.
+
+    A penalty of 0.1 on squared coefficients keeps them finite where a group has no sale.
+
+    >>> x = np.repeat([[1.0, -1.0], [1.0, 1.0]], 50, axis=0)
+    >>> _, rate = fit_logistic(x, np.r_[np.ones(10), np.zeros(40), np.ones(30), np.zeros(20)])
+    >>> float(rate[0].round(2)), float(rate[-1].round(2))
+    (0.2, 0.6)
+    """
+    penalty = 0.1 * np.eye(design.shape[1])
+    penalty[0, 0] = 1e-9
+    mean = float(np.clip(outcomes.mean(), 1e-6, 1.0 - 1e-6))
+    theta = np.zeros(design.shape[1])
+    theta[0] = math.log(mean / (1.0 - mean))
+    for _ in range(30):
+        rate = to_rate(design @ theta)
+        slope = design.T @ (outcomes - rate) - penalty @ theta
+        curve = design.T @ (design * (rate * (1.0 - rate))[:, None]) + penalty
+        step = np.linalg.solve(curve, slope)
+        longest = float(np.abs(step).max())
+        theta = theta + step / max(1.0, 0.5 * longest)
+        if longest < 1e-4:
+            break
+    return design @ theta, to_rate(design @ theta)
+
+
+def to_rate(score: Floats) -> Floats:
+    """Return 1 / (1 + exp(-score)), for scores of at most 30.
+
+    >>> to_rate(np.array([0.0])).tolist()
+    [0.5]
+    """
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -30.0, 30.0))))
+
+
+def score_candidates(
+    design: Floats, candidates: Candidates, errors: Floats, scale: Floats, inside: Floats
+) -> Score:
+    """Test each candidate as an addition to a model whose errors are in units of `scale`.
+
+    The part of a candidate that the design does not explain is multiplied by the errors. The
+    variance of the sum is the larger of its empirical value and of that of the model, because
+    groups without a sale look certain to the first. Both use the errors of fits without the row
+    (MacKinnon and White 1985). The critical value is Bonferroni's.
+    """
+    x, z = design / scale[:, None], candidates.values / scale[:, None]
+    kept = x * inside[:, None]
+    inverse = np.linalg.pinv(kept.T @ x, rcond=1e-12, hermitian=True)
+    left = z - x @ (inverse @ (kept.T @ z))
+    errors_left_out = errors / np.maximum(1.0 - ((x @ inverse) * x).sum(axis=1), 0.1)
+    squares = (left**2).sum(axis=0)
+    new = squares > 1e-6 * (z**2).sum(axis=0)
+    left, squares = left[:, new], squares[new]
+    names = [name for name, each in zip(candidates.names, new, strict=True) if each]
+    sums = left.T @ errors
+    empirical = (left**2).T @ errors_left_out**2
+    variance = np.maximum(empirical, squares * float(np.mean(errors_left_out**2)))
+    statistics = np.divide(sums, np.sqrt(variance), out=np.zeros_like(sums), where=variance > 0.0)
+    critical = NormalDist().inv_cdf(1.0 - 0.5 * ERROR / max(1, len(names)))
+    return Score(names, statistics, critical, sums / squares, left * scale[:, None])
+
+
+def _calibrate(key: Floats, rate: Floats, sold: Floats) -> list[Bin]:
+    """Return bins of equal numbers of rows, in the order of a key."""
+    parts = np.array_split(np.argsort(key, kind="stable"), BINS)
+    return [Bin(part.size, float(rate[part].mean()), float(sold[part].mean())) for part in parts]
