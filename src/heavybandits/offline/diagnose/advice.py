@@ -1,6 +1,6 @@
 """Advice from a diagnosis: the recommended policy, and the assumptions of the algorithms."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._utils.statistics import Estimate
@@ -46,17 +46,11 @@ def recommend(diagnosis: "Diagnosis") -> str:
 
 def advise(diagnosis: "Diagnosis") -> Advice:
     """Return the recommended policy, the reason, and what other algorithms assume."""
+    noisy = _deviation(diagnosis) > 0.0
     assumptions = {
-        "linucb": _about_linucb(diagnosis),
-        "crtm": _about_crtm(diagnosis),
-        "crmm": _about_crmm(diagnosis),
-        "crhl": _about_crhl(diagnosis),
-        "cral": _about_cral(diagnosis),
+        name: about(diagnosis) if noisy else "no parameters to choose: the rewards have no noise"
+        for name, about in ABOUT.items()
     }
-    if not _deviation(diagnosis) > 0.0:
-        assumptions = dict.fromkeys(
-            assumptions, "no parameters to choose: the rewards have no noise"
-        )
     name = recommend(diagnosis)
     if name == "none":
         reason = (
@@ -251,3 +245,12 @@ def show_number(index: float) -> str:
     ('1.23', 'above 20')
     """
     return f"{index:.2f}" if index <= LARGE else "above 20"
+
+
+ABOUT: dict[str, Callable[["Diagnosis"], str]] = {
+    "linucb": _about_linucb,
+    "crtm": _about_crtm,
+    "crmm": _about_crmm,
+    "crhl": _about_crhl,
+    "cral": _about_cral,
+}

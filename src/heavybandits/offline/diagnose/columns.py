@@ -1,6 +1,6 @@
 """Columns of a log as `diagnose` looks at them: their numbers or groups, and the action taken."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,11 +74,14 @@ def group_rows(column: str, cells: Iterable[object]) -> Groups:
     [0, 1, 0]
     """
     known: dict[object, int] = {}
-    shown = [MISSING if is_missing(cell) else cell for cell in cells]
-    if not all(isinstance(cell, Hashable) for cell in shown):
-        raise InvalidInputError(f"{column} must have one text or number per row")
-    places = [known.setdefault(cell, len(known)) for cell in shown]
-    return Groups(column, [str(name) for name in known], np.array(places, np.int64))
+    try:
+        places = np.array([known.setdefault(cell, len(known)) for cell in cells], np.int64)
+    except TypeError:
+        raise InvalidInputError(f"{column} must have one text or number per row") from None
+    names: dict[str, int] = {}
+    shown = [MISSING if is_missing(cell) else str(cell) for cell in known]
+    merged = np.array([names.setdefault(name, len(names)) for name in shown], np.int64)
+    return Groups(column, list(names), merged[places])
 
 
 def _drop(data: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

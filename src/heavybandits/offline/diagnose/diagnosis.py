@@ -20,7 +20,7 @@ from .asymmetry import Asymmetry, estimate_asymmetry
 from .candidates import make_candidates
 from .columns import Sample, read_sample
 from .figures import plot_diagnosis
-from .fit import Bin, Fit, check_mean, check_rate
+from .fit import Bin, Fit, check_mean, check_rate, make_design
 from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base
 from .tail_index import Tail, estimate_tail, square_shares
 from .text import write_dict, write_summary, write_text
@@ -31,7 +31,7 @@ from .text import write_dict, write_summary, write_text
 HEAVY_SHAPE = 0.29
 SKEWED = 0.05  # largest distance of trimmed mean and median of symmetric noise, in scales
 LEAST_ROWS = 100
-MOST_TESTED = 100_000  # rows on which a lack of fit is tested; of more rows a random sample
+MOST_TESTED = 50_000  # rows on which a lack of fit is tested; of more rows a random sample
 
 ORDERS = (1, 2, 3, 4)
 
@@ -275,7 +275,8 @@ def _check_fit(sample: Sample, base: Base, seed: int) -> tuple[Fit | None, Fit |
     if sample.rewards.size > MOST_TESTED:
         rng = np.random.default_rng([seed, 1])
         rows = np.sort(rng.choice(sample.rewards.size, MOST_TESTED, replace=False))
-    given = sample.rewards[rows], sample.features[rows], make_candidates(sample, rows), base
+    design = make_design(sample.features[rows])
+    given = sample.rewards[rows], design, make_candidates(sample, rows), base
     mean = check_mean(*given)
     return (mean, *check_rate(*given)) if base.share >= MOSTLY else (mean, None, [])
 

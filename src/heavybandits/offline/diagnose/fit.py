@@ -6,19 +6,21 @@ not pass for a lack of fit (`benchmarks/diagnose_power.py` measures how often th
 """
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import Floats
+from ...core.arrays import Booleans, Floats
 from ...features.tables import standardise
 from .candidates import Candidates
 from .sales import OFTEN, Base
 
 ERROR = 0.01  # probability that a model that fits is reported not to fit
 ROWS_PER_FEATURE = 10  # fewer rows than this show nothing
-LEAST_SALES = 50
+SALES_FOR_MEAN = 100  # rewards other than the base value; fewer do not show the mean of rare sales
+SALES_FOR_RATE = (30, 3)  # the same for the rate of sales: this number, and per feature
 FEW = 3.0  # fewest rows that carry the sum of squares after clipping, for sales
 MANY = (30.0, 0.01)  # the same for other rewards: this number, and this share of the rows
 TYPICAL = 0.1  # share of the rows that carry the sum of squares from which a scale is learned
@@ -54,20 +56,36 @@ class Bin(NamedTuple):
     observed: float
 
 
+class Errors(NamedTuple):
+    """Errors of a model in units of their `scale`, clipped except where they are `inside`.
+
+    `square` is their mean square by the model, which is `exact` if no error can have another one,
+    as those of a rate.
+    """
+
+    values: Floats
+    scale: Floats
+    inside: Booleans
+    square: float
+    exact: bool
+
+
 class Score(NamedTuple):
-    """Tests of the candidates: statistics, the size of one step, and what it adds to each row."""
+    """Tests of the candidates: `excess` is each statistic divided by its critical value.
+
+    `steps` are the coefficients of one step towards each candidate, and `added` (n, m) the parts of
+    the candidates that the design does not explain.
+    """
 
     names: list[str]
-    statistics: Floats
-    critical: float
+    excess: Floats
     steps: Floats
     added: Floats
 
 
-def check_mean(rewards: Floats, features: Floats, candidates: Candidates, base: Base) -> Fit:
-    """Check whether the mean reward is linear in the features, by a weighted robust fit."""
-    design = make_design(features)
-    too_few = _count_rows(rewards, design, base)
+def check_mean(rewards: Floats, design: Floats, candidates: Candidates, base: Base) -> Fit:
+    """Check whether the mean reward is linear in the design, by a weighted robust fit."""
+    too_few = _count_rows(rewards, design, base, SALES_FOR_MEAN)
     if too_few is not None:
         return too_few
     middle = float(np.median(rewards))
@@ -89,8 +107,10 @@ def check_mean(rewards: Floats, features: Floats, candidates: Candidates, base: 
             clip = find_threshold(error / scale, carriers)
             theta = theta + _fit(weighted, np.clip(error / scale, -clip, clip))
             error = y - design @ theta
-    inside = np.abs(error / scale) < clip
-    score = score_candidates(design, candidates, np.clip(error / scale, -clip, clip), scale, inside)
+    clipped = np.clip(error / scale, -clip, clip)
+    square = float(clipped @ clipped) / (y.size - design.shape[1])
+    errors = Errors(clipped, scale, np.abs(clipped) < clip, square, exact=False)
+    score = score_candidates(design, candidates, errors)
     best, fit = _judge(score)
     if best is None:
         return fit
@@ -100,7 +120,7 @@ def check_mean(rewards: Floats, features: Floats, candidates: Candidates, base: 
 
 
 def check_rate(
-    rewards: Floats, features: Floats, candidates: Candidates, base: Base
+    rewards: Floats, design: Floats, candidates: Candidates, base: Base
 ) -> tuple[Fit, list[Bin]]:
     """Check whether a logistic model of "the reward is not the base value" fits.
 
@@ -108,8 +128,8 @@ def check_rate(
     whatever the columns are (Pregibon 1980). The bins are those of the prediction or, if the model
     does not fit, of what the missing column adds.
     """
-    design = make_design(features)
-    too_few = _count_rows(rewards, design, base)
+    least = max(SALES_FOR_RATE[0], SALES_FOR_RATE[1] * design.shape[1])
+    too_few = _count_rows(rewards, design, base, least)
     if too_few is not None:
         return too_few, []
     sold = (rewards != base.value).astype(np.float64)
@@ -117,9 +137,9 @@ def check_rate(
     deviation = np.sqrt(np.maximum(rate * (1.0 - rate), 1e-9))
     bend = standardise(standardise(score[:, None]) ** 2)
     tested = candidates.with_column("the predicted rate, squared", bend[:, 0])
-    found = score_candidates(
-        design, tested, (sold - rate) / deviation, 1.0 / deviation, np.ones(sold.size, np.bool_)
-    )
+    every = np.ones(sold.size, np.bool_)
+    errors = Errors((sold - rate) / deviation, 1.0 / deviation, every, 1.0, exact=True)
+    found = score_candidates(design, tested, errors)
     best, fit = _judge(found)
     if best is None:
         return fit, _calibrate(score, rate, sold)
@@ -130,25 +150,24 @@ def check_rate(
     return fit._replace(size=size), _calibrate(added, rate, sold)
 
 
-def _count_rows(rewards: Floats, design: Floats, base: Base) -> Fit | None:
+def _count_rows(rewards: Floats, design: Floats, base: Base, sales: int) -> Fit | None:
     """Return that nothing was checked, and why, if there are too few rows or sales."""
     least = ROWS_PER_FEATURE * design.shape[1]
-    different = round((1.0 - base.share) * rewards.size)
+    different = int(np.count_nonzero(rewards != base.value))
+    reason = ""
     if rewards.size < least:
-        return Fit(None, f"needs {least:,} rows, {ROWS_PER_FEATURE} per feature", (), 0.0, 0.0)
-    if different < LEAST_SALES:
-        reason = f"needs {LEAST_SALES} rewards other than {base.value:.4g}"
-        return Fit(None, reason, (), 0.0, 0.0)
-    return None
+        reason = f"needs {least:,} rows, {ROWS_PER_FEATURE} per feature"
+    elif different < sales:
+        reason = f"needs {sales} rewards other than {base.value:.4g}, these rows have {different}"
+    return Fit(None, reason, (), 0.0, 0.0) if reason else None
 
 
 def _judge(score: Score) -> tuple[int | None, Fit]:
     """Return the place of the best candidate if it is significant, and the result so far."""
     if not score.names:
         return None, Fit(True, "", (), 0.0, 0.0)
-    sizes = np.abs(score.statistics)
-    best = int(np.argmax(sizes))
-    excess = float(sizes[best] / score.critical)
+    best = int(np.argmax(score.excess))
+    excess = float(score.excess[best])
     if excess < 1.0:
         return None, Fit(True, "", (), excess, 0.0)
     return best, Fit(False, "", (score.names[best],), excess, 0.0)
@@ -250,31 +269,44 @@ def to_rate(score: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -30.0, 30.0))))
 
 
-def score_candidates(
-    design: Floats, candidates: Candidates, errors: Floats, scale: Floats, inside: Floats
-) -> Score:
-    """Test each candidate as an addition to a model whose errors are in units of `scale`.
+def score_candidates(design: Floats, candidates: Candidates, errors: Errors) -> Score:
+    """Test each candidate as an addition to a model with these errors.
 
     The part of a candidate that the design does not explain is multiplied by the errors. The
     variance of the sum is the larger of its empirical value and of that of the model, because
-    groups without a sale look certain to the first. Both use the errors of fits without the row
-    (MacKinnon and White 1985). The critical value is Bonferroni's.
+    groups without a sale look certain to the first. The empirical value uses the errors of fits
+    without the row (MacKinnon and White 1985).
     """
+    values, scale, inside, square, exact = errors
     x, z = design / scale[:, None], candidates.values / scale[:, None]
     kept = x * inside[:, None]
     inverse = np.linalg.pinv(kept.T @ x, rcond=1e-12, hermitian=True)
     left = z - x @ (inverse @ (kept.T @ z))
-    errors_left_out = errors / np.maximum(1.0 - ((x @ inverse) * x).sum(axis=1), 0.1)
+    left_out = values / np.maximum(1.0 - ((x @ inverse) * x).sum(axis=1), 0.1)
     squares = (left**2).sum(axis=0)
     new = squares > 1e-6 * (z**2).sum(axis=0)
     left, squares = left[:, new], squares[new]
     names = [name for name, each in zip(candidates.names, new, strict=True) if each]
-    sums = left.T @ errors
-    empirical = (left**2).T @ errors_left_out**2
-    variance = np.maximum(empirical, squares * float(np.mean(errors_left_out**2)))
+    sums = left.T @ values
+    empirical = (left**2).T @ left_out**2
+    variance = squares * square if exact else np.maximum(empirical, squares * square)
     statistics = np.divide(sums, np.sqrt(variance), out=np.zeros_like(sums), where=variance > 0.0)
-    critical = NormalDist().inv_cdf(1.0 - 0.5 * ERROR / max(1, len(names)))
-    return Score(names, statistics, critical, sums / squares, left * scale[:, None])
+    excess = np.abs(statistics) / critical_values(names)
+    return Score(names, excess, sums / squares, left * scale[:, None])
+
+
+def critical_values(names: Sequence[str]) -> Floats:
+    """Return the values that one of the statistics exceeds with probability 0.01 or less.
+
+    Bonferroni's inequality; logarithms, the most frequent lack of fit, share half of the error.
+
+    >>> critical_values(["log(price)", "age^2", "price^2"]).round(2).tolist()
+    [2.81, 3.02, 3.02]
+    """
+    logs = np.array([name.startswith("log(") for name in names], np.bool_)
+    both = logs.any() and not logs.all()
+    shared = np.where(logs, logs.sum(), (~logs).sum()) * (2.0 if both else 1.0)
+    return np.array([NormalDist().inv_cdf(1.0 - 0.5 * ERROR / count) for count in shared])
 
 
 def _calibrate(key: Floats, rate: Floats, sold: Floats) -> list[Bin]:

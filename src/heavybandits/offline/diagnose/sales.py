@@ -46,7 +46,7 @@ class Amounts(NamedTuple):
     `groups` have only rewards equal to the base value.
     """
 
-    count: int
+    rows: int
     median: float
     depends: bool | None
     column: str | None
@@ -92,7 +92,7 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
     groups = group_amounts(sample.rewards, sold, sample.action or _cut(best))
     with_sales = [group for group in groups if group.rate > 0.0]
     return Amounts(
-        count=count,
+        rows=count,
         median=median,
         depends=best is not None if found else None,
         column=None if best is None else best.column,

@@ -113,7 +113,7 @@ def _about_rewards(diagnosis: "Diagnosis") -> str:
     words = f"{diagnosis.rows:,}, mean |reward| {diagnosis.scale:.4g}"
     if base.share >= OFTEN:
         words += f"; {base.share:.1%} of them are {base.value:.4g}"
-        if amounts is not None and amounts.count:
+        if amounts is not None and amounts.rows:
             words += f", the median of the others is {amounts.median:.4g}"
     return words
 
