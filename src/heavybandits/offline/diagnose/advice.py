@@ -1,5 +1,6 @@
 """Advice from a diagnosis: the recommended policy, and the assumptions of the algorithms."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -218,17 +219,32 @@ def _about_crhl(diagnosis: "Diagnosis") -> str:
 def _about_cral(diagnosis: "Diagnosis") -> str:
     """Say for which C the theorem of CRAL would hold, and what no sample can show."""
     found = diagnosis.asymmetry
-    where = f" ({found.of_group:.2g} for {found.group})" if found.group is not None else ""
+    interval = f"90%: {found.estimate.low:.2g} to {found.estimate.high:.2g}"
+    where = f"; {found.of_group:.2g} for {found.group}" if found.group is not None else ""
+    needed = round_up(found.needed)
+    rarest = f"a prize rarer than 1 in {1.0 / theory.rarest_atom(needed):,.0f}"
     words = (
-        f"needs the asymmetry C of the noise, here {found.estimate.value:.2g} (90%: "
-        f"{found.estimate.low:.2g} to {found.estimate.high:.2g}){where}: asymmetry="
-        f"{found.needed:.2g} is valid if future rewards look like these rows, which means no prize "
-        f"rarer than 1 in {1.0 / found.allowed:.0f}. No sample bounds C from above: these rows may "
-        f"hide a prize of 1 in {1.0 / found.unseen:,.0f}, with C = {found.of_unseen:.0f}"
+        f"needs the asymmetry C of the noise, here {found.estimate.value:.2g} ({interval}{where}): "
+        f"asymmetry={needed:.2g} is valid if future rewards look like these rows. It excludes a "
+        f"mean carried by {rarest if needed >= 0.5 else 'rare prizes'}. No sample bounds C from "
+        f"above: these rows may hide a prize of 1 in {1.0 / found.unseen:,.0f}, with "
+        f"C = {found.of_unseen:.0f}"
     )
     if diagnosis.symmetry.symmetric:
         words += ". If the noise is symmetric, as it looks, asymmetry=0 is valid"
     return words
+
+
+def round_up(number: float) -> float:
+    """Return the number with two digits, not smaller than it is.
+
+    >>> round_up(2.03), round_up(0.0191), round_up(0.0)
+    (2.1, 0.02, 0.0)
+    """
+    if not number > 0.0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return float(f"{math.ceil(number / unit - 1e-9) * unit:.2g}")
 
 
 def show_index(estimate: Estimate) -> str:

@@ -9,7 +9,7 @@ from ...algorithms import theory
 from ...core.arrays import Floats
 from .columns import Groups
 
-LEAST_ROWS = 100  # of a group whose C is estimated
+LEAST_ROWS = 50  # of a group whose C is estimated
 WORK = 2_000_000  # rows sorted by the bootstrap
 UNSEEN = 3.0  # an event of probability 3 / n is in n rows with probability 95%
 
@@ -18,16 +18,14 @@ class Asymmetry(NamedTuple):
     """C of the noise if the law of the noise were the sample.
 
     `estimate` is that of all rows, with a 90% bootstrap interval; `group` is the action with the
-    largest C, `of_group`. `needed` covers both. `allowed` is the probability of the rarest lone
-    prize that `needed` allows, `unseen` that of the most frequent event that these rows may have
-    missed, and `of_unseen` its C.
+    largest C, `of_group`. `needed` covers both. An event of the probability `unseen` is missing
+    from as many rows with probability 5%; as a lone prize it would have C = `of_unseen`.
     """
 
     estimate: Estimate
     group: str | None
     of_group: float
     needed: float
-    allowed: float
     unseen: float
     of_unseen: float
 
@@ -78,14 +76,12 @@ def estimate_asymmetry(
     value = sample_asymmetry(noise)
     estimate = Estimate(value, min(low, value), max(high, value))
     group, of_group = _largest(noise, groups)
-    needed = max(estimate.high, of_group)
     unseen = min(0.5, UNSEEN / rows)
     return Asymmetry(
         estimate=estimate,
         group=group,
         of_group=of_group,
-        needed=needed,
-        allowed=theory.rarest_atom(needed),
+        needed=max(estimate.high, of_group),
         unseen=unseen,
         of_unseen=theory.asymmetry_of_atom(unseen),
     )

@@ -21,7 +21,7 @@ from .candidates import make_candidates
 from .columns import Sample, read_sample
 from .figures import plot_diagnosis
 from .fit import Bin, Fit, check_mean, check_rate, make_design
-from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base
+from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base, group_sample
 from .tail_index import Tail, estimate_tail, square_shares
 from .text import write_dict, write_summary, write_text
 
@@ -236,6 +236,8 @@ def diagnose(
     epsilon = _epsilon(index)
     power = 1.0 + epsilon.value
     base = find_base(values)
+    amounts = examine_amounts(sample, base) if base.share >= OFTEN else None
+    groups = group_sample(sample, amounts and amounts.column)
     mean, rate, rate_bins = _check_fit(sample, base, seed)
     return Diagnosis(
         rows=values.size,
@@ -255,13 +257,13 @@ def diagnose(
         raw_moment=_moment(values / scale, power, rng, resamples),
         central_moment=_moment(noise / scale, power, rng, resamples),
         base=base,
-        amounts=examine_amounts(sample, base) if base.share >= OFTEN else None,
+        amounts=amounts,
         level=_level(values, base),
         units=None if matrix is None or sample.encoded else _units(sample),
         mean=mean,
         rate=rate,
         rate_bins=rate_bins,
-        asymmetry=estimate_asymmetry(noise, sample.action, rng, resamples),
+        asymmetry=estimate_asymmetry(noise, groups, rng, resamples),
         rewards=values,
         noise=noise,
     )

@@ -89,7 +89,7 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
     ]
     columns = [one for one in certain if one[1] is not sample.action] or certain
     strength, best = max(columns, key=lambda one: one[0], default=(0.0, None))
-    groups = group_amounts(sample.rewards, sold, sample.action or _cut(best))
+    groups = group_amounts(sample.rewards, sold, group_sample(sample, best and best.column))
     with_sales = [group for group in groups if group.rate > 0.0]
     return Amounts(
         rows=count,
@@ -183,10 +183,22 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
     return NormalDist().cdf(-root)
 
 
-def _cut(column: Groups | Numbers | None) -> Groups | None:
-    """Return a column as groups: numbers become their values if they are few, else fifths."""
-    if column is None or isinstance(column, Groups):
-        return column
+def group_sample(sample: Sample, name: str | None) -> Groups | None:
+    """Return the rows by action or, if that is unknown, by the column of this name."""
+    if sample.action is not None or name is None:
+        return sample.action
+    for groups in sample.groups:
+        if groups.column == name:
+            return groups
+    return next(cut_numbers(column) for column in sample.numbers if column.column == name)
+
+
+def cut_numbers(column: Numbers) -> Groups:
+    """Return a column of numbers as groups: its values if they are few, else fifths of the rows.
+
+    >>> cut_numbers(Numbers("price", np.array([5.0, 8.0, 5.0]), True)).names
+    ['price 5', 'price 8']
+    """
     different, places = np.unique(column.values, return_inverse=True)
     if different.size <= MOST_GROUPS:
         names = [f"{column.column} {value:.4g}" for value in different]
