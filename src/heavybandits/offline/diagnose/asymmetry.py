@@ -43,11 +43,10 @@ def sample_asymmetry(noise: Floats) -> float:
     >>> sample_asymmetry(np.array([-1.0, 1.0]))
     0.0
     """
-    largest = float(np.abs(noise).max())
-    if not largest > 0.0:
-        return 0.0
-    centred = noise / largest
+    centred = noise / (float(np.abs(noise).max()) or 1.0)
     centred = centred - centred.mean()
+    if not centred.any():
+        return 0.0
     centred = centred[np.argsort(np.abs(centred))]
     a = np.concatenate([[0.0], np.cumsum(centred)])
     b = np.concatenate([np.cumsum(np.sign(centred)[::-1])[::-1], [0.0]])
