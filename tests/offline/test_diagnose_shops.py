@@ -346,7 +346,8 @@ def test_the_action_can_be_given_in_three_ways(how):
 
 def test_rows_without_an_action_are_a_group_or_left_out():
     rng = np.random.default_rng(14)
-    rewards, names = (rng.random(300) < 0.3) * 5.0, [*["a", "b"] * 149, None, float("nan")]
+    rewards = (rng.random(300) < 0.3) * 5.0
+    names: Any = [*["a", "b"] * 149, None, float("nan")]
     found = diagnose({"reward": rewards, "action": names}, resamples=20)
     assert found.rows == 300
     assert diagnose(rewards, action=names, drop_missing=True, resamples=20).rows == 298
