@@ -279,7 +279,8 @@ def test_level_and_units_are_mentioned_only_where_they_matter():
     assert "units  " not in str(plain)
     assert plain.level < 1.0
     assert level.level == pytest.approx(1000.0, rel=0.3)
-    assert f"rewards are {level.level:,.0f} times as large as they differ" in str(level)
+    shown = f"{float(f'{level.level:.2g}'):,.0f}"
+    assert f"rewards are {shown} times as large as they differ" in str(level)
     units = diagnose(rewards, features=x * [1e-3, 1.0, 1e3])
     assert units.units is not None
     assert (units.units.smallest, units.units.largest) == ("feature 0", "feature 2")
@@ -463,6 +464,21 @@ def test_odd_rewards_with_features_and_actions(rewards):
     assert "Verdict" in text
     assert "nan" not in text
     assert plain
+
+
+def test_names_are_printed_without_control_characters_and_cut():
+    names = np.where(np.array(SHOP["offer"]) == "o11", "red\x1b[31m" + 90 * "x", SHOP["offer"])
+    found = diagnose({**SHOP, "offer": names}, features=["price"], **GIVEN)
+    assert "\x1b" not in str(found)
+    assert max(map(len, str(found).split("Tails")[0].splitlines())) <= 100
+    assert found.to_dict()["amounts"]["expensive"]["name"] == names[names != SHOP["offer"]][0]
+
+
+def test_actions_that_are_all_different_are_no_groups():
+    found = diagnose({**SHOP, "offer": [f"visit {n}" for n in range(4000)]}, **GIVEN)
+    assert found.amounts is not None
+    assert (found.amounts.depends, found.amounts.groups) == (False, 0)
+    assert found.asymmetry.group is None
 
 
 def test_the_command_takes_the_action(tmp_path):

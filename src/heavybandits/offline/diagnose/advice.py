@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..._utils.errors import printable
 from ..._utils.statistics import Estimate
 from ...algorithms import theory
 from .fit import Fit
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from .diagnosis import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
+LONGEST = 40  # characters of a name that are printed
 LARGE = 20.0  # tail index above which the number says nothing
 MILD = 2.5  # tail index above which clipping changed little in our replays of real data
 
@@ -122,7 +124,7 @@ def _about_tails(diagnosis: "Diagnosis") -> Iterator[str]:
     if mild:
         yield f"{words}: the variance exists, and clipping changes little either way"
     else:
-        yield f"{words}: clip rewards at a threshold that adapts"
+        yield f"{words}: auto clips rewards at a threshold that adapts"
     if not diagnosis.symmetry.symmetric:
         yield "the noise is skewed: keep an intercept among the features"
 
@@ -130,7 +132,7 @@ def _about_tails(diagnosis: "Diagnosis") -> Iterator[str]:
 def _about_fit(diagnosis: "Diagnosis") -> Iterator[str]:
     missing = suggest(diagnosis)
     if missing:
-        yield f"add to the features: {', '.join(missing)}. Then diagnose again"
+        yield f"add to the features: {', '.join(map(show_name, missing))}. Then diagnose again"
 
 
 def suggest(diagnosis: "Diagnosis") -> list[str]:
@@ -220,7 +222,9 @@ def _about_cral(diagnosis: "Diagnosis") -> str:
     """Say for which C the theorem of CRAL would hold, and what no sample can show."""
     found = diagnosis.asymmetry
     interval = f"90%: {found.estimate.low:.2g} to {found.estimate.high:.2g}"
-    where = f"; {found.of_group:.2g} for {found.group}" if found.group is not None else ""
+    where = (
+        f"; {found.of_group:.2g} for {show_name(found.group)}" if found.group is not None else ""
+    )
     needed = round_up(found.needed)
     rarest = f"a prize rarer than 1 in {1.0 / theory.rarest_atom(needed):,.0f}"
     words = (
@@ -245,6 +249,16 @@ def round_up(number: float) -> float:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(number)) - 1)
     return float(f"{math.ceil(number / unit - 1e-9) * unit:.2g}")
+
+
+def show_name(name: str) -> str:
+    """Return the name of a column or action as it is printed, a long one cut.
+
+    >>> show_name("price"), len(show_name("x" * 1000))
+    ('price', 40)
+    """
+    shown = printable(name)
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
 
 
 def show_index(estimate: Estimate) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..._utils.files import jsonable
-from .advice import advise, recommend, show_index, show_number
+from .advice import advise, recommend, show_index, show_name, show_number
 from .fit import Bin, Fit
 from .sales import OFTEN, Amounts, Base, Group
 from .tail_index import Tail
@@ -86,20 +86,23 @@ def _findings(diagnosis: "Diagnosis") -> Iterator[tuple[str, str]]:
         units = diagnosis.units
         yield (
             "units",
-            f"{units.largest} is {units.ratio:,.0f} times as large as {units.smallest}: auto does "
-            "not depend on the units of columns, for other policies scale them (an Encoder does)",
+            f"{show_name(units.largest)} is {_round(units.ratio)} times as large as "
+            f"{show_name(units.smallest)}: auto does not depend on the units of columns, for other "
+            "policies scale them (an Encoder does)",
         )
     if diagnosis.amounts is not None:
         yield from _about_amounts(diagnosis.amounts, diagnosis.base)
-    if diagnosis.mean is not None:
-        yield "mean", _about_mean(diagnosis.mean)
+    yield "mean", _about_mean(diagnosis.mean)
     if diagnosis.rate is not None:
         yield "rate of sales", _about_rate(diagnosis.rate, diagnosis.rate_bins)
     yield "tail index", show_index(diagnosis.tail_index)
     pairs = zip(MOMENTS, diagnosis.moments.values(), strict=True)
     yield "moments exist", ", ".join(f"{name}: {word}" for name, word in pairs)
-    shares = [f"{k}: {v:.1%}" for k, v in diagnosis.square_shares.items() if k != "per_mille"]
-    yield "sum of squares", f"share of the largest rows: {', '.join(shares)}"
+    shares = {k: f"{v:.1%}" for k, v in diagnosis.square_shares.items() if k != "per_mille"}
+    yield (
+        "sum of squares",
+        f"the largest {', '.join(shares)} rows carry {', '.join(shares.values())}",
+    )
     symmetry = diagnosis.symmetry
     yield (
         "symmetric",
@@ -120,8 +123,8 @@ def _about_rewards(diagnosis: "Diagnosis") -> str:
 
 def _about_level(level: float) -> str:
     return (
-        f"rewards are {level:,.0f} times as large as they differ from each other: auto learns this "
-        "level, for other policies subtract it"
+        f"rewards are {_round(level)} times as large as they differ from each other: auto learns "
+        "this level, for other policies subtract it"
     )
 
 
@@ -131,12 +134,12 @@ def _about_amounts(amounts: Amounts, base: Base) -> Iterator[tuple[str, str]]:
     if not amounts.depends:
         yield "amounts", f"no sign that rewards other than {base.value:.4g} depend on the action"
         return
-    words = f"depend on {amounts.column} (rank correlation {amounts.strength:.2f})"
+    words = f"depend on {show_name(amounts.column or '')} (rank correlation {amounts.strength:.2f})"
     cheap, expensive = amounts.cheap, amounts.expensive
     if cheap is not None and expensive is not None and cheap.name != expensive.name:
         words += (
-            f": median {cheap.amount:.4g} for {cheap.name}, {expensive.amount:.4g} for "
-            f"{expensive.name}"
+            f": median {cheap.amount:.4g} for {show_name(cheap.name)}, {expensive.amount:.4g} for "
+            f"{show_name(expensive.name)}"
         )
         yield "amounts", words
         yield "rare sales", _about_rarity(amounts, cheap, expensive)
@@ -146,20 +149,24 @@ def _about_amounts(amounts: Amounts, base: Base) -> Iterator[tuple[str, str]]:
 
 def _about_rarity(amounts: Amounts, cheap: Group, expensive: Group) -> str:
     words = (
-        f"{expensive.name} sold in {expensive.rate:.1%} of {expensive.rows:,} rows, {cheap.name} "
-        f"in {cheap.rate:.1%} of {cheap.rows:,}"
+        f"{show_name(expensive.name)} sold in {expensive.rate:.1%} of {expensive.rows:,} rows, "
+        f"{show_name(cheap.name)} in {cheap.rate:.1%} of {cheap.rows:,}"
     )
     if amounts.unsold:
         words += f"; {amounts.unsold} of {amounts.groups} actions never sold"
     return words
 
 
-def _about_mean(fit: Fit) -> str:
+def _about_mean(fit: Fit | None) -> str:
+    if fit is None:
+        return "not checked: pass features, and rewards that differ"
     if fit.fits is None:
         return f"not checked: the check {fit.reason}"
     if fit.fits:
         return "linear in these features, as far as these rows show"
-    return f"the mean is not linear in these features: add {' and '.join(fit.columns)}"
+    return (
+        f"the mean is not linear in these features: add {' and '.join(map(show_name, fit.columns))}"
+    )
 
 
 def _about_rate(fit: Fit, bins: list[Bin]) -> str:
@@ -170,8 +177,17 @@ def _about_rate(fit: Fit, bins: list[Bin]) -> str:
     worst = max(bins, key=lambda one: abs(math.log((one.observed + 1e-4) / (one.predicted + 1e-4))))
     return (
         f"a logistic model does not fit: where it predicts {worst.predicted:.1%}, "
-        f"{worst.observed:.1%} sold. Add {' and '.join(fit.columns)}"
+        f"{worst.observed:.1%} sold. Add {' and '.join(map(show_name, fit.columns))}"
     )
+
+
+def _round(number: float) -> str:
+    """Return a large number with two digits.
+
+    >>> _round(10_003_052.0)
+    '10,000,000'
+    """
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 # ---- details
