@@ -475,10 +475,14 @@ def test_names_are_printed_without_control_characters_and_cut():
 
 
 def test_actions_that_are_all_different_are_no_groups():
-    found = diagnose({**SHOP, "offer": [f"visit {n}" for n in range(4000)]}, **GIVEN)
+    visits = {**SHOP, "offer": [f"visit {n}" for n in range(4000)]}
+    found = diagnose(visits, **GIVEN)
     assert found.amounts is not None
-    assert (found.amounts.depends, found.amounts.groups) == (False, 0)
+    assert (found.amounts.depends, found.amounts.groups) == (None, 0)
     assert found.asymmetry.group is None
+    found = diagnose(visits, features=["price"], **GIVEN)
+    assert found.amounts is not None
+    assert found.amounts.column == "price"
 
 
 def test_the_command_takes_the_action(tmp_path):

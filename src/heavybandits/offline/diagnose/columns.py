@@ -18,6 +18,7 @@ from ...features.values import is_missing
 from ..log import ACTION_NAMES, Log, as_log, read_rows
 
 RAW = 1e3  # clip of an encoder's number with which its raw values are read
+ROWS_PER_ACTION = 5  # of a log whose actions can be compared
 MISSING = "(missing)"
 
 
@@ -59,7 +60,9 @@ def read_sample(data: Any, features: Any, reward: Any, action: Any, drop_missing
     if drop_missing:
         data, given = _drop(data, given)
     rewards = finite_array("data", data, (None,))
-    taken = None if given["action"] is None else _read_actions(given["action"], rewards.size)
+    taken = None
+    if given["action"] is not None:
+        taken = _repeated(_read_actions(given["action"], rewards.size))
     if features is None:
         return Sample(rewards, None, False, [], [], taken)
     matrix = finite_array("features", given["features"], (rewards.size, None))
@@ -112,10 +115,15 @@ def _read_actions(action: Any, rows: int) -> Groups:
     return group_rows("action", np.asarray(action, object).tolist())
 
 
+def _repeated(action: Groups) -> Groups | None:
+    """Return the actions, or None if most of them were taken once, as the names of visits are."""
+    return action if ROWS_PER_ACTION * len(action.names) <= action.places.size else None
+
+
 def _read_log(log: Log, action: Any) -> Sample:
     rows = read_rows(log)
     name = _action_column(log, action)
-    taken = None if name is None else _read_groups(log, name, rows.kept, "action")
+    taken = None if name is None else _repeated(_read_groups(log, name, rows.kept, "action"))
     encoder = log.encoder
     if isinstance(encoder, Encoder):
         numbers, groups = _read_encoded(log, encoder, rows.kept)

@@ -16,6 +16,7 @@ OFTEN, MOSTLY = 0.2, 0.5  # shares of one value from which the others are amount
 ERROR = 0.01  # probability that independent amounts are reported to depend on a column
 STRENGTH = 0.2  # least rank correlation that is reported, however certain it is
 LEAST_SALES = 20  # rewards off the base value from which their amounts are tested
+LEAST_OF_GROUP = 5  # the same in one group
 LEAST_ROWS = 20  # of a group whose rate is reported
 MOST_GROUPS = 12  # different numbers that are groups of their own; more are cut into fifths
 
@@ -81,14 +82,15 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
     found = []
     if count >= LEAST_SALES and np.ptp(amounts) > 0.0:
         ranks = rank(amounts)
-        found = [(column, *_test(column, ranks, sold)) for column in _relevant(sample)]
+        columns = [column for column in _relevant(sample) if _is_testable(column, sold)]
+        found = [(column, *_test(column, ranks, sold)) for column in columns]
     certain = [
         (strength, column)
         for column, strength, error in found
         if error < ERROR / len(found) and strength >= STRENGTH
     ]
-    columns = [one for one in certain if one[1] is not sample.action] or certain
-    strength, best = max(columns, key=lambda one: one[0], default=(0.0, None))
+    described = [one for one in certain if one[1] is not sample.action] or certain
+    strength, best = max(described, key=lambda one: one[0], default=(0.0, None))
     groups = group_amounts(sample.rewards, sold, group_sample(sample, best and best.column))
     with_sales = [group for group in groups if group.rate > 0.0]
     return Amounts(
@@ -111,6 +113,13 @@ def _relevant(sample: Sample) -> Iterator[Groups | Numbers]:
     yield from sample.groups
     least = (True,) if sample.action is not None else (True, None)
     yield from (column for column in sample.numbers if column.of_action in least)
+
+
+def _is_testable(column: Groups | Numbers, sold: NDArray[np.bool_]) -> bool:
+    """Return True if two groups, or two numbers, have rewards off the base value."""
+    if isinstance(column, Groups):
+        return int((np.bincount(column.places[sold]) >= LEAST_OF_GROUP).sum()) >= 2
+    return bool(np.ptp(column.values[sold]) > 0.0)
 
 
 def _test(column: Groups | Numbers, ranks: Floats, sold: NDArray[np.bool_]) -> tuple[float, float]:
@@ -157,8 +166,8 @@ def compare_groups(ranks: Floats, places: NDArray[np.int64]) -> tuple[float, flo
     (0.85, True)
     """
     sizes = np.bincount(places)
-    kept = sizes[places] >= 5
-    groups = int((sizes >= 5).sum())
+    kept = sizes[places] >= LEAST_OF_GROUP
+    groups = int((sizes >= LEAST_OF_GROUP).sum())
     if groups < 2:
         return 0.0, 1.0
     ranks, places = ranks[kept] - ranks[kept].mean(), places[kept]
