@@ -57,11 +57,6 @@ class Units(NamedTuple):
     largest: str
     most: float
 
-    @property
-    def ratio(self) -> float:
-        """How many times larger the numbers of the largest column are."""
-        return self.most / self.least
-
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:

@@ -82,13 +82,13 @@ def _findings(diagnosis: "Diagnosis") -> Iterator[tuple[str, str]]:
     yield "rewards", _about_rewards(diagnosis)
     if diagnosis.level >= HIGH:
         yield "level", _about_level(diagnosis.level)
-    if diagnosis.units is not None and diagnosis.units.ratio >= FAR:
+    if diagnosis.units is not None and diagnosis.units.most >= FAR * diagnosis.units.least:
         units = diagnosis.units
         yield (
             "units",
-            f"{show_name(units.largest)} is {_round(units.ratio)} times as large as "
-            f"{show_name(units.smallest)}: auto does not depend on the units of columns, for other "
-            "policies scale them (an Encoder does)",
+            f"the size of {show_name(units.smallest)} is {units.least:.2g}, that of "
+            f"{show_name(units.largest)} {units.most:.2g}: auto does not depend on the units of "
+            "columns, for other policies scale them (an Encoder does)",
         )
     if diagnosis.amounts is not None:
         yield from _about_amounts(diagnosis.amounts, diagnosis.base)
@@ -184,10 +184,10 @@ def _about_rate(fit: Fit, bins: list[Bin]) -> str:
 def _round(number: float) -> str:
     """Return a large number with two digits.
 
-    >>> _round(10_003_052.0)
-    '10,000,000'
+    >>> _round(1_046.0), _round(1.23e20)
+    ('1,000', '1.2e+20')
     """
-    return f"{float(f'{number:.2g}'):,.0f}"
+    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"
 
 
 # ---- details
