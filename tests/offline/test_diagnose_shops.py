@@ -253,7 +253,7 @@ def test_too_little_data_is_not_checked():
     assert few.mean is not None
     assert few.rate is not None
     assert few.mean.fits is few.rate.fits is None
-    assert "not checked: the check needs" in str(few)
+    assert "unknown: the check needs" in str(few)
     assert few.advice.algorithm == "auto"
     assert diagnose(SHOP, **GIVEN).mean is None
 

@@ -98,7 +98,9 @@ def _about_hurdle(rate: Fit | None) -> str:
     if rate is None:
         return "pass features to see whether hurdle, a policy for such rewards, fits"
     if rate.fits is None:
-        return f"hurdle is a policy for such rewards; whether it fits cannot be seen: {rate.reason}"
+        return (
+            f"whether hurdle, a policy for such rewards, fits is unknown: the check {rate.reason}"
+        )
     return (
         "hurdle, a policy for such rewards, is not for these features: its model of the rate of "
         "sales does not fit"

@@ -6,7 +6,7 @@ not pass for a lack of fit (`benchmarks/diagnose_power.py` measures how often th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ STEPS = 3  # of the robust fit, after each of two estimates of the scale
 RIDGE = 1e-3  # penalty of the scale model per row
 LARGEST = 5.0  # log of the largest ratio of a variance to the typical one
 SMALL = 0.1  # share of the fitted mean's deviation below which a missing column is not reported
+BEND = "a curve"  # of the rate of sales in the prediction, no column that a user could add
+DOUBTFUL = 0.75  # critical values from which it is unknown whether a model of the rate fits
 FACTOR = 1.5  # factor of the rate of sales below which a missing column is not reported
 BINS = 8  # of the rows, to compare the predicted and the observed rate of sales
 
@@ -35,8 +37,8 @@ BINS = 8  # of the rows, to compare the predicted and the observed rate of sales
 class Fit(NamedTuple):
     """The result of a check of a model.
 
-    `fits` is None if there is too little data to check, and `reason` says why. `columns` would
-    improve a model that does not fit. `excess` is the largest test statistic divided by its
+    `fits` is None if the rows cannot decide, and `reason` says why. `columns` would improve a model
+    that does not fit. `excess` is the largest test statistic divided by its
     critical value, and `size` that of the lack of fit: for the mean its share of the deviation of
     the fitted means, for the rate of sales the factor by which it changes 1 in 20 rows or more.
     """
@@ -111,12 +113,11 @@ def check_mean(rewards: Floats, design: Floats, candidates: Candidates, base: Ba
     square = float(clipped @ clipped) / (y.size - design.shape[1])
     errors = Errors(clipped, scale, np.abs(clipped) < clip, square, exact=False)
     score = score_candidates(design, candidates, errors)
-    best, fit = _judge(score)
-    if best is None:
-        return fit
-    added = score.added[:, best] * score.steps[best]
-    size = float(added.std() / max(float((design @ theta + added).std()), 1e-300))
-    return fit._replace(fits=size < SMALL, columns=() if size < SMALL else fit.columns, size=size)
+
+    def measure(added: Floats) -> float:
+        return float(added.std() / max(float((design @ theta + added).std()), 1e-300))
+
+    return _judge(score, measure, SMALL, doubtful=1.0)[0]
 
 
 def check_rate(
@@ -136,18 +137,17 @@ def check_rate(
     score, rate = fit_logistic(design, sold)
     deviation = np.sqrt(np.maximum(rate * (1.0 - rate), 1e-9))
     bend = standardise(standardise(score[:, None]) ** 2)
-    tested = candidates.with_column("the predicted rate, squared", bend[:, 0])
+    tested = candidates.with_column(BEND, bend[:, 0])
     every = np.ones(sold.size, np.bool_)
     errors = Errors((sold - rate) / deviation, 1.0 / deviation, every, 1.0, exact=True)
     found = score_candidates(design, tested, errors)
-    best, fit = _judge(found)
-    if best is None:
-        return fit, _calibrate(score, rate, sold)
-    added = found.added[:, best] * found.steps[best]
-    size = math.exp(float(np.quantile(np.abs(np.log(to_rate(score + added) / rate)), 0.95)))
-    if size < FACTOR:
-        return fit._replace(fits=True, columns=(), size=size), _calibrate(score, rate, sold)
-    return fit._replace(size=size), _calibrate(added, rate, sold)
+
+    def measure(added: Floats) -> float:
+        moved = np.log(to_rate(score + added) / rate)
+        return math.exp(float(np.quantile(np.abs(moved), 0.95)))
+
+    fit, added = _judge(found, measure, FACTOR, doubtful=DOUBTFUL)
+    return fit, _calibrate(score if fit.fits is not False else added, rate, sold)
 
 
 def _count_rows(rewards: Floats, design: Floats, base: Base, sales: int) -> Fit | None:
@@ -162,15 +162,33 @@ def _count_rows(rewards: Floats, design: Floats, base: Base, sales: int) -> Fit 
     return Fit(None, reason, (), 0.0, 0.0) if reason else None
 
 
-def _judge(score: Score) -> tuple[int | None, Fit]:
-    """Return the place of the best candidate if it is significant, and the result so far."""
+def _judge(
+    score: Score, measure: Callable[[Floats], float], least: float, doubtful: float
+) -> tuple[Fit, Floats]:
+    """Return the result of a check, and what the best candidate adds to each row.
+
+    The model does not fit if a statistic exceeds its critical value and the size is `least` or
+    more. If that of a logarithm exceeds `doubtful` critical values, it is unknown whether it fits.
+    """
     if not score.names:
-        return None, Fit(True, "", (), 0.0, 0.0)
-    best = int(np.argmax(score.excess))
-    excess = float(score.excess[best])
+        return Fit(True, "", (), 0.0, 0.0), np.zeros(0)
+    excess = float(score.excess.max())
+    ranked = score.excess if excess >= 1.0 else np.where(are_logs(score.names), score.excess, 0.0)
+    best = int(np.argmax(ranked))
+    added = score.added[:, best] * score.steps[best]
+    size = measure(added) if ranked[best] >= doubtful else 0.0
+    if size < least:
+        return Fit(True, "", (), excess, size), added
     if excess < 1.0:
-        return None, Fit(True, "", (), excess, 0.0)
-    return best, Fit(False, "", (score.names[best],), excess, 0.0)
+        reason = f"needs more rows, {score.names[best]} may be missing"
+        return Fit(None, reason, (), excess, size), added
+    return Fit(False, "", _name_columns(score), excess, size), added
+
+
+def _name_columns(score: Score) -> tuple[str, ...]:
+    """Return the most significant candidate that a user can add, if there is one."""
+    ordered = sorted(zip(-score.excess, score.names, strict=True))
+    return tuple(name for excess, name in ordered if excess <= -1.0 and name != BEND)[:1]
 
 
 # ---- models
@@ -303,10 +321,15 @@ def critical_values(names: Sequence[str]) -> Floats:
     >>> critical_values(["log(price)", "age^2", "price^2"]).round(2).tolist()
     [2.81, 3.02, 3.02]
     """
-    logs = np.array([name.startswith("log(") for name in names], np.bool_)
+    logs = are_logs(names)
     both = logs.any() and not logs.all()
     shared = np.where(logs, logs.sum(), (~logs).sum()) * (2.0 if both else 1.0)
     return np.array([NormalDist().inv_cdf(1.0 - 0.5 * ERROR / count) for count in shared])
+
+
+def are_logs(names: Sequence[str]) -> Booleans:
+    """Return which candidates are logarithms."""
+    return np.array([name.startswith("log(") for name in names], np.bool_)
 
 
 def _calibrate(key: Floats, rate: Floats, sold: Floats) -> list[Bin]:

@@ -161,7 +161,7 @@ def _about_mean(fit: Fit | None) -> str:
     if fit is None:
         return "not checked: pass features, and rewards that differ"
     if fit.fits is None:
-        return f"not checked: the check {fit.reason}"
+        return f"unknown: the check {fit.reason}"
     if fit.fits:
         return "linear in these features, as far as these rows show"
     return (
@@ -171,14 +171,18 @@ def _about_mean(fit: Fit | None) -> str:
 
 def _about_rate(fit: Fit, bins: list[Bin]) -> str:
     if fit.fits is None:
-        return f"not checked: the check {fit.reason}"
+        return f"unknown: the check {fit.reason}"
     if fit.fits:
         return "a logistic model fits, as far as these rows show"
     worst = max(bins, key=lambda one: abs(math.log((one.observed + 1e-4) / (one.predicted + 1e-4))))
     return (
         f"a logistic model does not fit: where it predicts {worst.predicted:.1%}, "
-        f"{worst.observed:.1%} sold. Add {' and '.join(map(show_name, fit.columns))}"
+        f"{worst.observed:.1%} sold{_about_columns(fit)}"
     )
+
+
+def _about_columns(fit: Fit) -> str:
+    return f": add {' and '.join(map(show_name, fit.columns))}" if fit.columns else ""
 
 
 def _round(number: float) -> str:
