@@ -49,6 +49,7 @@ def test_a_shop_is_recognised():
     amounts = found.amounts
     assert amounts is not None
     assert amounts.depends
+    assert amounts.column == "price"  # one value for each action; visits have many
     assert (amounts.rows, amounts.groups, amounts.unsold) == (sold.sum(), 12, 0)
     assert amounts.median == np.median(SHOP["revenue"][sold])
     for group, name in ((amounts.cheap, "o0"), (amounts.expensive, "o11")):
@@ -97,6 +98,16 @@ def test_amounts_that_do_not_depend_on_the_action():
     assert unknown.amounts is not None
     assert unknown.amounts.depends is None
     assert "Pass features, and the action" in str(unknown)
+
+
+def test_clicks_have_no_amounts_and_few_sales_say_nothing():
+    clicks = diagnose((SHOP["revenue"] > 0.0) * 1.0, action=SHOP["offer"], resamples=20)
+    assert clicks.amounts is not None
+    assert clicks.amounts.depends is False
+    few = diagnose(SHOP["revenue"][:110] * (np.arange(110) < 60), action=SHOP["offer"][:110])
+    assert few.amounts is not None
+    assert few.amounts.depends is None
+    assert f"{few.amounts.rows} others are too few to see" in str(few)
 
 
 def test_the_base_value_need_not_be_zero():

@@ -8,7 +8,7 @@ from ..._utils.errors import printable
 from ..._utils.statistics import Estimate
 from ...algorithms import theory
 from .fit import Fit
-from .sales import MOSTLY
+from .sales import LEAST_SALES, MOSTLY
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
@@ -79,10 +79,12 @@ def _about_sales(diagnosis: "Diagnosis", name: str) -> Iterator[str]:
     if diagnosis.base.share < MOSTLY or diagnosis.amounts is None:
         return
     share = f"{diagnosis.base.share:.0%} of the rewards are {diagnosis.base.value:.4g}"
-    if diagnosis.amounts.depends is None:
+    if diagnosis.amounts.depends is None and diagnosis.amounts.rows < LEAST_SALES:
+        yield f"{share}, and {diagnosis.amounts.rows} others are too few to see what they depend on"
+    elif diagnosis.amounts.depends is None:
         yield f"{share}. Pass features, and the action, to see what the others depend on"
     elif not diagnosis.amounts.depends:
-        yield f"{share}, and the others do not depend on the action: one model is enough"
+        yield f"{share}, and the amounts of the others do not depend on the action"
     elif name == "hurdle":
         yield (
             f"{share}, and the amounts of the others depend on the action: hurdle learns the rate "

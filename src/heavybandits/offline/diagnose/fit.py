@@ -38,9 +38,9 @@ class Fit(NamedTuple):
     """The result of a check of a model.
 
     `fits` is None if the rows cannot decide, and `reason` says why. `columns` would improve a model
-    that does not fit. `excess` is the largest test statistic divided by its
-    critical value, and `size` that of the lack of fit: for the mean its share of the deviation of
-    the fitted means, for the rate of sales the factor by which it changes 1 in 20 rows or more.
+    that does not fit. `excess` is the largest test statistic divided by its critical value, and
+    `size` that of the lack of fit: for the mean its share of the deviation of the fitted means, for
+    the rate of sales the factor by which it changes 1 in 20 rows or more.
     """
 
     fits: bool | None

@@ -80,7 +80,8 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
     count = amounts.size
     median = float(np.median(amounts)) if count else math.nan
     found = []
-    if count >= LEAST_SALES and np.ptp(amounts) > 0.0:
+    equal = count > 0 and not np.ptp(amounts) > 0.0  # as 1 for a click
+    if count >= LEAST_SALES and not equal:
         ranks = rank(amounts)
         columns = [column for column in _relevant(sample) if _is_testable(column, sold)]
         found = [(column, *_test(column, ranks, sold)) for column in columns]
@@ -96,7 +97,7 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
     return Amounts(
         rows=count,
         median=median,
-        depends=best is not None if found else None,
+        depends=best is not None if found or equal else None,
         column=None if best is None else best.column,
         strength=strength,
         cheap=min(with_sales, key=lambda group: group.amount, default=None),
@@ -108,11 +109,20 @@ def examine_amounts(sample: Sample, base: Base) -> Amounts:
 
 def _relevant(sample: Sample) -> Iterator[Groups | Numbers]:
     """Yield the action and the columns that may describe it."""
-    if sample.action is not None:
-        yield sample.action
     yield from sample.groups
-    least = (True,) if sample.action is not None else (True, None)
-    yield from (column for column in sample.numbers if column.of_action in least)
+    if sample.action is None:
+        yield from (column for column in sample.numbers if column.of_action is not False)
+        return
+    yield sample.action
+    yield from (column for column in sample.numbers if _describes(column, sample.action))
+
+
+def _describes(column: Numbers, action: Groups) -> bool:
+    """Return True if a column is known to describe the action, or has one value for each action."""
+    if column.of_action is not None:
+        return column.of_action
+    _, first = np.unique(action.places, return_index=True)
+    return bool((column.values == column.values[first][action.places]).all())
 
 
 def _is_testable(column: Groups | Numbers, sold: NDArray[np.bool_]) -> bool:

@@ -159,7 +159,7 @@ def _about_rarity(amounts: Amounts, cheap: Group, expensive: Group) -> str:
 
 def _about_mean(fit: Fit | None) -> str:
     if fit is None:
-        return "not checked: pass features, and rewards that differ"
+        return "not checked: needs features, and rewards that differ"
     if fit.fits is None:
         return f"unknown: the check {fit.reason}"
     if fit.fits:
