@@ -65,7 +65,7 @@ def test_the_text_of_a_shop_names_what_matters():
     first_screen = "\n".join(str(found).splitlines()[:20])
     for words in (
         "Verdict: use auto(dim=3)",
-        "the amounts of the others depend on the action",
+        "the amounts of the others depend on price",
         "its model of the rate of sales does",
         "clipping at one threshold changes the",
         "add to the features: log(price)",
@@ -296,7 +296,7 @@ def test_level_and_units_are_mentioned_only_where_they_matter():
     assert units.units is not None
     assert (units.units.smallest, units.units.largest) == ("feature 0", "feature 2")
     assert units.units.most / units.units.least == pytest.approx(1e6, rel=0.2)
-    assert f"the size of feature 0 is {units.units.least:.2g}, that of feature 2" in str(units)
+    assert f"the size of feature 0 is {units.units.least:.3g}, that of feature 2" in str(units)
 
 
 # ---- the action and the columns of an encoder

@@ -87,11 +87,11 @@ def _about_sales(diagnosis: "Diagnosis", name: str) -> Iterator[str]:
         yield f"{share}, and the amounts of the others do not depend on the action"
     elif name == "hurdle":
         yield (
-            f"{share}, and the amounts of the others depend on the action: hurdle learns the rate "
-            "of sales and the amount by two models"
+            f"{share}, and the amounts of the others depend on {_column(diagnosis)}: hurdle learns "
+            "the rate of sales and the amount by two models"
         )
     else:
-        yield f"{share}, and the amounts of the others depend on the action"
+        yield f"{share}, and the amounts of the others depend on {_column(diagnosis)}"
         yield _about_hurdle(diagnosis.rate)
 
 
@@ -143,6 +143,11 @@ def suggest(diagnosis: "Diagnosis") -> list[str]:
     """Return the columns that would improve the models of the mean and of the rate of sales."""
     checks = [check for check in (diagnosis.rate, diagnosis.mean) if check is not None]
     return list(dict.fromkeys(name for check in checks for name in check.columns))
+
+
+def _column(diagnosis: "Diagnosis") -> str:
+    amounts = diagnosis.amounts
+    return "the action" if amounts is None or amounts.column is None else show_name(amounts.column)
 
 
 def _depends(diagnosis: "Diagnosis") -> bool:

@@ -35,7 +35,7 @@ class Candidates(NamedTuple):
 
 
 def make_candidates(sample: Sample, rows: NDArray[np.int64] | slice) -> Candidates:
-    """Return the candidates of a log, in these rows.
+    """Return the candidates of a log, in these rows; no logarithm of a column named log_price.
 
     >>> from heavybandits.offline.diagnose.columns import Numbers
     >>> price = Numbers("price", np.array([1.0, 2.0, 4.0, 8.0]), True)
@@ -57,7 +57,8 @@ def make_candidates(sample: Sample, rows: NDArray[np.int64] | slice) -> Candidat
             continue
         names.append(f"{number.column}^2")
         columns.append(z * z)
-        if values.min() > 0.0 and values.max() > LEAST_RATIO * values.min():
+        logarithm = number.column.lower().startswith(("log", "ln"))
+        if not logarithm and values.min() > 0.0 and values.max() > LEAST_RATIO * values.min():
             names.append(f"log({number.column})")
             columns.append(np.log(values))
             scales.append(columns[-1])

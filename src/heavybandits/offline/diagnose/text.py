@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..._utils.files import jsonable
 from .advice import advise, recommend, show_index, show_name, show_number
 from .fit import Bin, Fit
-from .sales import OFTEN, Amounts, Base, Group
+from .sales import MOSTLY, OFTEN, Amounts, Base, Group
 from .tail_index import Tail
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def _findings(diagnosis: "Diagnosis") -> Iterator[tuple[str, str]]:
         units = diagnosis.units
         yield (
             "units",
-            f"the size of {show_name(units.smallest)} is {units.least:.2g}, that of "
-            f"{show_name(units.largest)} {units.most:.2g}: auto does not depend on the units of "
+            f"the size of {show_name(units.smallest)} is {units.least:.3g}, that of "
+            f"{show_name(units.largest)} {units.most:.3g}: auto does not depend on the units of "
             "columns, for other policies scale them (an Encoder does)",
         )
     if diagnosis.amounts is not None:
@@ -141,10 +141,10 @@ def _about_amounts(amounts: Amounts, base: Base) -> Iterator[tuple[str, str]]:
             f": median {cheap.amount:.4g} for {show_name(cheap.name)}, {expensive.amount:.4g} for "
             f"{show_name(expensive.name)}"
         )
-        yield "amounts", words
-        yield "rare sales", _about_rarity(amounts, cheap, expensive)
-    else:
-        yield "amounts", words
+    yield "amounts", words
+    if base.share >= MOSTLY and cheap is not None and expensive is not None:
+        rare = expensive.rate < cheap.rate
+        yield "rare sales" if rare else "sales", _about_rarity(amounts, cheap, expensive)
 
 
 def _about_rarity(amounts: Amounts, cheap: Group, expensive: Group) -> str:
