@@ -1,4 +1,4 @@
-"""The command `diagnose`: how heavy the tails of rewards are, and which policy to use."""
+"""The command `diagnose`: what rewards look like, and which policy to use."""
 
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from .options import COUNT, JSON, PLOT, print_json, with_default
 from .sources import DROP, ENCODER, FEATURES, draw
 
 
-@click.command("diagnose", short_help="Examine rewards: tails, moments, the policy to use.")
+@click.command("diagnose", short_help="Examine rewards: sales, fit, tails, the policy.")
 @click.argument("file")
 @click.option("--reward", help="Column of the rewards [reward, or that of the named set].")
+@click.option("--action", help="Column of the action taken [action, if there is one].")
 @FEATURES
 @ENCODER
 @click.option("--horizon", type=COUNT, help="Planned number of plays [rows].")
@@ -22,7 +23,10 @@ from .sources import DROP, ENCODER, FEATURES, draw
 @PLOT
 @JSON
 def diagnose_command(file: str, plot: Path | None, as_json: bool, **options: Any) -> None:
-    """Are the rewards of FILE heavy-tailed, does it matter, and which policy should be used?
+    """Which policy should be used for the rewards of FILE?
+
+    Are they heavy-tailed? Are they mostly one value, as in a shop, and do the other amounts depend
+    on the action? Is the mean linear in the features? Which columns would help?
 
     FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, or the name of a data set (rand,
     cdnow, nyse_n, nyse_o, sp500; extra "data").
@@ -30,7 +34,7 @@ def diagnose_command(file: str, plot: Path | None, as_json: bool, **options: Any
     \b
     heavybandits diagnose orders.csv --reward revenue
     heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
-    heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json
+    heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json --action offer
     heavybandits diagnose rand --json
     """
     found = diagnose(open_source(file, options).log, **options)

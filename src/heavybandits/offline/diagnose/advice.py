@@ -1,50 +1,72 @@
 """Advice from a diagnosis: the recommended policy, and the assumptions of the algorithms."""
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..._utils.files import jsonable
+from ..._utils.errors import printable
 from ..._utils.statistics import Estimate
 from ...algorithms import theory
-from .tail_index import Tail
+from .fit import Fit
+from .sales import LEAST_SALES, MOSTLY
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
 
 KAPPA = 1.0  # of the identity link, whose rewards are not bounded
+LONGEST = 40  # characters of a name that are printed
 LARGE = 20.0  # tail index above which the number says nothing
 MILD = 2.5  # tail index above which clipping changed little in our replays of real data
 
 
 class Advice(NamedTuple):
-    """`algorithm` to use, `code` that makes it, `reason`, and `assumptions` by algorithm."""
+    """`algorithm` to use, `code` that makes it, `reasons`, and `assumptions` by algorithm."""
 
     algorithm: str
     code: str
-    reason: str
+    reasons: tuple[str, ...]
     assumptions: dict[str, str]
+
+    @property
+    def reason(self) -> str:
+        """The reasons as one text."""
+        return ". ".join(self.reasons)
+
+
+def recommend(diagnosis: "Diagnosis") -> str:
+    """Return the name of the policy to use, "none" if no policy can learn from these rewards.
+
+    This is the whole rule. `hurdle` models the rate of sales by logistic regression, so that it
+    needs rewards that are mostly one value, a logistic model that fits, and amounts that depend on
+    the action; otherwise its second model is of no use.
+    """
+    if diagnosis.moments[1] == "no":
+        return "none"
+    shop = diagnosis.base.share >= MOSTLY
+    fits = diagnosis.rate is not None and diagnosis.rate.fits
+    return "hurdle" if shop and fits and _depends(diagnosis) else "auto"
 
 
 def advise(diagnosis: "Diagnosis") -> Advice:
-    """Recommend `auto`, unless no method can learn from these rewards."""
+    """Return the recommended policy, the reason, and what other algorithms assume."""
+    noisy = _deviation(diagnosis) > 0.0
     assumptions = {
-        "linucb": _about_linucb(diagnosis),
-        "crtm": _about_crtm(diagnosis),
-        "crmm": _about_crmm(diagnosis),
-        "crhl": _about_crhl(diagnosis),
+        name: about(diagnosis) if noisy else "no parameters to choose: the rewards have no noise"
+        for name, about in ABOUT.items()
     }
-    if not _deviation(diagnosis) > 0.0:
-        assumptions = dict.fromkeys(
-            assumptions, "no parameters to choose: the rewards have no noise"
-        )
-    if diagnosis.moments[1] == "no":
+    name = recommend(diagnosis)
+    if name == "none":
         reason = (
-            "so heavy that the mean itself does not exist: no method that ranks arms by their mean "
-            "reward can work. Use a bounded version of the reward (its rank, its logarithm, a cap)"
+            "the tails are so heavy that the mean itself does not exist: no method that ranks arms "
+            "by their mean reward can work. Use a bounded version of the reward (its rank, its "
+            "logarithm, a cap)"
         )
-        return Advice("none", "", reason, assumptions)
-    code = f"auto(dim={_dim(diagnosis)})"
-    return Advice("auto", code, _reason(diagnosis), assumptions)
+        return Advice("none", "", (reason,), assumptions)
+    code = f"{name}(dim={_dim(diagnosis)})"
+    reasons = [*_about_sales(diagnosis, name), *_about_tails(diagnosis), *_about_fit(diagnosis)]
+    if diagnosis.heavy:
+        reasons.append("check by replaying your data")
+    return Advice(name, code, tuple(reasons), assumptions)
 
 
 def _dim(diagnosis: "Diagnosis") -> str:
@@ -52,28 +74,84 @@ def _dim(diagnosis: "Diagnosis") -> str:
     return "d" if diagnosis.dim is None else str(diagnosis.dim + 1)
 
 
-def _reason(diagnosis: "Diagnosis") -> str:
-    """Say how much a robust policy gains on these rewards."""
-    shown = _shown(diagnosis.tail_index)
-    if not diagnosis.heavy:
-        return (
-            f"not heavy-tailed (tail index {shown}): robustness is not needed, and auto, "
-            "which needs no parameter, costs little. linucb with "
-            f"noise_scale={_deviation(diagnosis):.3g} has a theorem for rewards like these"
-        )
-    if diagnosis.tail_index.value > MILD:
-        words = (
-            f"mildly heavy-tailed (tail index {shown}): the variance exists, and clipping changes "
-            "little either way"
+def _about_sales(diagnosis: "Diagnosis", name: str) -> Iterator[str]:
+    """Say what rewards that are mostly one value mean for the choice."""
+    if diagnosis.base.share < MOSTLY or diagnosis.amounts is None:
+        return
+    share = f"{diagnosis.base.share:.0%} of the rewards are {diagnosis.base.value:.4g}"
+    if diagnosis.amounts.depends is None and diagnosis.amounts.rows < LEAST_SALES:
+        yield f"{share}, and {diagnosis.amounts.rows} others are too few to see what they depend on"
+    elif diagnosis.amounts.depends is None:
+        yield f"{share}. Pass features, and the action, to see what the others depend on"
+    elif not diagnosis.amounts.depends:
+        yield f"{share}, and the amounts of the others do not depend on the action"
+    elif name == "hurdle":
+        yield (
+            f"{share}, and the amounts of the others depend on {_column(diagnosis)}: hurdle learns "
+            "the rate of sales and the amount by two models"
         )
     else:
-        words = f"heavy-tailed (tail index {shown}): clip rewards at a threshold that adapts"
-    if not diagnosis.symmetry.symmetric:
-        words += (
-            ". The noise is skewed, so clipping shifts all rewards alike: keep an intercept among "
-            "the features"
+        yield f"{share}, and the amounts of the others depend on {_column(diagnosis)}"
+        yield _about_hurdle(diagnosis.rate)
+
+
+def _about_hurdle(rate: Fit | None) -> str:
+    """Say why `hurdle` is not recommended although amounts depend on the action."""
+    if rate is None:
+        return "pass features to see whether hurdle, a policy for such rewards, fits"
+    if rate.fits is None:
+        return (
+            f"whether hurdle, a policy for such rewards, fits is unknown: the check {rate.reason}"
         )
-    return f"{words}. Check by replaying your data"
+    return (
+        "hurdle, a policy for such rewards, is not for these features: its model of the rate of "
+        "sales does not fit"
+    )
+
+
+def _about_tails(diagnosis: "Diagnosis") -> Iterator[str]:
+    """Say how much a robust policy gains on these rewards."""
+    shown = show_index(diagnosis.tail_index)
+    if not diagnosis.heavy:
+        yield f"not heavy-tailed (tail index {shown}): robustness is not needed"
+        yield (
+            f"linucb with noise_scale={_deviation(diagnosis):.3g}, for rewards divided by their "
+            "mean absolute value, has a theorem for rewards like these; auto needs no parameter "
+            "and costs little"
+        )
+        return
+    mild = diagnosis.tail_index.value > MILD
+    words = f"{'mildly ' if mild else ''}heavy-tailed (tail index {shown})"
+    if _depends(diagnosis):
+        yield f"{words}; clipping at one threshold changes the differences between actions"
+        return
+    if mild:
+        yield f"{words}: the variance exists, and clipping changes little either way"
+    else:
+        yield f"{words}: auto clips rewards at a threshold that adapts"
+    if not diagnosis.symmetry.symmetric:
+        yield "the noise is skewed: keep an intercept among the features"
+
+
+def _about_fit(diagnosis: "Diagnosis") -> Iterator[str]:
+    missing = suggest(diagnosis)
+    if missing:
+        yield f"add to the features: {', '.join(map(show_name, missing))}. Then diagnose again"
+
+
+def suggest(diagnosis: "Diagnosis") -> list[str]:
+    """Return the columns that would improve the models of the mean and of the rate of sales."""
+    checks = [check for check in (diagnosis.rate, diagnosis.mean) if check is not None]
+    return list(dict.fromkeys(name for check in checks for name in check.columns))
+
+
+def _column(diagnosis: "Diagnosis") -> str:
+    amounts = diagnosis.amounts
+    return "the action" if amounts is None or amounts.column is None else show_name(amounts.column)
+
+
+def _depends(diagnosis: "Diagnosis") -> bool:
+    return diagnosis.amounts is not None and bool(diagnosis.amounts.depends)
 
 
 def _deviation(diagnosis: "Diagnosis") -> float:
@@ -149,83 +227,69 @@ def _about_crhl(diagnosis: "Diagnosis") -> str:
     )
 
 
-def _shown(estimate: Estimate) -> str:
-    """Return a number with its interval, infinity in words."""
+def _about_cral(diagnosis: "Diagnosis") -> str:
+    """Say for which C the theorem of CRAL would hold, and what no sample can show."""
+    found = diagnosis.asymmetry
+    interval = f"90%: {found.estimate.low:.2g} to {found.estimate.high:.2g}"
+    where = (
+        f"; {found.of_group:.2g} for {show_name(found.group)}" if found.group is not None else ""
+    )
+    needed = round_up(found.needed)
+    rarest = f"a prize rarer than 1 in {1.0 / theory.rarest_atom(needed):,.0f}"
+    words = (
+        f"needs the asymmetry C of the noise, here {found.estimate.value:.2g} ({interval}{where}): "
+        f"asymmetry={needed:.2g} is valid if future rewards look like these rows. It excludes a "
+        f"mean carried by {rarest if needed >= 0.5 else 'rare prizes'}. No sample bounds C from "
+        f"above: these rows may hide a prize of 1 in {1.0 / found.unseen:,.0f}, with "
+        f"C = {found.of_unseen:.0f}"
+    )
+    if diagnosis.symmetry.symmetric:
+        words += ". If the noise is symmetric, as it looks, asymmetry=0 is valid"
+    return words
+
+
+def round_up(number: float) -> float:
+    """Return the number with two digits, not smaller than it is.
+
+    >>> round_up(2.03), round_up(0.0191), round_up(0.0)
+    (2.1, 0.02, 0.0)
+    """
+    if not number > 0.0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return float(f"{math.ceil(number / unit - 1e-9) * unit:.2g}")
+
+
+def show_name(name: str) -> str:
+    """Return the name of a column or action as it is printed, a long one cut.
+
+    >>> show_name("price"), len(show_name("x" * 1000))
+    ('price', 40)
+    """
+    shown = printable(name)
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+
+
+def show_index(estimate: Estimate) -> str:
+    """Return a tail index with its interval, infinity in words."""
     if not estimate.value <= LARGE:
         return "above 20"
-    return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {_plain(estimate.high)}"
+    return f"{estimate.value:.2f}, 90%: {estimate.low:.2f} to {show_number(estimate.high)}"
 
 
-def _describe_tail(name: str, tail: Tail | None) -> str:
-    if tail is None:
-        return f"  {name:<6} no tail to speak of (too few different values)"
-    ladder = tail.ladder
-    rungs = range(0, ladder.count.size, max(1, ladder.count.size // 6))
-    shown = "  ".join(f"{ladder.count[i]}:{_plain(ladder.index[i])}" for i in rungs)
-    pareto = f"generalised Pareto xi {tail.pareto:+.2f} +- {tail.error:.2f}"
-    if not math.isfinite(tail.pareto):
-        pareto = "no generalised Pareto fit (too many equal values)"
-    if tail.contradicted:
-        pareto += ", which contradicts it: look at the plot before you rely on either"
-    return (
-        f"  {name:<6} Hill {_plain(tail.index)} ({_plain(tail.low)} to {_plain(tail.high)}) from "
-        f"the {tail.count} rows beyond {tail.threshold:.4g}; {pareto}\n         k:Hill  {shown}"
-    )
-
-
-def _plain(index: float) -> str:
+def show_number(index: float) -> str:
     """Return a tail index, a large one in words.
 
-    >>> _plain(1.234), _plain(math.inf)
+    >>> show_number(1.234), show_number(float("inf"))
     ('1.23', 'above 20')
     """
     return f"{index:.2f}" if index <= LARGE else "above 20"
 
 
-def write_text(diagnosis: "Diagnosis") -> str:
-    """Return the diagnosis as a page of text."""
-    advice, symmetry = advise(diagnosis), diagnosis.symmetry
-    moments = ", ".join(f"{order}: {word}" for order, word in diagnosis.moments.items())
-    shares = ", ".join(
-        f"{k}: {v:.1%}" for k, v in diagnosis.square_shares.items() if k != "per_mille"
-    )
-    kind = (
-        "noise left by a linear fit" if diagnosis.dim is not None else "rewards about their median"
-    )
-    lines = [
-        f"{diagnosis.rows} rewards, {diagnosis.zeros:.1%} of them zero; mean |reward| "
-        f"{diagnosis.scale:.4g}",
-        f"tails of the {kind}",
-        _describe_tail("upper", diagnosis.upper),
-        _describe_tail("lower", diagnosis.lower),
-        f"tail index      {_shown(diagnosis.tail_index)}",
-        f"moments exist   {moments}",
-        f"sum of squares  carried by the largest rows: {shares}",
-        f"symmetric       {'yes' if symmetry.symmetric else 'no'} (distance of both sides "
-        f"{symmetry.distance:.3f}, chance at 1%: {symmetry.error:.3f})",
-        f"epsilon         {diagnosis.epsilon.value:.2f} ({diagnosis.epsilon.low:.2f} to "
-        f"{diagnosis.epsilon.high:.2f})",
-        f"u, raw          {diagnosis.raw_moment.value:.4g} ({diagnosis.raw_moment.low:.4g} to "
-        f"{diagnosis.raw_moment.high:.4g}) for rewards / {diagnosis.scale:.4g}",
-        f"v, central      {diagnosis.central_moment.value:.4g} "
-        f"({diagnosis.central_moment.low:.4g} to {diagnosis.central_moment.high:.4g})",
-        "",
-        f"Verdict: {advice.reason}.",
-        *([f"  {advice.code}"] if advice.code else []),
-        *(f"  {name}: {words}." for name, words in advice.assumptions.items()),
-    ]
-    return "\n".join(lines)
-
-
-def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
-    """Return the diagnosis as plain values; infinite numbers become None."""
-    advice = advise(diagnosis)
-    names = ("rows", "dim", "horizon", "delta", "zeros", "scale", "heavy", "moments")
-    plain = {name: getattr(diagnosis, name) for name in names}
-    plain["square_shares"] = diagnosis.square_shares
-    for name in ("tail_index", "epsilon", "raw_moment", "central_moment", "symmetry"):
-        plain[name] = getattr(diagnosis, name)._asdict()
-    for name in ("upper", "lower"):
-        tail = getattr(diagnosis, name)
-        plain[name] = None if tail is None else vars(tail) | {"ladder": vars(tail.ladder)}
-    return jsonable({**plain, "advice": advice._asdict()})
+ABOUT: dict[str, Callable[["Diagnosis"], str]] = {
+    "linucb": _about_linucb,
+    "crtm": _about_crtm,
+    "crmm": _about_crmm,
+    "crhl": _about_crhl,
+    "cral": _about_cral,
+}

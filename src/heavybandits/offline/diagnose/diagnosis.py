@@ -1,4 +1,4 @@
-"""Diagnosis of rewards: tail index, moments, symmetry, and the policy to use."""
+"""Diagnosis of rewards: sales, level, fit, tails, moments, symmetry, and the policy to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,19 @@ from numpy.typing import ArrayLike
 from ..._utils.drawing import Axes, Figure
 from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
-from ..._utils.validation import finite_array, fraction, whole
+from ..._utils.validation import fraction, whole
 from ...core.arrays import Floats
-from ...features import tables as frames
-from ...features.values import is_missing
-from ..log import FeatureColumns, Log, LogLike, as_log, read_rows
-from .advice import Advice, advise, write_dict, write_text
+from ...features.tables import standardise
+from ..log import FeatureColumns, LogLike
+from .advice import Advice, advise
+from .asymmetry import Asymmetry, estimate_asymmetry
+from .candidates import make_candidates
+from .columns import Sample, read_sample
 from .figures import plot_diagnosis
+from .fit import Bin, Fit, check_mean, check_rate, make_design
+from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base, group_sample
 from .tail_index import Tail, estimate_tail, square_shares
+from .text import write_dict, write_summary, write_text
 
 # The next three numbers were set on one set of seeds and tested on others
 # (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised
@@ -26,6 +31,7 @@ from .tail_index import Tail, estimate_tail, square_shares
 HEAVY_SHAPE = 0.29
 SKEWED = 0.05  # largest distance of trimmed mean and median of symmetric noise, in scales
 LEAST_ROWS = 100
+MOST_TESTED = 50_000  # rows on which a lack of fit is tested; of more rows a random sample
 
 ORDERS = (1, 2, 3, 4)
 
@@ -43,12 +49,38 @@ class Symmetry(NamedTuple):
     error: float
 
 
-@dataclass(frozen=True)
+class Units(NamedTuple):
+    """The feature columns with the smallest and the largest root mean square."""
+
+    smallest: str
+    least: float
+    largest: str
+    most: float
+
+
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """The result of `diagnose`; `print` shows a page of text.
 
     Attributes
     ----------
+    base : Base
+        The most common reward and its share, such as 0 and 97% in a shop.
+    amounts : Amounts or None
+        If a fifth of the rewards or more equal the base value: do the amounts of the others depend
+        on the action, and how often do the most expensive actions sell?
+    level : float
+        |median| of the rewards (their base value, if half of them equal it) divided by the typical
+        distance from it. Large if all rewards are near 1,000, say.
+    units : Units or None
+        The feature columns of the smallest and of the largest size. None with an encoder.
+    mean : Fit or None
+        Is the mean reward linear in the features? None without features.
+    rate : Fit or None
+        If half of the rewards or more equal the base value: does a logistic model of the others'
+        rate fit? `rate_bins` compares its predictions with what happened.
+    asymmetry : Asymmetry
+        C of `cral`, if the law of the noise were the sample.
     tail_index : Estimate
         The smaller tail index of both sides, with a 90% interval.
     heavy : bool
@@ -83,6 +115,14 @@ class Diagnosis:
     epsilon: Estimate
     raw_moment: Estimate
     central_moment: Estimate
+    base: Base
+    amounts: Amounts | None
+    level: float
+    units: Units | None
+    mean: Fit | None
+    rate: Fit | None
+    rate_bins: list[Bin]
+    asymmetry: Asymmetry
     rewards: Floats
     noise: Floats
 
@@ -90,6 +130,9 @@ class Diagnosis:
     def advice(self) -> Advice:
         """The recommended algorithm, and what the assumptions of others mean for these rewards."""
         return advise(self)
+
+    def __repr__(self) -> str:
+        return write_summary(self)
 
     def __str__(self) -> str:
         return write_text(self)
@@ -120,13 +163,18 @@ def diagnose(
     *,
     features: ArrayLike | FeatureColumns | None = None,
     reward: str | None = None,
+    action: str | ArrayLike | None = None,
     horizon: int | None = None,
     delta: float = 0.01,
     drop_missing: bool = False,
     resamples: int = 200,
     seed: int = 0,
 ) -> Diagnosis:
-    """Estimate the tails, moments and symmetry of rewards, and recommend a policy.
+    """Examine rewards and features, and recommend a policy.
+
+    The result says how heavy the tails are; whether rewards are mostly one value and the amounts of
+    the others depend on the action, as in a shop; whether the mean is linear in the features; and
+    what the assumptions of each algorithm mean for these rewards.
 
     Parameters
     ----------
@@ -138,6 +186,9 @@ def diagnose(
         a linear fit, without them the distance from the median.
     reward : str, default "reward"
         Column of the rewards, if the data is a table.
+    action : str or array of shape (n,), optional
+        Column of the action taken, or the actions themselves if `data` is an array. Default: that
+        of the `Log` or of the encoder, else the column "action" if the table has one.
     horizon : int, optional
         Planned number of plays. Default: the number of rewards.
     delta : float, default 0.01
@@ -161,8 +212,14 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> diagnose(rng.normal(size=5000)).heavy, diagnose(rng.standard_t(2, size=5000)).heavy
     (False, True)
+    >>> price = rng.choice([5.0, 10.0, 20.0, 40.0], size=8000)
+    >>> sold = rng.random(8000) < 1.0 / price
+    >>> found = diagnose(sold * price, features=price[:, None])
+    >>> round(found.base.share, 2), found.amounts.depends, found.rate.fits, found.rate.columns
+    (0.9, True, False, ('log(feature 0)',))
     """
-    values, matrix, encoded = _read(data, features, reward, drop_missing)
+    sample = read_sample(data, features, reward, action, drop_missing)
+    values, matrix = sample.rewards, sample.features
     if values.size < LEAST_ROWS:
         raise InvalidInputError(f"data must have at least {LEAST_ROWS} rewards, got {values.size}")
     rng = np.random.default_rng(whole("seed", seed, least=0))
@@ -173,9 +230,13 @@ def diagnose(
     index = _index([tail for tail in (upper, lower) if tail is not None])
     epsilon = _epsilon(index)
     power = 1.0 + epsilon.value
+    base = find_base(values)
+    amounts = examine_amounts(sample, base) if base.share >= OFTEN else None
+    groups = group_sample(sample, amounts and amounts.column)
+    mean, rate, rate_bins = _check_fit(sample, base, seed)
     return Diagnosis(
         rows=values.size,
-        dim=None if matrix is None else matrix.shape[1] - encoded,
+        dim=None if matrix is None else matrix.shape[1] - sample.encoded,
         horizon=values.size if horizon is None else whole("horizon", horizon),
         delta=fraction("delta", delta),
         zeros=float(np.mean(values == 0.0)),
@@ -190,43 +251,62 @@ def diagnose(
         epsilon=epsilon,
         raw_moment=_moment(values / scale, power, rng, resamples),
         central_moment=_moment(noise / scale, power, rng, resamples),
+        base=base,
+        amounts=amounts,
+        level=_level(values, base),
+        units=None if matrix is None or sample.encoded else _units(sample),
+        mean=mean,
+        rate=rate,
+        rate_bins=rate_bins,
+        asymmetry=estimate_asymmetry(noise, groups, rng, resamples),
         rewards=values,
         noise=noise,
     )
 
 
-def _read(
-    data: Any, features: Any, reward: str | None, drop_missing: bool
-) -> tuple[Floats, Floats | None, bool]:
-    """Return the rewards, the features (n, d) if there are any, and if an encoder made them."""
-    if isinstance(data, str | Path | Log) or frames.is_frame(data):
-        log = as_log(data, features, reward, drop_missing)
-        rows = read_rows(log)
-        return rows.rewards, rows.features, log.encoder is not None
-    if drop_missing:
-        data, features = _drop(data, features)
-    values = finite_array("data", data, (None,))
-    if features is None:
-        return values, None, False
-    return values, finite_array("features", features, (values.size, None)), False
+def _check_fit(sample: Sample, base: Base, seed: int) -> tuple[Fit | None, Fit | None, list[Bin]]:
+    """Check the linear model of the mean and, if most rewards are equal, that of the rate."""
+    if sample.features is None or base.share == 1.0:
+        return None, None, []
+    rows: Any = slice(None)
+    if sample.rewards.size > MOST_TESTED:
+        rng = np.random.default_rng([seed, 1])
+        rows = np.sort(rng.choice(sample.rewards.size, MOST_TESTED, replace=False))
+    design = make_design(sample.features[rows])
+    given = sample.rewards[rows], design, make_candidates(sample, rows), base
+    mean = check_mean(*given)
+    return (mean, *check_rate(*given)) if base.share >= MOSTLY else (mean, None, [])
 
 
-def _drop(rewards: Any, features: Any) -> tuple[Any, Any]:
-    """Return rewards and features without the rows in which any of them is None or nan."""
-    listed = list(rewards)
-    rows = [[]] * len(listed) if features is None else [list(np.ravel(row)) for row in features]
-    if len(rows) != len(listed):
-        raise InvalidInputError(f"features must have {len(listed)} rows like data, got {len(rows)}")
-    together = zip(listed, rows, strict=True)
-    kept = [i for i, (y, x) in enumerate(together) if not any(map(is_missing, (y, *x)))]
-    return [listed[i] for i in kept], None if features is None else [features[i] for i in kept]
+def _level(rewards: Floats, base: Base) -> float:
+    """Return the size of the middle of the rewards, in units of their distances from it."""
+    middle = base.value if base.share >= MOSTLY else float(np.median(rewards))
+    apart = np.abs(rewards - middle)
+    apart = apart[apart > 0.0]
+    return abs(middle) / float(np.median(apart)) if apart.size else 0.0
+
+
+def _units(sample: Sample) -> Units | None:
+    """Return the smallest and the largest column; columns of zeros do not count."""
+    sizes = [(_size(column.values), column.column) for column in sample.numbers]
+    sizes = [one for one in sizes if one[0] > 0.0]
+    if len(sizes) < 2:
+        return None
+    (least, smallest), (most, largest) = min(sizes), max(sizes)
+    return Units(smallest, least, largest, most)
+
+
+def _size(values: Floats) -> float:
+    """Return the root mean square, without squaring large numbers."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2))) if largest > 0.0 else 0.0
 
 
 def _noise(rewards: Floats, features: Floats | None) -> Floats:
     """Return the residuals of a linear fit to rewards clipped at 1%, minus their median."""
     if features is None:
         return rewards - float(np.median(rewards))
-    design = np.column_stack([np.ones(rewards.size), frames.standardise(features)])
+    design = np.column_stack([np.ones(rewards.size), standardise(features)])
     clipped = np.clip(rewards, *np.quantile(rewards, (0.005, 0.995)))
     theta, _, rank, _ = np.linalg.lstsq(design, clipped, rcond=None)
     if 2 * rank > rewards.size:
