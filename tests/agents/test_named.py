@@ -266,6 +266,22 @@ def test_what_explains_a_score_adds_up_to_it(policy: Any) -> None:
     assert " bonus;" in str(why)
 
 
+@pytest.mark.parametrize("policy", [hb.auto(dim=3), hb.cral(dim=3)], ids=["auto", "cral"])
+def test_what_explains_a_score_adds_up_where_the_estimator_measures_arms(policy: Any) -> None:
+    agent = played(hb.Agent(policy), 60)
+    why = agent.explain(ARMS)
+    means, widths = agent.predict(ARMS, return_width=True)
+    assert np.allclose(why.contributions.sum(axis=1), means, rtol=1e-12, atol=1e-14)
+    assert np.allclose(why.bonuses.sum(axis=1), widths, rtol=1e-12, atol=1e-14)
+    assert np.allclose(means + widths, why.score, rtol=1e-12, atol=1e-14)
+    assert agent.select(ARMS).arm == why.score.argmax()
+    level = ["level"] if policy == hb.auto(dim=3) else []
+    assert why.feature_names == ["x0", "x1", "x2", *level]
+    slopes = why.contributions[0] - why.contributions[1]
+    assert np.allclose(slopes[:3], (ARMS[0] - ARMS[1]) * agent.theta, rtol=1e-9, atol=1e-12)
+    assert (slopes[3:] == 0.0).all()
+
+
 def test_the_arm_of_the_largest_score_is_the_one_that_is_chosen() -> None:
     agent = played(hb.Agent(POLICY), 30)
     for arms in sets(20, seed=7):

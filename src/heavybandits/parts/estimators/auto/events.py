@@ -189,7 +189,8 @@ def relative_size(estimate: ScaleFreeEstimate, log_size: float, square: float) -
     """Return the size of a large reward relative to the typical one, from its predicted logarithm
     and the squared norm of its row; half a standard error is added."""
     doubt = DOUBT * math.sqrt(estimate.numbers[LOG_NOISE] * max(square, 0.0))
-    return min(max(math.exp(log_size + doubt), 1.0 / LARGEST_SIZE), LARGEST_SIZE)
+    size = math.exp(min(log_size + doubt, 100.0))
+    return min(max(size, 1.0 / LARGEST_SIZE), LARGEST_SIZE)
 
 
 @jitable

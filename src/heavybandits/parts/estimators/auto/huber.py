@@ -25,8 +25,8 @@ from ....core.confidence_region import (
 from ....core.dispatch import maximise, mean
 from ....core.factor import LANES
 from ....core.histogram import BINS
-from ....core.jit import jitable
-from ....core.linalg import combine, dot, squares
+from ....core.jit import jitable, outlined
+from ....core.linalg import add_outer, combine, dot, squares
 from ....core.protocols import ArmSet, Link, Observation
 from .estimate import (
     CONSTANT,
@@ -130,20 +130,40 @@ def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
             buffer.squares[first + lane] = square
 
 
+@outlined
+def spread_out(estimate: ScaleFreeEstimate) -> None:
+    """image = (lambda a I + sum x x^T)^-1 over the arms so far, a their mean squared length: until
+    every feature has varied, the arm that differs most from the arms so far is the least known."""
+    image, count, dim = estimate.scratch.image, estimate.counts[LEARNED], estimate.middle.size
+    row, total = estimate.scratch.row[:dim], 0.0
+    for j in range(count):
+        total += dot(estimate.arms[j], estimate.arms[j])
+    size = total / float(count) if total > 0.0 else 1.0
+    for i in range(dim):
+        for j in range(dim):
+            image[i, j] = 1.0 / (penalty_of(estimate.region) * size) if i == j else 0.0
+    for j in range(count):
+        combine(image, estimate.arms[j], row)
+        add_outer(image, -1.0 / (1.0 + dot(row, estimate.arms[j])), row)
+
+
 @jitable
 def best_point(estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float) -> int:
     """Choose from a continuous set, with theta and V^-1 in the units of the features and one
     logarithm for all arms."""
     region, dim = estimate.region, estimate.middle.size
-    slopes, image = estimate.scratch.slopes, estimate.scratch.image
+    slopes, image, known = estimate.scratch.slopes, estimate.scratch.image, 0
     for i in range(dim):
         unit = estimate.units[i]
+        known += 1 if unit > 0.0 else 0
         slopes[i] = region.centre[i] / unit if unit > 0.0 else 0.0
         for j in range(dim):
             both = unit * estimate.units[j]
             image[i, j] = region.inverse[i, j] / both if both > 0.0 else 0.0
         if unit == 0.0:
             image[i, i] = 1.0 / penalty_of(region)
+    if known < dim and estimate.counts[LEARNED] < WARM:
+        spread_out(estimate)
     raw = Region(
         slopes,
         image,
