@@ -17,7 +17,7 @@ import numpy as np
 import heavybandits as hb
 from drift import Run, World
 from heavybandits.authoring import uniform
-from heavybandits.experiments.noconstants.arm_sets import Offers
+from heavybandits.experiments.untuned.arm_sets import ShopArms
 
 OFFERS, FEATURES, SEED = 6, 13, 15
 RADII, SCALES = (0.01, 0.1, 1.0, 10.0, 100.0), (0.01, 1.0, 100.0)
@@ -41,7 +41,7 @@ def make_problem(scale: float, level: float = 0.0) -> hb.Problem:
     dim = OFFERS * FEATURES
     theta = scale * np.random.default_rng(SEED).normal(size=dim) / 2.0
     theta[::FEATURES] += scale * level
-    arms = Offers(OFFERS, dim, True, False)
+    arms = ShopArms(OFFERS, dim, True, False)
     return hb.Problem(arms, hb.links.Identity(), Sales(scale), theta)
 
 

@@ -16,7 +16,7 @@ import heavybandits.experiments
 from heavybandits.experiments.run import NAMES
 
 ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device cuda"}
-FIRST = ("outlier", "map", "noconstants")  # what a newcomer asks first
+FIRST = ("outlier", "map", "untuned")  # what a newcomer asks first
 INTRODUCTION = """# Gallery
 
 What came out, picture by picture. Each comes from the last full run of the experiments; the command
@@ -41,7 +41,8 @@ ALTERNATIVES = {
     "realdata": "Share of the oracle's gain that every policy has on real data, with intervals",
     "evaluation": "How often intervals at 95% hold the truth, by estimator and tail",
     "beyond": "Regret of every algorithm, tuned, over that of random play, one panel per noise",
-    "noconstants": "Regret against the unit of the rewards: that of auto is flat",
+    "untuned": "Regret of policies without tuning and of peers over that of random play, one dot "
+    "per world, by group of worlds",
     "tail_doctor": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
     "sides, and quantiles against the normal",
 }

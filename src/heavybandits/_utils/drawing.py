@@ -144,6 +144,39 @@ class Tiles(Panel):
 
 
 @dataclass(frozen=True)
+class Strip:
+    """The values of one name in every group."""
+
+    name: str
+    groups: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Strips(Panel):
+    """Values along x, one small dot each and a large mark for the mean, by group and name.
+
+    Groups are named on the left, from top to bottom. `line` is a value to compare with. It is shown
+    as a picture, without switches.
+    """
+
+    series: Sequence[Series] = ()
+    strips: Sequence[Strip] = ()
+    groups: Sequence[str] = ()
+    line: float = 1.0
+    line_label: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        return [strip.name for strip in self.strips]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches: large letters for small screens."""
+        rows = len(self.strips) * len(self.groups)
+        return 5.2, 1.1 + 0.075 * rows + 0.11 * len(self.groups) + 0.1 * len(self.strips)
+
+
+@dataclass(frozen=True)
 class View:
     """One reading of a figure: what its switch shows."""
 
@@ -172,10 +205,15 @@ def draw_view(
     with matplotlib.rc_context(_STYLE):
         below = _ROW * max(legend_rows(set(named), PANEL[0] * columns) - 2, 0)
         usual = (PANEL[0] * columns, PANEL[1] * rows + 0.4 + below)
+        if len(view.panels) == 1 and isinstance(view.panels[0], Strips):
+            usual = view.panels[0].size
         canvas = new_figure(usual if size is None else check_size(size))
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, view.panels, strict=False):
-            (draw_tiles if isinstance(panel, Tiles) else draw_panel)(axes, panel, colours)
+            drawer = next(
+                (d for kind, d in _DRAWERS.items() if isinstance(panel, kind)), draw_panel
+            )
+            drawer(axes, panel, colours)
         for axes in grid[len(view.panels) :]:
             axes.set_visible(False)
         add_legend(canvas, list(grid[: len(view.panels)]))
@@ -452,6 +490,36 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
         axis.set_ticks(range(0, len(values), every), [f"{v:.2g}" for v in values[::every]])
     axes.set_xlim(-0.5, len(stops[0]) - 0.5)
     axes.set_ylim(-0.5, len(stops[1]) - 0.5)
+
+
+def draw_strips(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
+    """One row of dots per name in every group; what lies beyond the edge is drawn on it."""
+    label_panel(axes, panel, panel.title)
+    places = colour_places(panel.names, colours)
+    edge, height = 1.25 * panel.line, len(panel.strips) + 1.5
+    axes.axvline(panel.line, color=GREY, linewidth=1.0, zorder=0)
+    above = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+    axes.text(panel.line, 1.005, panel.line_label, color=GREY, **above)
+    for place, strip in enumerate(panel.strips):
+        style = style_of(places[strip.name]) | {"linestyle": "none"}
+        for group, values in enumerate(strip.groups):
+            if len(values):
+                row, mean = group * height + place, sum(values) / len(values)
+                x = [min(value, edge) for value in values]
+                axes.plot(x, [row] * len(x), **style | {"marker": "o"}, ms=2.2, alpha=0.35, mew=0)
+                axes.plot(min(mean, edge), row, **style, ms=5.5, mec="white", mew=0.5)
+        axes.plot([], [], label=label_of(strip.name), **style, markersize=5.5)
+    for group in range(1, len(panel.groups)):
+        axes.axhline(group * height - 1.25, color=GREY, linewidth=0.4, alpha=0.4)
+    middle = (len(panel.strips) - 1) / 2.0
+    axes.set_yticks([group * height + middle for group in range(len(panel.groups))], panel.groups)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(panel.groups) * height - 1.0, -1.4)
+    axes.set_xlim(-0.02 * panel.line, edge + 0.02 * panel.line)
+    axes.grid(axis="x", alpha=0.25)
+
+
+_DRAWERS: dict[type, Any] = {Tiles: draw_tiles, Strips: draw_strips}
 
 
 def faded(colour: str, strength: float) -> tuple[float, ...]:

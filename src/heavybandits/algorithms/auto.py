@@ -25,7 +25,7 @@ def auto(
     the unit of the rewards, nor on one factor for all features. It works with heavy tails of any
     kind, rare sales, and one or two first rewards of 1e100; O(K d^2) per round. `Agent.drift`
     reports changes of the rewards (`filters.DriftMonitor`). No theorem covers it; `heavybandits
-    reproduce noconstants` measures it.
+    reproduce untuned` measures it.
 
     Parameters
     ----------

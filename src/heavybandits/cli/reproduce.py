@@ -67,10 +67,11 @@ def reproduce(
     \b
     heavybandits reproduce                  about seven minutes on two cores
     heavybandits reproduce --quick          about two minutes
-    heavybandits reproduce --full           all variants and experiments, about 40 minutes
+    heavybandits reproduce --full           all variants and experiments, about 90 minutes
     heavybandits reproduce figure1 --repetitions 50
     heavybandits reproduce --full --backend dask --address tcp://scheduler:8786
     heavybandits reproduce map --points 40 --repetitions 100 --device cuda
+    heavybandits reproduce untuned --full --jobs 16
     """
     device = options.pop("device")
     if device != "cpu":

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .._utils.drawing import FORMATS, Tiles, View, draw_view, write_picture
+from .._utils.drawing import FORMATS, Strips, Tiles, View, draw_view, write_picture
 from .._utils.statistics import Estimate
 from .._utils.tables import Row
 
@@ -23,7 +23,8 @@ class Figure:
     @property
     def still(self) -> bool:
         """Return True for a picture that no script draws."""
-        return any(isinstance(panel, Tiles) for view in self.views for panel in view.panels)
+        stills = (Strips, Tiles)
+        return any(isinstance(panel, stills) for view in self.views for panel in view.panels)
 
 
 def file_name(figure: Figure, view: View) -> str:

@@ -1,4 +1,4 @@
-"""Rows of the replays without constants to tables and verdicts: pure functions."""
+"""Rows of the replays to tables and verdicts: pure functions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,41 +9,44 @@ from ..._utils.statistics import Array, Estimate, bootstrap
 from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Table, Verdict, judge
 from ..rows import column
-from .settings import AUTO, BEHIND
+from .policies import AUTO, OUR_NAMES
+from .settings import BEHIND
 
 
 def fraction(rows: Sequence[Row], policy: str) -> Array:
-    """The share of the oracle's gain, one number per pass or stretch of days."""
+    """Return the share of the oracle's gain, one number per pass or stretch of days."""
     return column(select(rows, policy=policy), "fraction")
 
 
 def best_gain(rows: Sequence[Row], names: Sequence[str]) -> str:
-    """The policy of the largest mean share."""
+    """Return the policy of the largest mean share."""
     return max(names, key=lambda name: float(fraction(rows, name).mean()))
 
 
 def rivals(rows: Sequence[Row], name: str) -> list[str]:
-    """Whom `auto` must not be behind: the whole grid, or plain LinUCB where few rows pay."""
-    grid = [policy for policy in values(rows, "policy") if policy != AUTO]
+    """Return whom `auto` must not be behind: the grid, or plain LinUCB if few rows pay."""
+    grid = [policy for policy in values(rows, "policy") if policy not in OUR_NAMES]
     plain = [policy for policy in grid if policy.startswith("none,")]
     return plain if plain and name.endswith("pay") else grid
 
 
-def beside(rows: Sequence[Row], name: str) -> Array:
-    """The shares of `auto`, in the first column, and of its rivals."""
+def next_to(rows: Sequence[Row], name: str) -> Array:
+    """Return the shares of `auto`, in the first column, and of its rivals."""
     policies = [AUTO, *rivals(rows, name)]
     return np.column_stack([fraction(rows, policy) for policy in policies])
 
 
 def behind(rows: Sequence[Row], name: str) -> Estimate:
-    """By how much the best rival in hindsight is ahead of `auto`, pass by pass."""
-    return bootstrap(beside(rows, name), lambda m: m[:, 1:].max(axis=1) - m[:, 0])
+    """Estimate by how much the best rival in hindsight is ahead of `auto`, pass by pass."""
+    return bootstrap(next_to(rows, name), lambda m: m[:, 1:].max(axis=1) - m[:, 0])
 
 
 def behind_chosen(rows: Sequence[Row], name: str) -> Estimate:
-    """The same for a rival that was not chosen on what it is judged by: where passes (or stretches)
-    have even numbers, the one that is best where they have odd ones, and the other way round."""
-    columns = beside(rows, name)
+    """Estimate the same for a rival that was chosen on other passes (or stretches of days).
+
+    The rival of the even ones is the best of the odd ones, and the other way round.
+    """
+    columns = next_to(rows, name)
     ahead = np.empty(len(columns))
     for half in (0, 1):
         chosen = 1 + int(columns[1 - half :: 2, 1:].mean(axis=0).argmax())
@@ -52,7 +55,7 @@ def behind_chosen(rows: Sequence[Row], name: str) -> Estimate:
 
 
 def gain_table(rows: Sequence[Row]) -> Table:
-    """`auto` beside the best of the grid, on real and on sparse rows."""
+    """Return `auto` next to the best of the grid, on real and on sparse rows."""
     table: list[dict[str, Any]] = []
     for name, mine in grouped(rows, "rows"):
         best, ahead = best_gain(mine, rivals(mine, name)), behind(mine, name)
@@ -62,16 +65,16 @@ def gain_table(rows: Sequence[Row]) -> Table:
             | {"low": ahead.low, "high": ahead.high}
         )
     return Table(
-        "noconstants_gain",
+        "untuned_gain",
         "Share of the oracle's gain, replayed",
-        "The best of the grid in hindsight (where few rows pay: of plain LinUCB), and by how much "
+        "The best of the grid in hindsight (if few rows pay: of plain LinUCB), and by how much "
         "it is ahead of `auto`, with a 95% interval over passes.",
         table,
     )
 
 
 def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
-    """How much of what the best in hindsight is ahead is chance: of orders, and of days."""
+    """Return by how much a rival is ahead that was chosen elsewhere: other passes, other days."""
     table: list[dict[str, Any]] = []
     kinds = (("passes", "rows", replayed), ("stretches of days", "days", by_days))
     for kind, key, rows in kinds:
@@ -83,7 +86,7 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
                 | {"from": chosen.low, "to": chosen.high}
             )
     return Table(
-        "noconstants_chance",
+        "untuned_chance",
         "How much of that is chance?",
         "By how much a rival is ahead of `auto`, with 95% intervals: the best in hindsight; and "
         "the best of one half of the passes (or stretches), judged by the other half. Passes are "
@@ -93,16 +96,18 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
     )
 
 
-def gain_verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether `auto` is close enough to the best of the grid."""
+def gain_verdicts(replayed: Sequence[Row], by_days: Sequence[Row]) -> list[Verdict]:
+    """Judge `auto` against a rival of the grid that was chosen on other passes or other days."""
+    kinds = ("passes", "rows", replayed), ("stretches of days", "days", by_days)
     return [
         judge(
-            f"auto is at most {BEHIND:g} of the oracle's gain behind the best in hindsight",
-            name,
-            "share of the best in hindsight minus that of auto",
-            behind(mine, name),
+            f"auto is at most {BEHIND:g} of the oracle's gain behind a rival",
+            f"{name}, the rival chosen on other {kind}",
+            "share of the rival minus that of auto",
+            behind_chosen(mine, name),
             float("-inf"),
             BEHIND,
         )
-        for name, mine in grouped(rows, "rows")
+        for kind, key, rows in kinds
+        for name, mine in grouped(rows, key)
     ]

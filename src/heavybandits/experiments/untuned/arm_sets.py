@@ -1,4 +1,4 @@
-"""Arm sets of this experiment: what a shop offers, and features with a constant among them."""
+"""Arm sets of this study: blocks of one context, and features with a constant among them."""
 
 import math
 from typing import NamedTuple
@@ -19,11 +19,11 @@ from ...core.protocols import Redraw
 from ...core.rng import uniform
 
 
-class Offers(NamedTuple):
-    """`size` offers, new at every play, or always the same if `still`.
+class ShopArms(NamedTuple):
+    """`size` arms, new at every play, or always the same if `still`.
 
-    With `blocks` an offer's features are one context, the same for all, in a block of its own; else
-    each has features of its own, uniform with variance 1/d, beside a constant one.
+    With `blocks`, the features of an arm are one context, the same for all arms, in a block of its
+    own. Without, each arm has a constant feature and others that are uniform with variance 1/d.
     """
 
     size: Count

@@ -1,7 +1,7 @@
-"""The cell that asks a replay when it was paid: each policy's gain by stretch of days.
+"""The cell of replays by days: the gain of each policy in each stretch of days.
 
-Passes are orders of the same days, so that intervals over passes say nothing of other days. A
-policy's mean pay for a day, over all passes, differs from that of another by that day's chance.
+Passes are orders of the same days, so intervals over passes do not show what other days would have
+done. Intervals over stretches of days do: each stretch has its own chance.
 """
 
 import time
@@ -14,18 +14,18 @@ from ...offline.replay.replay import pass_once
 from ...parts.policies.checks import check_policies
 from ...sweeps.simulation_cell import build_parts
 from ..realdata.cells import open_set
-from .cells import Floats
+from .draws import Floats
 
 
 def split_days(rounds: Rounds, count: int) -> list[Schedule]:
-    """The days in the order of the data, in `count` stretches."""
+    """Return the days in the order of the data, in `count` stretches."""
     arms, payers = rounds.deal(0)
     days = np.array_split(np.arange(len(arms)), count)
     return [Schedule(arms[part], payers[part]) for part in days]
 
 
 def play_stretches(player: Any, rounds: Rounds, parts: list[Schedule], orders: int) -> Floats:
-    """Mean pay of a day in each stretch, over all passes."""
+    """Return the mean reward of a day in each stretch, over all passes."""
     scale, total = choose_scale(rounds.rewards, None), np.zeros(len(parts))
     stretch = np.zeros(rounds.rewards.size, np.int64)  # of a day, known by its first row
     for number, part in enumerate(parts):
