@@ -18,6 +18,7 @@ from .adaptive import cral
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
+from .hurdle import hurdle
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
@@ -137,7 +138,7 @@ class Algorithm(NamedTuple):
         return self.function(**given)
 
 
-GLM, LINEAR = "mu(x.theta)", "x.theta"
+GLM, LINEAR, EVENTS = "mu(x.theta)", "x.theta", "probability times amount"
 HEAVY, ROOT = "d T^{1/(1+eps)}", "d T^{1/2}"
 FINITE = "d^{1/2} T^{1/(1+eps)}"
 NEWTON, SMALL = "K d^2", "d^2"
@@ -161,6 +162,7 @@ YU = "Yu, Baek, Li, Sun (2025)"
 # By the name that the paper gives it; in lower case that is the function.
 ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", UNPROVED, NEWTON, SMALL),
+    "Hurdle": Algorithm(hurdle, OURS, EVENTS, None, "mostly one value", UNPROVED, NEWTON, SMALL),
     "CRTM": Algorithm(crtm, XUE23, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(crmm, XUE23, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL),
     "CRHL": Algorithm(crhl, OURS, GLM, NOISE_SCALE, "", HEAVY, NEWTON, SMALL),

@@ -91,6 +91,16 @@ def is_event(estimate: ScaleFreeEstimate, reward: float) -> bool:
 
 
 @jitable
+def event_share(estimate: ScaleFreeEstimate, side: int) -> float:
+    """Return the share of the rewards that are events above the level (side 0) or below it (1)."""
+    numbers = estimate.numbers
+    if not numbers[EVENT] > 0.0:
+        return 0.0
+    least = bin_of(numbers[EVENT], estimate.counts[EXPONENT])
+    return weight_from(estimate.deviations[side : side + 1], least) / numbers[TOTAL]
+
+
+@jitable
 def record_reward(estimate: ScaleFreeEstimate, reward: float) -> None:
     """Add a reward to the histograms."""
     gap = reward - estimate.numbers[LEVEL]
