@@ -33,7 +33,6 @@ from ..estimators.auto import (
     ScaleFreeHuber,
     add_novelty,
     base_of,
-    event_share,
     fill_block,
     fill_row,
     is_due,
@@ -46,15 +45,16 @@ from ..estimators.auto import (
     prior_square,
     restart_count,
     rewards_learned,
+    share_from,
     typical_event,
     unit_of,
 )
 from ..links import Identity
-from .ucb import UCB, UCBState
+from .ucb import UCB
 
 # Places in HurdleState.numbers and in HurdleState.counts
 NOISE, LEAST = range(2)
-EVENTS, GAINS, RESTARTS, WAS_RARE = range(4)
+EVENTS, GAINS, RESTARTS = range(3)
 
 CONVERSION, AMOUNT = 0.1, 0.03  # first penalties, in dimensions; features have variance one
 LEAST_AMOUNT, MOST_CONVERSION = 1e-4, 2.0  # limits of later ones, in dimensions
@@ -65,7 +65,7 @@ SMALLEST, LARGEST = 0.3, 16.0  # limits of the noise scale of an amount, in typi
 RANGE = 32.0  # limit of a predicted amount as a feature, in typical amounts
 MOST = 4.0  # errors of an amount are clipped here, in noise scales
 LEAST_WEIGHT = 1e-3  # of a reward in the conversion model
-OTHER = 4.0  # events of another size by this factor: the models restart
+CHECK_EVERY = 8  # rewards between two looks whether other rewards are events now
 
 
 class HurdleState(NamedTuple):
@@ -73,10 +73,11 @@ class HurdleState(NamedTuple):
 
     linear: that of the policy inside; conversion, amounts: the two regressions; row, scaled, block,
     lanes: scratch; numbers: the noise of amounts, and the least size of an event when the models
-    started; counts: events, gains among them, restarts, and whether most rewards were one value.
+    started; counts: events, gains among them, restarts of the
+    policy inside.
     """
 
-    linear: UCBState
+    linear: Any
     conversion: Region
     amounts: Region
     row: Floats
@@ -201,7 +202,7 @@ def start_models(state: HurdleState, linear: ScaleFreeEstimate) -> None:
     reset_region(state.amounts, AMOUNT * dim)
     state.counts[EVENTS], state.counts[GAINS] = 0, 0
     state.numbers[NOISE], state.numbers[LEAST] = FIRST_NOISE, least_event(linear)
-    share = event_share(linear, 0) + event_share(linear, 1)
+    share = share_from(linear, least_event(linear))
     n = float(min(rewards_learned(linear), 1000))
     share = (n * share + 0.5) / (n + 1.0)
     logit = math.log(share / (1.0 - share))
@@ -282,14 +283,15 @@ def fitting_penalty(region: Region, noise: float) -> float:
 
 @jitable
 def must_restart(state: HurdleState, linear: ScaleFreeEstimate) -> bool:
-    """Return True if the policy inside has restarted, or most rewards have just become one value
-    and events are of another size than before."""
-    restarts, rare = restart_count(linear), is_rare(linear)
-    turned = rare and state.counts[WAS_RARE] == 0
-    state.counts[WAS_RARE] = 1 if rare else 0
-    least, before = least_event(linear), state.numbers[LEAST]
-    other = max(least, before) > OTHER * min(least, before)
-    return restarts != state.counts[RESTARTS] or (turned and other)
+    """Return True if the policy inside has restarted, or if a third of what counted as events are
+    none now, or the other way round."""
+    if restart_count(linear) != state.counts[RESTARTS]:
+        return True
+    learned = rewards_learned(linear)
+    if learned % CHECK_EVERY != 0 and learned > 2 * WARM:
+        return False
+    before, now = share_from(linear, state.numbers[LEAST]), share_from(linear, least_event(linear))
+    return 3.0 * min(before, now) < 2.0 * max(before, now)
 
 
 class Hurdle(NamedTuple):
@@ -315,7 +317,7 @@ class Hurdle(NamedTuple):
     ----------
     linear : UCB
         The policy `auto`, with the identity link.
-    width : float, default 0.5
+    width : float, default 0.8
         Weight of the standard errors.
 
     >>> from heavybandits import auto
@@ -324,7 +326,7 @@ class Hurdle(NamedTuple):
     """
 
     linear: UCB
-    width: Positive = 0.5
+    width: Positive = 0.8
 
     def check(self) -> None:
         estimator = self.linear.estimator
@@ -351,8 +353,7 @@ class Hurdle(NamedTuple):
         return ()
 
     def init(self) -> HurdleState:
-        dim, numbers = self.dim, zeros(2)
-        numbers[NOISE] = FIRST_NOISE
+        dim = self.dim
         return HurdleState(
             linear=self.linear.init(),
             conversion=make_region(dim + 2, CONVERSION * dim),
@@ -361,12 +362,13 @@ class Hurdle(NamedTuple):
             scaled=zeros(dim + 1),
             block=zeros(dim + 2, LANES),
             lanes=zeros(6, LANES),
-            numbers=numbers,
-            counts=np.zeros(4, np.int64),
+            numbers=zeros(2),
+            counts=np.zeros(3, np.int64),
         )
 
     def is_valid(self, state: HurdleState) -> bool:
-        inside = self.linear.estimator.is_valid(state.linear.estimate)
+        estimator: Any = self.linear.estimator
+        inside = estimator.is_valid(state.linear.estimate)
         return bool(inside and state.numbers[NOISE] >= 0.0 and (state.counts >= 0).all())
 
     def choose(self, state: HurdleState, arms: ArmSet, buffer: ArmBuffer) -> int:

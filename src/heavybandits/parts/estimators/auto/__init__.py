@@ -19,7 +19,7 @@ from .estimate import (
     typical_event,
     unit_of,
 )
-from .events import event_share, is_event
+from .events import is_event, share_from
 from .fit import is_due
 from .huber import ScaleFreeHuber, add_novelty, fill_block, raw_theta
 
@@ -30,7 +30,6 @@ __all__ = [
     "ScaleFreeHuber",
     "add_novelty",
     "base_of",
-    "event_share",
     "fill_block",
     "fill_row",
     "is_due",
@@ -46,6 +45,7 @@ __all__ = [
     "raw_theta",
     "restart_count",
     "rewards_learned",
+    "share_from",
     "typical_event",
     "unit_of",
 ]

@@ -78,7 +78,7 @@ def base_of(estimate: ScaleFreeEstimate) -> float:
 @jitable
 def unit_of(estimate: ScaleFreeEstimate) -> float:
     """Return the power of two that is the unit of sizes."""
-    return math.ldexp(1.0, estimate.counts[EXPONENT])
+    return math.ldexp(1.0, int(estimate.counts[EXPONENT]))
 
 
 @jitable

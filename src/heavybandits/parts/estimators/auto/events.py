@@ -91,13 +91,12 @@ def is_event(estimate: ScaleFreeEstimate, reward: float) -> bool:
 
 
 @jitable
-def event_share(estimate: ScaleFreeEstimate, side: int) -> float:
-    """Return the share of the rewards that are events above the level (side 0) or below it (1)."""
-    numbers = estimate.numbers
-    if not numbers[EVENT] > 0.0:
+def share_from(estimate: ScaleFreeEstimate, size: float) -> float:
+    """Return the share of the rewards that are at least this far from the level, 0 for size 0."""
+    if not size > 0.0:
         return 0.0
-    least = bin_of(numbers[EVENT], estimate.counts[EXPONENT])
-    return weight_from(estimate.deviations[side : side + 1], least) / numbers[TOTAL]
+    least = bin_of(size, estimate.counts[EXPONENT])
+    return weight_from(estimate.deviations, least) / estimate.numbers[TOTAL]
 
 
 @jitable
@@ -140,7 +139,7 @@ def forget_half(estimate: ScaleFreeEstimate) -> None:
 @jitable
 def log_of(estimate: ScaleFreeEstimate, size: float) -> float:
     """Return ln size, in units of the power of two of the histograms."""
-    return math.log(math.ldexp(size, -estimate.counts[EXPONENT]))
+    return math.log(math.ldexp(size, int(-estimate.counts[EXPONENT])))
 
 
 @jitable

@@ -37,7 +37,6 @@ from .estimate import (
     EXPONENT,
     LEARNED,
     LEVEL,
-    LOG_NOISE,
     NUMBERS,
     SQUARE,
     WARM,
@@ -228,8 +227,6 @@ class ScaleFreeHuber(NamedTuple):
 
     def init(self) -> ScaleFreeEstimate:
         dim, rows = self.dim, self.dim + 1
-        numbers = zeros(NUMBERS)
-        numbers[LOG_NOISE] = 1.2
         return ScaleFreeEstimate(
             region=make_region(rows, PENALTY * dim),
             sizes=make_region(rows, 4.0 * dim),
@@ -239,7 +236,7 @@ class ScaleFreeHuber(NamedTuple):
             block=zeros(rows, LANES),
             slopes=zeros(dim),
             image=zeros(dim, dim),
-            numbers=numbers,
+            numbers=zeros(NUMBERS),
             counts=np.zeros(COUNTS, np.int64),
             arms=zeros(WARM, dim),
             rewards=zeros(WARM),
