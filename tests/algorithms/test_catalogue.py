@@ -193,7 +193,9 @@ def eliminated(state: Any, twin: Any) -> bool:
 
 
 def no_twin(g: Any) -> Any:
-    raise NotImplementedError("the twin of this one is in test_glm.py or test_auto.py")
+    raise NotImplementedError(
+        "the twin of this one is in test_glm.py, test_auto.py or test_hurdle.py"
+    )
 
 
 class Row(NamedTuple):
@@ -208,6 +210,7 @@ class Row(NamedTuple):
 GROUPS = {"plays": 7, "group": 3}
 ROWS = {
     "auto": Row(0.0),
+    "hurdle": Row(0.0),
     "crtm": Row(0.01),
     "crmm": Row(0.03, given={"plays": 5}),
     "ol2m": Row(0.03),

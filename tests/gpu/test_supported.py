@@ -55,6 +55,7 @@ def simulate(policy, arms=None, device="cuda"):
         ("cral", "DoublingHuber keeps a Cholesky factor"),
         ("cral_tuned", "GrowingHuber keeps a Cholesky factor"),
         ("auto", "ScaleFreeHuber writes to its region itself"),
+        ("hurdle", "Hurdle has no cooperative form"),
         ("supbtc", "StagedElimination has no cooperative form"),
         ("btc", "PerArmUCB has no cooperative form"),
     ],

@@ -66,7 +66,7 @@ def threshold(state: AgentState) -> float | None:
 def restarts(state: AgentState) -> int:
     """Return how often an `auto` has restarted; 0 for other policies."""
     found = (part for part in walk(state.learned) if isinstance(part, ScaleFreeEstimate))
-    return sum(restart_count(estimate) for estimate in found)
+    return sum(int(restart_count(estimate)) for estimate in found)
 
 
 def drift(state: AgentState) -> DriftReport:

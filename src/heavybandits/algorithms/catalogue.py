@@ -21,6 +21,7 @@ from .adaptive import cral
 from .auto import auto
 from .finite import bmm, btc, supbmm, supbtc
 from .glm import crmm, crtm, gloc, gloc_mom, ol2m, ol2m_mom
+from .hurdle import hurdle
 from .linear import crt, linucb, menu, mom, tofu
 from .robust import crcm, crhl, gada_oful, heavy_oful, hvt_ucb
 
@@ -140,7 +141,7 @@ class Algorithm(NamedTuple):
         return self.function(**given)
 
 
-GLM, LINEAR = "mu(x.theta)", "x.theta"
+GLM, LINEAR, EVENTS = "mu(x.theta)", "x.theta", "probability times amount"
 HEAVY, ROOT = "d T^{1/(1+eps)}", "d T^{1/2}"
 FINITE = "d^{1/2} T^{1/(1+eps)}"
 NEWTON, SMALL = "K d^2", "d^2"
@@ -153,6 +154,7 @@ OURS = "this library"
 # By the name that the paper gives it; in lower case that is the function.
 ALGORITHMS: dict[str, Algorithm] = {
     "Auto": Algorithm(auto, OURS, GLM, None, "a mean", UNPROVED, NEWTON, SMALL),
+    "Hurdle": Algorithm(hurdle, OURS, EVENTS, None, "mostly one value", UNPROVED, NEWTON, SMALL),
     "CRTM": Algorithm(crtm, references.XUE23.short, GLM, RAW, "", HEAVY, NEWTON, SMALL),
     "CRMM": Algorithm(
         crmm, references.XUE23.short, GLM, CENTRAL, "symmetric", HEAVY, NEWTON, SMALL

@@ -36,7 +36,7 @@ def size_of(place: int, exponent: int) -> float:
     shifted = place - BINS // 2
     octave = shifted // PER_OCTAVE
     within = (shifted - PER_OCTAVE * octave + 0.5) / (2 * PER_OCTAVE)
-    return math.ldexp(0.5 + within, octave + exponent)
+    return math.ldexp(0.5 + within, int(octave + exponent))
 
 
 @jitable

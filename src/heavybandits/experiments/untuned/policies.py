@@ -7,11 +7,10 @@ again together when one of them changes.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import heavybandits
-
 from ...algorithms.adaptive import cral
 from ...algorithms.auto import auto
 from ...algorithms.glm import crmm, crtm
+from ...algorithms.hurdle import hurdle
 from ...algorithms.linear import linucb
 from ...algorithms.robust import crhl
 from ...parts.filters import AdaptiveClip, NoFilter
@@ -65,10 +64,9 @@ GRID = [
 ]
 OURS = [
     Row(AUTO, lambda facts: auto(dim=facts.dim), AUTO),
+    Row(HURDLE, lambda facts: hurdle(dim=facts.dim), HURDLE),
     Row(CRAL, lambda facts: cral(dim=facts.dim, radius_scale=0.4), CRAL),
 ]
-if hasattr(heavybandits, "hurdle"):  # without the condition, once `hurdle` is there
-    OURS.insert(1, Row(HURDLE, lambda facts: heavybandits.hurdle(dim=facts.dim), HURDLE))
 # Defaults of their documentation. CRTM, CRMM and CRHL need a moment: it is 1, as in their examples.
 PEERS = [
     Row(LINUCB, lambda facts: linucb(dim=facts.dim), "peers"),

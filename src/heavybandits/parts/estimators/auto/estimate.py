@@ -82,9 +82,46 @@ def known_count(estimate: ScaleFreeEstimate) -> int:
     return estimate.counts[KNOWN]
 
 
+@jitable
 def restart_count(estimate: ScaleFreeEstimate) -> int:
     """Return how often the estimator restarted."""
-    return int(estimate.counts[RESTARTS])
+    return estimate.counts[RESTARTS]
+
+
+@jitable
+def rewards_learned(estimate: ScaleFreeEstimate) -> int:
+    """Return the number of rewards since the last start."""
+    return estimate.counts[LEARNED]
+
+
+@jitable
+def base_of(estimate: ScaleFreeEstimate) -> float:
+    """Return the median of the first rewards: the value of most rewards, if they have one."""
+    return estimate.numbers[LEVEL]
+
+
+@jitable
+def unit_of(estimate: ScaleFreeEstimate) -> float:
+    """Return the power of two that is the unit of sizes."""
+    return math.ldexp(1.0, exponent_of(estimate))
+
+
+@jitable
+def typical_event(estimate: ScaleFreeEstimate) -> float:
+    """Return the median size of events, 0 if there are fewer than three."""
+    return estimate.numbers[TYPICAL]
+
+
+@jitable
+def least_event(estimate: ScaleFreeEstimate) -> float:
+    """Return the least size of an event."""
+    return estimate.numbers[EVENT]
+
+
+@jitable
+def is_exploration_due(estimate: ScaleFreeEstimate) -> bool:
+    """Return True if the next decision goes to the least known arm."""
+    return estimate.numbers[DEBT] >= 1.0
 
 
 @jitable

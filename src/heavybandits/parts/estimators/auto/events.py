@@ -92,6 +92,15 @@ def is_event(estimate: ScaleFreeEstimate, reward: float) -> bool:
 
 
 @jitable
+def share_from(estimate: ScaleFreeEstimate, size: float) -> float:
+    """Return the share of the rewards that are at least this far from the level, 0 for size 0."""
+    if not size > 0.0:
+        return 0.0
+    least = bin_of(size, exponent_of(estimate))
+    return weight_from(estimate.deviations, least) / estimate.numbers[TOTAL]
+
+
+@jitable
 def record_reward(estimate: ScaleFreeEstimate, reward: float) -> None:
     """Add a reward to the histograms."""
     gap = reward - estimate.numbers[LEVEL]

@@ -248,14 +248,12 @@ class ScaleFreeHuber(NamedTuple):
 
     def init(self) -> ScaleFreeEstimate:
         dim, rows = self.dim, self.dim + 1
-        numbers = zeros(NUMBERS)
-        numbers[LOG_NOISE] = 1.2
         return ScaleFreeEstimate(
             region=make_region(rows, PENALTY * dim),
             sizes=make_region(rows, 4.0 * dim),
             middle=zeros(dim),
             units=zeros(dim),
-            numbers=numbers,
+            numbers=zeros(NUMBERS),
             counts=np.zeros(COUNTS, np.int64),
             arms=zeros(WARM, dim),
             rewards=zeros(WARM),
