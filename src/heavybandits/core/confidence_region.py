@@ -265,6 +265,12 @@ def set_clipped(region: Region, count: int) -> None:
 
 
 @jitable
+def set_updates(region: Region, count: int) -> None:
+    """Set the number of updates, after one that learned earlier rewards again."""
+    region.counts[_UPDATES] = count
+
+
+@jitable
 def count_fallback(region: Region) -> None:
     """Add one to the fallbacks."""
     region.counts[_FALLBACKS] += 1

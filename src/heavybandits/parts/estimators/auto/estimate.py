@@ -10,8 +10,8 @@ from ....core.jit import jitable, outlined
 # Places in ScaleFreeEstimate.numbers and in ScaleFreeEstimate.counts
 LEVEL, SQUARE, WEIGHED, WEIGHTS, EDGE, EVENT, TYPICAL, RESIDUAL, TOTAL, ZEROS = range(10)
 LOGS, LOG_SQUARES, LOG_NOISE, DEBT, PLAIN, EXPONENT = range(10, 16)
-LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED = range(9)
-NUMBERS, COUNTS = 16, 9
+LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED, CLIPPED = range(10)
+NUMBERS, COUNTS = 16, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
@@ -51,7 +51,8 @@ class ScaleFreeEstimate(NamedTuple):
         Rewards since the last start (LEARNED), those with information about the scale (KNOWN), 1
         while most rewards are one value (RARE), rewards in a row far beyond the limit (STREAK) or
         small but not equal to the level (SMALL), rewards equal to the level (EXACT), RESTARTS,
-        events whose sizes were learned (EVENTS) and events in the sums (SUMMED).
+        events whose sizes were learned (EVENTS), events in the sums (SUMMED), and rewards clipped
+        before the last start (CLIPPED).
     arms, rewards : arrays
         The first WARM arms and rewards.
     deviations, residuals : arrays

@@ -9,12 +9,16 @@ from ....core.confidence_region import (
     Region,
     add_observation,
     change_penalty,
+    clipped_count,
     count_clipped,
     measure,
     move_centre,
     penalty_of,
     reset_region,
+    set_clipped,
+    set_updates,
     squared_norm,
+    update_count,
 )
 from ....core.dispatch import mean, slope
 from ....core.histogram import BINS, bin_of, weight_from
@@ -23,6 +27,7 @@ from ....core.linalg import dot
 from ....core.order_statistics import select_rank
 from ....core.protocols import Link
 from .estimate import (
+    CLIPPED,
     DEBT,
     EDGE,
     EVENT,
@@ -175,6 +180,7 @@ def start(estimate: ScaleFreeEstimate) -> None:
     for i in range(estimate.counts.size):
         estimate.counts[i] = 0
     estimate.counts[RESTARTS] = restarts
+    estimate.counts[CLIPPED] = clipped_count(estimate.region)
     clear_fit(estimate)
 
 
@@ -220,6 +226,8 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     at 4.5 times the median deviation of events, or at 16 large rewards if most are one value.
     """
     numbers, count = estimate.numbers, estimate.counts[LEARNED]
+    updates = update_count(estimate.region) + 1
+    set_clipped(estimate.region, estimate.counts[CLIPPED])
     clear_fit(estimate)
     standardise(estimate, count)
     set_level(part, estimate, count)
@@ -242,6 +250,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     for j in range(count):
         weigh_residual(estimate, estimate.scratch.squares[j], estimate.recent[j], most)
     update_penalty(estimate)
+    set_updates(estimate.region, updates)
     if count == WARM:
         end_first(estimate)
 
@@ -381,4 +390,5 @@ def start_again(part: Any, estimate: ScaleFreeEstimate, x: Floats, reward: float
     for i in range(x.size):
         estimate.arms[0, i] = x[i]
     estimate.rewards[0] = reward
+    set_updates(estimate.region, update_count(estimate.region) - 1)  # it is counted once
     fit_again(part, estimate)
