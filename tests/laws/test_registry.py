@@ -78,6 +78,9 @@ def test_every_algorithm_is_exported_once_and_called_as_in_its_paper():
     assert all(getattr(hb, name.lower()) is make for name, make in made.items())
 
 
+UNTUNED = ("random play", "Auto", "Hurdle")
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_is_built_from_its_row(name):
     row, policy = ALGORITHMS[name], example(name)
@@ -85,7 +88,7 @@ def test_an_algorithm_is_built_from_its_row(name):
     takes = inspect.signature(row.function).parameters.values()
     required = {each.name for each in takes if each.default is each.empty}
     assert required & {"raw_moment", "central_moment", "noise_scale"} == {row.moment} - {None}
-    assert (row.tuning is None) == (name in ("random play", "Auto"))
+    assert (row.tuning is None) == (name in UNTUNED)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -95,7 +98,7 @@ def test_the_tuned_argument_changes_the_policy(name):
     row = ALGORITHMS[name]
     tuned = {row.tuning: 0.01} if row.tuning else {}
     same = repr(row.make(**known)) == repr(row.make(**known, **tuned))
-    assert same == (name in ("random play", "Auto"))
+    assert same == (name in UNTUNED)
 
 
 def test_random_play_is_what_everybody_is_compared_with():

@@ -33,6 +33,7 @@ from ..estimators.auto import (
     ScaleFreeHuber,
     add_novelty,
     base_of,
+    exact_share,
     fill_block,
     fill_row,
     is_due,
@@ -93,8 +94,10 @@ class HurdleState(NamedTuple):
 
 @jitable
 def is_on(state: HurdleState, linear: ScaleFreeEstimate) -> bool:
-    """Return True if the two models choose: most rewards are one value, and there are events."""
-    return is_rare(linear) and state.counts[EVENTS] >= ENOUGH and rewards_learned(linear) >= WARM
+    """Return True if the two models choose: most rewards are exactly one value, and there are
+    events."""
+    enough = state.counts[EVENTS] >= ENOUGH and rewards_learned(linear) >= WARM
+    return enough and is_rare(linear) and 2.0 * exact_share(linear) >= 1.0
 
 
 @jitable
@@ -310,8 +313,9 @@ class Hurdle(NamedTuple):
     at most 1 - p, and dm = u s. Penalties follow the evidence, as those of `ScaleFreeHuber`.
 
     The policy inside, `auto`, finds base, units and events. It chooses alone in the first 32
-    decisions, while no three events have come, while most rewards are not one value, in continuous
-    arm sets, and in 4 sqrt(n) decisions for exploration. No theorem covers this policy.
+    decisions, while no three events have come, while most rewards are not exactly one value (with
+    noise around it, say), in continuous arm sets, and in 4 sqrt(n) decisions for exploration.
+    No theorem covers this policy.
 
     Parameters
     ----------
@@ -383,7 +387,7 @@ class Hurdle(NamedTuple):
         learn(self.linear, state.linear, x, rewards)
         linear = state.linear.estimate
         learned = rewards_learned(linear)
-        if learned < WARM:
+        if learned < WARM or (learned > WARM and not is_rare(linear)):
             return
         if learned == WARM or must_restart(state, linear):
             start_models(state, linear)

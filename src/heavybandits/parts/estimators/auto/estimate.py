@@ -102,6 +102,12 @@ def base_of(estimate: ScaleFreeEstimate) -> float:
 
 
 @jitable
+def exact_share(estimate: ScaleFreeEstimate) -> float:
+    """Return the share of the rewards that are equal to the base."""
+    return estimate.numbers[ZEROS] / max(estimate.numbers[TOTAL], 1.0)
+
+
+@jitable
 def unit_of(estimate: ScaleFreeEstimate) -> float:
     """Return the power of two that is the unit of sizes."""
     return math.ldexp(1.0, exponent_of(estimate))
