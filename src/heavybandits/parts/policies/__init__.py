@@ -1,6 +1,7 @@
 """Policies: how the parts play together."""
 
 from .elimination import PerArmUCB, StagedElimination
+from .learned_scale import LearnedScale
 from .randomised import EpsilonGreedy, SquareCB
 from .thompson import Thompson
 from .time_discounted import TimeDiscounted
@@ -10,6 +11,7 @@ from .uniform import Uniform
 __all__ = [
     "UCB",
     "EpsilonGreedy",
+    "LearnedScale",
     "PerArmUCB",
     "SquareCB",
     "StagedElimination",
