@@ -331,7 +331,7 @@ def test_invalid_arguments_raise(given, message):
 
 
 def test_an_estimator_with_a_factor_is_not_discounted():
-    policy = hb.cral(dim=2)
+    policy: Any = hb.cral(dim=2)
     with pytest.raises(hb.InvalidInputError, match="keeps a Cholesky factor of V"):
         hb.Agent(policy._replace(estimator=hb.estimators.Discounted(policy.estimator, 50.0)))
     with pytest.raises(hb.InvalidInputError, match="keeps a Cholesky factor of V"):

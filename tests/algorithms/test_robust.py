@@ -330,7 +330,7 @@ def test_the_noise_scale_of_a_reward_matters():
 
 
 def test_an_arm_of_zeros_teaches_nothing():
-    policy = hb.crhl(dim=2, noise_scale=1.0)
+    policy: Any = hb.crhl(dim=2, noise_scale=1.0)
     state = policy.init()
     policy.learn(state, np.array([0.6, 0.2]), np.array([1.0]))
     before = state.estimate.region.centre.copy()

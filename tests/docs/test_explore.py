@@ -1,6 +1,7 @@
 """The interactive page in a browser: its numbers are the library's, and everyone can use it."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 LINE = hb.links.Identity()
 HORIZON, EPSILON = 300, 0.4
 # What the page calls a policy, what it is told, and the same of the library.
-PLAYERS = {
+PLAYERS: dict[str, tuple[dict[str, float], Any]] = {
     "LinUCB": ({"radius": 1.5}, hb.linucb(dim=2, radius=1.5)),
     "CRTM": (
         {"horizon": HORIZON, "epsilon": EPSILON, "raw_moment": 0.1, "radius_scale": 0.01},

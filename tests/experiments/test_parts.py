@@ -63,7 +63,8 @@ def test_offers_with_an_intercept_are_unit_vectors_that_share_it() -> None:
 
 
 def test_what_is_told_is_the_noise_scale_of_the_reward_to_come() -> None:
-    step: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01).estimator
+    policy: Any = hb.crhl(dim=2, noise_scale=1.0, radius_scale=0.01)
+    step = policy.estimator
     told, plain = GivenScale(step, 0.2, 5.0), step
     mine, theirs = told.init(), plain.init()
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+from heavybandits.core.capabilities import innermost
 from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import learn_kernel
 
@@ -38,23 +39,26 @@ def draws(name: str, rng: Any, size: int, epsilon: float) -> np.ndarray:
     return rng.choice([-1.0, 1.0]) * two_point(rng, size, 1.0 + epsilon, share, 1.0)
 
 
-def furthest(policy: Any, link: Any, noise: np.ndarray, rng: Any) -> float:
-    """max over all updates of ||theta* - centre||_V / beta."""
+def furthest(
+    policy: Any, link: Any, noise: np.ndarray, rng: Any, scale: Any = lambda x: 1.0
+) -> float:
+    """max over all updates of ||theta* - centre||_V / beta; scale(x) multiplies the noise of x."""
     arms = rng.normal(size=(6, DIM))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
     given = hb.arms.FromArray(arms)
     state, buffer, worst = policy.init(), given.make_buffer(), 0.0
     given.refresh(buffer, np.uint64(0), 0)
-    region, rewards = state.estimate.region, np.zeros(policy.plays)
+    inside, inner = innermost(policy, state)
+    region, rewards = inner.estimate.region, np.zeros(policy.plays)
     lessons = np.zeros(1, np.int64)
     learn = compiled(learn_kernel, policy, state, buffer.chosen, rewards, lessons)
     for start in range(0, noise.size - policy.plays + 1, policy.plays):
         policy.choose(state, given, buffer)
         mean = link.mean(float(buffer.chosen @ THETA))
-        rewards[:] = mean + noise[start : start + policy.plays]
+        rewards[:] = mean + scale(buffer.chosen) * noise[start : start + policy.plays]
         learn(policy, state, buffer.chosen, rewards, lessons)
         away = THETA - region.centre
-        beta = policy.radius.radius(state.estimate, region.counts[0])
+        beta = inside.radius.radius(inner.estimate, region.counts[0])
         worst = max(worst, math.sqrt(away @ (region.design + region.recent) @ away) / beta)
     return worst
 
@@ -173,3 +177,30 @@ def test_the_region_of_cral_holds_theta(name):
 def test_a_fiftieth_of_crals_c_fails(name):
     failed = [ratio > 1.0 for ratio in adaptive_ratios(name, 50.0)]
     assert np.mean(failed) > DELTA
+
+
+# ---- learned noise scales: Theorem A of CRAL allows every scale that is known before the reward
+
+
+def learned_ratios(name: str, cut: float, runs: int = 4, plays: int = 800) -> list[float]:
+    """As `adaptive_ratios`, with noise whose scale differs by a factor of 100 between arms."""
+    policy: Any = hb.cral(dim=DIM, delta=DELTA, asymmetry=SHAPES[name][0], learn_noise_scale=True)
+    inner = policy.policy
+    estimator = inner.estimator._replace(factor=inner.estimator.factor / cut)
+    policy = policy._replace(policy=inner._replace(estimator=estimator))
+    found = []
+    for run in range(runs):
+        rng = np.random.default_rng([run, len(name)])
+        noise = shaped(name, rng, plays)
+        link = hb.links.Identity()
+        found.append(furthest(policy, link, noise, rng, lambda x: 10.0 ** (2.0 * x[0])))
+    return found
+
+
+@pytest.mark.parametrize("name", ["signs", "cauchy", "atom, C = 1", "pareto"])
+def test_the_region_of_cral_holds_theta_with_learned_scales(name):
+    assert 0.0 < max(learned_ratios(name, 1.0)) <= 1.0
+
+
+def test_a_fiftieth_of_crals_c_fails_with_learned_scales():
+    assert np.mean([ratio > 1.0 for ratio in learned_ratios("signs", 50.0)]) > DELTA

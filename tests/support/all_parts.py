@@ -65,7 +65,7 @@ from heavybandits.noises import (
     StudentT,
     SymmetricPareto,
 )
-from heavybandits.policies import TimeDiscounted
+from heavybandits.policies import LearnedScale, TimeDiscounted
 from heavybandits.radii import (
     Constant,
     DoublingRadius,
@@ -178,7 +178,12 @@ PARTS: dict[str, list[Any]] = {
         PseudoHuberRadius(32.0, 25.0, 1.6, 0.01, 7.0, 1.0),
         NewtonEnsembleRadius(1.0, 0.1, 10.0, 3.0),
     ],
-    "policy": [*POLICIES.values(), *DRAWING.values(), TimeDiscounted(POLICIES["auto"], 60.0)],
+    "policy": [
+        *POLICIES.values(),
+        *DRAWING.values(),
+        TimeDiscounted(POLICIES["auto"], 60.0),
+        LearnedScale(POLICIES["crhl"]),
+    ],
 }
 
 

@@ -1,12 +1,12 @@
 """CRAL of this library: heavy tails without a given moment."""
 
-from .._utils.validation import positive, whole
+from .._utils.validation import flag, positive, whole
 from ..core.part import cast, check_part
 from ..core.protocols import Link, Projection
 from ..parts.estimators import BallProjection, DoublingHuber, GrowingHuber, NoProjection
 from ..parts.filters import NoFilter
 from ..parts.links import Identity, check_link
-from ..parts.policies import UCB
+from ..parts.policies import UCB, LearnedScale
 from ..parts.radii import DoublingRadius, GrowingRadius
 from . import theory
 from .common import call_with_known
@@ -24,7 +24,8 @@ def cral(
     noise_scale: float = 1.0,
     radius_scale: float | None = None,
     corruption: float = 0.0,
-) -> UCB:
+    learn_noise_scale: bool = False,
+) -> UCB | LearnedScale:
     """Make CRAL, Confidence Region with an Adaptive Level: this library's own (docs/maths/cral.md).
 
     Huber regression whose threshold doubles when too many rewards reach it (see `DoublingHuber`).
@@ -66,6 +67,11 @@ def cral(
     corruption : float, default 0.0
         Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
         requires the identity link.
+    learn_noise_scale : bool, default False
+        Predict the s of each reward that comes without its own from the rewards before it (see
+        `policies.LearnedScale`): `noise_scale` times its size relative to a typical residual. The
+        region of the theorem stays valid, because it allows every s that is known before the
+        reward. Wrong predictions cost regret. The GPU cannot play it.
 
     Returns
     -------
@@ -79,7 +85,10 @@ def cral(
     (9.0, 10.0)
     >>> cral(dim=10, radius_scale=0.4).radius
     GrowingRadius(share=0.4, floor=0.1)
+    >>> type(cral(dim=10, radius_scale=0.4, learn_noise_scale=True)).__name__
+    'LearnedScale'
     """
+    learns = flag("learn_noise_scale", learn_noise_scale)
     link, noise_scale = check_part("link", link, Link), positive("noise_scale", noise_scale)
     penalty = positive("penalty", penalty)
     kappa = check_link(link, positive("norm", norm))
@@ -88,7 +97,8 @@ def cral(
     if radius_scale is not None:
         share = positive("radius_scale", radius_scale)
         step = GrowingHuber(whole("dim", dim), link, projection, kappa, penalty, noise_scale)
-        return cast(UCB(step, NoFilter(), GrowingRadius(share)))
+        tuned = cast(UCB(step, NoFilter(), GrowingRadius(share)))
+        return cast(LearnedScale(tuned, relative=True)) if learns else tuned
     known = locals() | {"lipschitz": link.lipschitz(norm)}
     promise = call_with_known(theory.doubling_theorem, known)
     proven = DoublingHuber(
@@ -105,4 +115,5 @@ def cral(
         horizon=promise.horizon or 0,
         corruption=corruption,
     )
-    return cast(UCB(proven, NoFilter(), DoublingRadius()))
+    policy = cast(UCB(proven, NoFilter(), DoublingRadius()))
+    return cast(LearnedScale(policy, relative=True)) if learns else policy

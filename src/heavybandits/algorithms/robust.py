@@ -2,14 +2,14 @@
 
 import math
 
-from .._utils.validation import Interval, bounded_number, fraction, positive, whole
+from .._utils.validation import Interval, bounded_number, flag, fraction, positive, whole
 from .._utils.validation import epsilon as check_epsilon
 from ..core.part import cast
 from ..core.protocols import Link, Radius
 from ..parts.estimators import BallProjection, BatchHuber, HuberNewton, NewtonEnsemble
 from ..parts.filters import NoFilter
 from ..parts.links import Identity, Logistic, check_link
-from ..parts.policies import UCB
+from ..parts.policies import UCB, LearnedScale
 from ..parts.radii import Constant, LogRadius, PowerRadius, PseudoHuberRadius
 from . import theory
 from .common import call_with_known, make_projection
@@ -31,7 +31,8 @@ def crhl(
     radius_scale: float | None = None,
     threshold: float | None = None,
     corruption: float = 0.0,
-) -> UCB:
+    learn_noise_scale: bool = False,
+) -> UCB | LearnedScale:
     """Make CRHL, Confidence Region with Huber Loss: this library's own (docs/maths/crhl.md).
 
     CRHL makes an online Newton step on the residual, clipped at sigma tau. The threshold is low for
@@ -71,6 +72,12 @@ def crhl(
     corruption : float, default 0.0
         Bound on sum |c_t| if rewards may be falsified by c_t (Theorem 3), in the unit of the
         reward.
+    learn_noise_scale : bool, default False
+        Predict the nu of each reward that comes without its own from the rewards before it (see
+        `policies.LearnedScale`); `noise_scale` is then the nu of the first 16 rewards. With the
+        theorem's radius, `noise_scale` is also the least nu. Its region stays valid if
+        `noise_scale` bounds all noise, or if every predicted nu is large enough; no theorem says
+        that it is. The GPU cannot play it.
 
     Returns
     -------
@@ -84,7 +91,10 @@ def crhl(
     (748.241, 2.1218)
     >>> crhl(dim=10, noise_scale=1.0, radius_scale=0.01).estimator.threshold
     0.5
+    >>> type(crhl(dim=10, noise_scale=1.0, radius_scale=0.01, learn_noise_scale=True)).__name__
+    'LearnedScale'
     """
+    learns = flag("learn_noise_scale", learn_noise_scale)
     kappa = check_link(link, positive("norm", norm))
     proven = threshold if radius_scale is None else None
     known = locals() | {"lipschitz": link.lipschitz(norm), "threshold": proven}
@@ -106,8 +116,10 @@ def crhl(
         corruption=promise.corruption * math.sqrt(kappa),
     )
     if radius_scale is None:
-        return cast(UCB(step, NoFilter(), step.radius))
-    return tuned_form(step, radius_scale, threshold, promise.lipschitz * promise.norm)
+        policy = cast(UCB(step, NoFilter(), step.radius))
+    else:
+        policy = tuned_form(step, radius_scale, threshold, promise.lipschitz * promise.norm)
+    return cast(LearnedScale(policy)) if learns else policy
 
 
 def tuned_form(

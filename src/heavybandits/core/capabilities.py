@@ -129,9 +129,13 @@ def keeps_factor(estimator: Any) -> bool:
 
 
 def set_noise_scale(policy: Any, state: Any, noise_scale: float | None) -> None:
-    """Set the noise scale of the next reward: by default that of the estimator."""
+    """Set the noise scale of the next reward: by default that of the estimator.
+
+    0 lets a policy that learns the scales predict this one.
+    """
     inside, inner = innermost(policy, state)
-    usual = _declared(inside.estimator, "noise_scale", 0.0)
+    learned = _declared(policy, "learns_noise_scale", False)
+    usual = 0.0 if learned else _declared(inside.estimator, "noise_scale", 0.0)
     inner.estimate.noise_scale[0] = usual if noise_scale is None else noise_scale
 
 

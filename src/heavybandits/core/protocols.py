@@ -753,6 +753,11 @@ class Extras(Protocol):
         `score_arm` and `measure_arm` know; False is the default."""
 
     @property
+    def learns_noise_scale(self) -> bool:
+        """True for a policy that predicts the noise scale of a reward that comes without one; False
+        is the default."""
+
+    @property
     def choice_writes(self) -> tuple[str, ...] | None:
         """The arrays, by dotted name, that a policy's choice changes for later decisions, without
         those of a policy inside it; None, the default, for all arrays."""

@@ -2,6 +2,7 @@
 
 from .elimination import PerArmUCB, StagedElimination
 from .hurdle import Hurdle
+from .learned_scale import LearnedScale
 from .randomised import EpsilonGreedy, SquareCB
 from .thompson import Thompson
 from .time_discounted import TimeDiscounted
@@ -12,6 +13,7 @@ __all__ = [
     "UCB",
     "EpsilonGreedy",
     "Hurdle",
+    "LearnedScale",
     "PerArmUCB",
     "SquareCB",
     "StagedElimination",
