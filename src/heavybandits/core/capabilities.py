@@ -134,9 +134,24 @@ def set_noise_scale(policy: Any, state: Any, noise_scale: float | None) -> None:
     0 lets a policy that learns the scales predict this one.
     """
     inside, inner = innermost(policy, state)
-    learned = _declared(policy, "learns_noise_scale", False)
-    usual = 0.0 if learned else _declared(inside.estimator, "noise_scale", 0.0)
-    inner.estimate.noise_scale[0] = usual if noise_scale is None else noise_scale
+    if noise_scale is None:
+        learned = learns_noise_scale(policy)
+        noise_scale = 0.0 if learned else _declared(inside.estimator, "noise_scale", 0.0)
+    inner.estimate.noise_scale[0] = noise_scale
+
+
+def learns_noise_scale(policy: Any) -> bool:
+    """Return True if a policy, or one inside it, predicts the noise scale of a reward.
+
+    >>> from heavybandits import cral
+    >>> learns_noise_scale(cral(dim=2)), learns_noise_scale(cral(dim=2, learn_noise_scale=True))
+    (False, True)
+    """
+    while (held := getattr(policy, "policy", None)) is not None:
+        if getattr(policy, "learns_noise_scale", False):
+            return True
+        policy = held
+    return False
 
 
 def split_arm(estimator: Any, estimate: Any, x: Any) -> tuple[Any, Any]:
