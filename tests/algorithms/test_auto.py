@@ -122,7 +122,7 @@ def test_the_naive_twin_agrees(name):
         expected, wide = player.policy.estimate_arm(player.state, rows[0])
         assert wide == pytest.approx(width, rel=1e-7)
         assert expected == pytest.approx(twin.mean(z) + twin.level, rel=1e-7, abs=1e-9 * largest)
-    assert player.policy.tally(player.state).truncated == twin.cuts
+    assert tuple(player.policy.tally(player.state)) == (300, 0, twin.cuts)
     assert restart_count(player.estimate) == twin.restarts == RESTARTS.get(name, 0)
     assert is_rare(player.estimate) == twin.rare == ("sales" in name or "peak" in name)
 
@@ -350,7 +350,7 @@ def test_a_stationary_shop_never_restarts_it(name):
     )
     rows = np.concatenate([rows_of(t, rng) for t in range(4000)])
     agent.warm_start(rows, [reward_of(0, x, rng) for x in rows])
-    assert agent.updates >= 20_000
+    assert agent.updates == 20_000
     assert agent.restarts == 0
 
 
@@ -484,7 +484,7 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
         for other, ticket in zip(others, tickets, strict=True):
             other.update(ticket, float(paid[ticket.arm]))
     assert len({digest(other.state.learned) for other in others}) == 1
-    assert others[0].state.learned.estimate.counts[0] == 40
+    assert others[0].updates == 40
 
 
 @pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "half_life": 0.0}, {"dim": 2, "link": 3}])

@@ -167,6 +167,12 @@ def count_clipped(region: Region) -> None:
 
 
 @jitable
+def set_updates(region: Region, count: int) -> None:
+    """Set the number of updates, for an estimator that fits rewards again."""
+    region.counts[_UPDATES] = count
+
+
+@jitable
 def set_clipped(region: Region, count: int) -> None:
     """Set the number of rewards that the estimator itself clips or truncates at present."""
     region.counts[_CLIPPED] = count

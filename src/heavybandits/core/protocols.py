@@ -296,8 +296,9 @@ class Extras(Protocol):
 
     @property
     def own_rows(self) -> bool:
-        """True for an estimator whose theta belongs to rows that it makes of the arms, of which
-        `score_arm` and `measure_arm` know; False is the default."""
+        """True for an estimator whose theta belongs to rows that it makes of the arms, with one
+        number more than features, of which `score_arm` and `measure_arm` know; False is the
+        default."""
 
     @property
     def choice_writes(self) -> tuple[str, ...] | None:

@@ -10,8 +10,8 @@ from ....core.jit import jitable, outlined
 # Places in ScaleFreeEstimate.numbers and in ScaleFreeEstimate.counts
 LEVEL, SQUARE, WEIGHED, WEIGHTS, EDGE, EVENT, TYPICAL, RESIDUAL, TOTAL, ZEROS = range(10)
 LOGS, LOG_SQUARES, LOG_NOISE, DEBT, EXPONENT = range(10, 15)
-LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED = range(9)
-NUMBERS, COUNTS = 15, 9
+LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED, CUT = range(10)
+NUMBERS, COUNTS = 15, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
@@ -41,9 +41,9 @@ class ScaleFreeEstimate(NamedTuple):
     of the histograms; counts: rewards since the last start, those that are informative, whether
     most rewards are one value, rewards in a row far beyond the limit, rewards in a row that are
     small but not equal to the level, rewards equal to the level, restarts, events whose sizes were
-    learned, events in the sums of ln size; arms, rewards: the first ones; deviations: histogram of
-    rewards minus level, gains and losses; residuals: histogram of the residuals of events; recent:
-    the last rewards.
+    learned, events in the sums of ln size, rewards clipped before the last start; arms, rewards:
+    the first ones; deviations: histogram of rewards minus level, gains and losses; residuals:
+    histogram of the residuals of events; recent: the last rewards.
     """
 
     region: Region
@@ -156,7 +156,7 @@ def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
         left_out, other = far, left_out
 
 
-@jitable
+@outlined
 def farthest_arm(estimate: ScaleFreeEstimate, count: int, left_out: int, other: int) -> int:
     """Return the arm that accounts for more than half of the variance, -1 if there is none."""
     used = count - (1 if left_out >= 0 else 0) - (1 if other >= 0 else 0)
@@ -172,7 +172,7 @@ def farthest_arm(estimate: ScaleFreeEstimate, count: int, left_out: int, other: 
     return -1
 
 
-@jitable
+@outlined
 def notice_features(estimate: ScaleFreeEstimate, x: Floats) -> None:
     """Give a unit to every feature that varies for the first time: its standard deviation so far.
 

@@ -9,11 +9,13 @@ from ....core.confidence_region import (
     Region,
     add_observation,
     change_penalty,
+    clipped_count,
     count_clipped,
     measure,
     move_centre,
     penalty_of,
     reset_region,
+    set_clipped,
     squared_norm,
 )
 from ....core.dispatch import mean, slope
@@ -23,6 +25,7 @@ from ....core.linalg import dot
 from ....core.order_statistics import select_rank
 from ....core.protocols import Link
 from .estimate import (
+    CUT,
     DEBT,
     EDGE,
     EVENT,
@@ -104,7 +107,7 @@ def largest_square(estimate: ScaleFreeEstimate, scale: float) -> float:
     return MOST * max(numbers[SQUARE], numbers[RESIDUAL] * numbers[RESIDUAL])
 
 
-@jitable
+@outlined
 def learn_error(region: Region, x: Floats, weight: float, error: float, limit: float) -> float:
     """Make one step with the clipped error and return it; V grows by the weight of the reward."""
     square = weight * max(squared_norm(region), 0.0)
@@ -170,6 +173,7 @@ def start(estimate: ScaleFreeEstimate) -> None:
     for i in range(estimate.counts.size):
         estimate.counts[i] = 0
     estimate.counts[RESTARTS] = restarts
+    estimate.counts[CUT] = clipped_count(estimate.region)
     clear_fit(estimate)
 
 
@@ -189,7 +193,7 @@ def clear_fit(estimate: ScaleFreeEstimate) -> None:
     counts[EVENTS], counts[SUMMED] = 0, 0
 
 
-@jitable
+@outlined
 def set_level(part: Any, estimate: ScaleFreeEstimate, count: int) -> None:
     """Set the level to the median reward, if the link is linear, and the exponent of the
     histograms to that of the median deviation from it."""
@@ -216,6 +220,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     """
     numbers, count = estimate.numbers, estimate.counts[LEARNED]
     clear_fit(estimate)
+    set_clipped(estimate.region, estimate.counts[CUT])
     standardise(estimate, count)
     set_level(part, estimate, count)
     for j in range(count):
@@ -241,7 +246,7 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
         end_first(estimate)
 
 
-@jitable
+@outlined
 def fit_one(part: Any, estimate: ScaleFreeEstimate, j: int, limit: float) -> None:
     """Learn from one of the first rewards; its residual and squared norm go into `recent` and
     `squares`."""
@@ -261,7 +266,7 @@ def fit_one(part: Any, estimate: ScaleFreeEstimate, j: int, limit: float) -> Non
         estimate.residuals[0, bin_of(residual, exponent_of(estimate))] += 1.0
 
 
-@jitable
+@outlined
 def end_first(estimate: ScaleFreeEstimate) -> None:
     """Learn the sizes of the events among the first rewards; `recent` becomes these rewards."""
     for j in range(WARM):
@@ -289,7 +294,7 @@ def error_of(
     return (reward - estimate.numbers[LEVEL] - mean(part.link, z)) / math.sqrt(weight)
 
 
-@jitable
+@outlined
 def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
     """Return True if the unit of the rewards has become smaller by a factor of 64 or more.
 
@@ -314,7 +319,7 @@ def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
     return 0.0 < high - low < 2.0 * least
 
 
-@jitable
+@outlined
 def owe_exploration(estimate: ScaleFreeEstimate) -> None:
     """Count what is owed to exploration, while most rewards are one value and events are gains.
 
