@@ -310,8 +310,9 @@ def test_odd_features_and_rewards_leave_a_finite_state(data, dim, arms):
 
 def test_the_best_point_of_a_continuous_set_is_found():
     low, high = np.array([-1.0, -2.0, 0.0]), np.array([1.0, 2.0, 1.0])
-    sets = (hb.arms.UnitBall(DIM), hb.arms.UnitSphere(DIM), hb.arms.Box(low, high))
-    for arms, most in zip(sets, (*[np.linalg.norm(THETA)] * 2, 2.3), strict=True):
+    sets: Any = (hb.arms.UnitBall(DIM), hb.arms.UnitSphere(DIM), hb.arms.Box(low, high))
+    longest = float(np.linalg.norm(THETA))
+    for arms, most in zip(sets, (longest, longest, 2.3), strict=True):
         player, rng = Player(hb.auto(dim=DIM), arms), np.random.default_rng(4)
         for _ in range(200):
             player.policy.choose(player.state, arms, player.buffer)
