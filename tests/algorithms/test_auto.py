@@ -122,7 +122,7 @@ def test_the_naive_twin_agrees(name):
         expected, wide = player.policy.estimate_arm(player.state, rows[0])
         assert wide == pytest.approx(width, rel=1e-7)
         assert expected == pytest.approx(twin.mean(z) + twin.level, rel=1e-7, abs=1e-9 * largest)
-    assert player.policy.tally(player.state).truncated == twin.cuts
+    assert tuple(player.policy.tally(player.state)) == (300, 0, twin.cuts)
     assert restart_count(player.estimate) == twin.restarts == RESTARTS.get(name, 0)
     assert is_rare(player.estimate) == twin.rare == ("sales" in name or "peak" in name)
 
@@ -310,8 +310,9 @@ def test_odd_features_and_rewards_leave_a_finite_state(data, dim, arms):
 
 def test_the_best_point_of_a_continuous_set_is_found():
     low, high = np.array([-1.0, -2.0, 0.0]), np.array([1.0, 2.0, 1.0])
-    sets = (hb.arms.UnitBall(DIM), hb.arms.UnitSphere(DIM), hb.arms.Box(low, high))
-    for arms, most in zip(sets, (*[float(np.linalg.norm(THETA))] * 2, 2.3), strict=True):
+    sets: Any = (hb.arms.UnitBall(DIM), hb.arms.UnitSphere(DIM), hb.arms.Box(low, high))
+    longest = float(np.linalg.norm(THETA))
+    for arms, most in zip(sets, (longest, longest, 2.3), strict=True):
         player, rng = Player(hb.auto(dim=DIM), arms), np.random.default_rng(4)
         for _ in range(200):
             player.policy.choose(player.state, arms, player.buffer)
@@ -350,7 +351,7 @@ def test_a_stationary_shop_never_restarts_it(name):
     )
     rows = np.concatenate([rows_of(t, rng) for t in range(4000)])
     agent.warm_start(rows, [reward_of(0, x, rng) for x in rows])
-    assert agent.updates >= 20_000
+    assert agent.updates == 20_000
     assert agent.restarts == 0
 
 
@@ -419,7 +420,7 @@ def test_it_learns_whatever_the_rewards_are_like(name):
     lost, agent = regret(SPOTS[name])
     assert lost < 0.15
     assert np.isfinite(agent.theta).all()
-    assert agent.restarts == (1 if name == "a change of unit" else 0)
+    assert agent.restarts == (1 if name in ("a change of unit", "and back") else 0)
 
 
 def test_rare_sales_are_learned_from():
@@ -484,7 +485,7 @@ def test_state_files_and_ledgers_go_on_bit_for_bit(tmp_path, digest):
         for other, ticket in zip(others, tickets, strict=True):
             other.update(ticket, float(paid[ticket.arm]))
     assert len({digest(other.state.learned) for other in others}) == 1
-    assert others[0].state.learned.estimate.counts[0] == 40
+    assert others[0].updates == 40
 
 
 @pytest.mark.parametrize("given", [{"dim": 0}, {"dim": 2, "half_life": 0.0}, {"dim": 2, "link": 3}])

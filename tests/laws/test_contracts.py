@@ -19,7 +19,7 @@ from heavybandits.core import dispatch as verbs
 from heavybandits.core.allocation import state_bytes
 from heavybandits.core.arm_buffer import load_rows
 from heavybandits.core.compile import compiled
-from heavybandits.core.confidence_region import make_region, measure, update_count
+from heavybandits.core.confidence_region import make_region, update_count
 from heavybandits.core.kernels import noise_kernel
 from heavybandits.core.part import (
     build,
@@ -310,8 +310,8 @@ def test_a_radius_is_finite_positive_and_does_not_shrink(part):
     gloc = hb.estimators.OnlineToConfidence(
         DIM, hb.links.Logistic(), 0.2, 1.0, hb.estimators.NoProjection()
     ).init()
-    zeros, values = np.zeros((2, 4)), []
-    estimate = Read(gloc.region, gloc.sums, zeros[0], np.ones(1, np.int64), zeros[1])
+    zeros, values = np.zeros((2, 16)), []
+    estimate = Read(gloc.region, gloc.sums, zeros[0], np.ones(16, np.int64), zeros[1])
     for t in (0, 1, 2, 10, 10**6, 10**12):
         estimate.sums[0] = estimate.scale[0] = t
         estimate.numbers[:] = t + 1
@@ -343,14 +343,14 @@ def test_an_estimator_learns_and_keeps_its_region(part):
     region, x = state.region, np.array([0.6, 0.8, 0.0])
     errors = []
     for _ in range(20):
-        expected = verbs.predict(part, state, float(x @ region.centre))
+        expected = verbs.predict(part, state, verbs.score_arm(part, state, x))
         errors.append(abs(0.7 - expected))
-        rewards, norm = np.full(PLAYS, 0.7), measure(region, x)
+        rewards, norm = np.full(PLAYS, 0.7), verbs.measure_arm(part, state, x)
         verbs.update(part, state, Observation(x, 0.7, rewards, expected, norm))
     assert update_count(region) == 20
     assert errors[-1] < 0.5 * errors[0]
     np.testing.assert_allclose(
-        (region.design + region.recent) @ region.inverse, np.eye(DIM), atol=1e-12
+        (region.design + region.recent) @ region.inverse, np.eye(region.centre.size), atol=1e-12
     )
 
 

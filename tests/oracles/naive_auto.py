@@ -91,7 +91,7 @@ class Auto:
     def begin(self) -> None:
         self.xs: list[Any] = []
         self.ys: list[float] = []
-        self.streak, self.exponent = 0, 0
+        self.streak, self.exponent, self.cuts_before = 0, 0, self.cuts
         self.middle, self.unit = np.zeros(self.dim), np.zeros(self.dim)
         self.clear()
 
@@ -273,6 +273,7 @@ class Auto:
 
     def fit_first(self) -> None:
         self.clear()
+        self.cuts = self.cuts_before
         self.standardise()
         self.level = sorted(self.ys)[(len(self.ys) - 1) // 2] if self.linear else 0.0
         gaps = sorted(abs(y - self.level) for y in self.ys if y != self.level)

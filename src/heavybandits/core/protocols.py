@@ -749,8 +749,9 @@ class Extras(Protocol):
 
     @property
     def own_rows(self) -> bool:
-        """True for an estimator whose theta belongs to rows that it makes of the arms, of which
-        `score_arm` and `measure_arm` know; False is the default."""
+        """True for an estimator whose theta belongs to rows that it makes of the arms, with one
+        number more than features, of which `score_arm` and `measure_arm` know; False is the
+        default."""
 
     @property
     def learns_noise_scale(self) -> bool:

@@ -8,7 +8,7 @@ from ..._utils.validation import Positive
 from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
-from ...core.capabilities import capacity_of, keeps_factor
+from ...core.capabilities import capacity_of, has_own_rows, keeps_factor
 from ...core.confidence_region import (
     copy_design,
     discount,
@@ -93,9 +93,8 @@ class TimeDiscounted(NamedTuple):
         return ()
 
     def init(self) -> TimeDiscountedState:
-        inner = self.policy.init()
-        size = inner.estimate.region.centre.size
-        return TimeDiscountedState(inner, zeros(2), zeros(size + 1, size))
+        size = self.dim + (1 if has_own_rows(self.policy) else 0)
+        return TimeDiscountedState(self.policy.init(), zeros(2), zeros(size + 1, size))
 
     def choose(self, state: TimeDiscountedState, arms: ArmSet, buffer: ArmBuffer) -> int:
         return choose(self.policy, state.inner, arms, buffer)

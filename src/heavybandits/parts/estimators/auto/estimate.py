@@ -216,7 +216,7 @@ def standardise(estimate: ScaleFreeEstimate, count: int) -> None:
         left_out, other = far, left_out
 
 
-@jitable
+@outlined
 def farthest_arm(estimate: ScaleFreeEstimate, count: int, left_out: int, other: int) -> int:
     """Return the arm that accounts for more than half of the variance, -1 if there is none."""
     used = count - (1 if left_out >= 0 else 0) - (1 if other >= 0 else 0)
@@ -232,7 +232,7 @@ def farthest_arm(estimate: ScaleFreeEstimate, count: int, left_out: int, other: 
     return -1
 
 
-@jitable
+@outlined
 def notice_features(estimate: ScaleFreeEstimate, x: Floats) -> None:
     """Give a unit to every feature that varies for the first time: its standard deviation so far.
 

@@ -113,7 +113,7 @@ def record_reward(estimate: ScaleFreeEstimate, reward: float) -> None:
         estimate.deviations[0 if gap > 0.0 else 1, place] += 1.0
 
 
-@jitable
+@outlined
 def find_residual(estimate: ScaleFreeEstimate) -> None:
     """Find the typical residual of events: their median, at least the third largest."""
     count = weight_from(estimate.residuals, 0)
@@ -123,7 +123,7 @@ def find_residual(estimate: ScaleFreeEstimate) -> None:
     estimate.numbers[RESIDUAL] = typical
 
 
-@jitable
+@outlined
 def forget_half(estimate: ScaleFreeEstimate) -> None:
     """Halve the weights of the histograms."""
     for i in range(BINS):
@@ -143,7 +143,7 @@ def log_of(estimate: ScaleFreeEstimate, size: float) -> float:
     return math.log(math.ldexp(size, -exponent_of(estimate)))
 
 
-@jitable
+@outlined
 def learn_size(estimate: ScaleFreeEstimate, reward: float, size: float) -> None:
     """Learn the size of an event: ridge regression of ln size on `row`, errors clipped at three
     standard deviations."""
@@ -202,7 +202,7 @@ def relative_size(estimate: ScaleFreeEstimate, log_size: float, square: float) -
     return min(max(size, 1.0 / LARGEST_SIZE), LARGEST_SIZE)
 
 
-@jitable
+@outlined
 def noise_scale_of(estimate: ScaleFreeEstimate) -> float:
     """Return the relative noise scale of the arm in `row`."""
     if not predicts_sizes(estimate):

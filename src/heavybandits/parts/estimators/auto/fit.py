@@ -16,9 +16,7 @@ from ....core.confidence_region import (
     penalty_of,
     reset_region,
     set_clipped,
-    set_updates,
     squared_norm,
-    update_count,
 )
 from ....core.dispatch import mean, slope
 from ....core.histogram import BINS, bin_of, weight_from
@@ -110,7 +108,7 @@ def largest_square(estimate: ScaleFreeEstimate, scale: float) -> float:
     return MOST * max(numbers[SQUARE], numbers[RESIDUAL] * numbers[RESIDUAL])
 
 
-@jitable
+@outlined
 def learn_error(region: Region, x: Floats, weight: float, error: float, limit: float) -> float:
     """Make one step with the clipped error and return it; V grows by the weight of the reward."""
     square = weight * max(squared_norm(region), 0.0)
@@ -200,7 +198,7 @@ def clear_fit(estimate: ScaleFreeEstimate) -> None:
     counts[EVENTS], counts[SUMMED] = 0, 0
 
 
-@jitable
+@outlined
 def set_level(part: Any, estimate: ScaleFreeEstimate, count: int) -> None:
     """Set the level to the median reward, if the link is linear, and the exponent of the
     histograms to that of the median deviation from it."""
@@ -226,9 +224,8 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     at 4.5 times the median deviation of events, or at 16 large rewards if most are one value.
     """
     numbers, count = estimate.numbers, estimate.counts[LEARNED]
-    updates = update_count(estimate.region) + 1
-    set_clipped(estimate.region, estimate.counts[CLIPPED])
     clear_fit(estimate)
+    set_clipped(estimate.region, estimate.counts[CLIPPED])
     standardise(estimate, count)
     set_level(part, estimate, count)
     for j in range(count):
@@ -250,12 +247,11 @@ def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     for j in range(count):
         weigh_residual(estimate, estimate.scratch.squares[j], estimate.recent[j], most)
     update_penalty(estimate)
-    set_updates(estimate.region, updates)
     if count == WARM:
         end_first(estimate)
 
 
-@jitable
+@outlined
 def fit_one(part: Any, estimate: ScaleFreeEstimate, j: int, limit: float) -> None:
     """Learn from one of the first rewards; its residual and squared norm go into `recent` and
     `squares`."""
@@ -275,7 +271,7 @@ def fit_one(part: Any, estimate: ScaleFreeEstimate, j: int, limit: float) -> Non
         estimate.residuals[0, bin_of(residual, exponent_of(estimate))] += 1.0
 
 
-@jitable
+@outlined
 def end_first(estimate: ScaleFreeEstimate) -> None:
     """Learn the sizes of the events among the first rewards; `recent` becomes these rewards."""
     for j in range(WARM):
@@ -303,7 +299,7 @@ def error_of(
     return (reward - estimate.numbers[LEVEL] - mean(part.link, z)) / math.sqrt(weight)
 
 
-@jitable
+@outlined
 def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
     """Return True if the unit of the rewards has become smaller by a factor of 64 or more.
 
@@ -328,7 +324,7 @@ def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
     return 0.0 < high - low < 2.0 * least
 
 
-@jitable
+@outlined
 def owe_exploration(estimate: ScaleFreeEstimate) -> None:
     """Count what is owed to exploration, while most rewards are one value and events are gains.
 
@@ -390,5 +386,4 @@ def start_again(part: Any, estimate: ScaleFreeEstimate, x: Floats, reward: float
     for i in range(x.size):
         estimate.arms[0, i] = x[i]
     estimate.rewards[0] = reward
-    set_updates(estimate.region, update_count(estimate.region) - 1)  # it is counted once
     fit_again(part, estimate)

@@ -20,7 +20,9 @@ from ....core.confidence_region import (
     make_region,
     measure,
     penalty_of,
+    set_updates,
     shift_centre,
+    update_count,
 )
 from ....core.dispatch import maximise, mean
 from ....core.factor import LANES
@@ -291,7 +293,9 @@ class ScaleFreeHuber(NamedTuple):
         if same.any():
             estimate.rewards[same.argmax()] = after
         if estimate.counts[LEARNED] <= WARM:
+            updates = update_count(region)
             fit_again(self, estimate)
+            set_updates(region, updates)
             return
         fill_row(estimate, x)
         z, scale = dot(estimate.scratch.row, region.centre), noise_scale_of(estimate)
@@ -348,6 +352,7 @@ class ScaleFreeHuber(NamedTuple):
 
     def update(self, estimate: ScaleFreeEstimate, observation: Observation) -> None:
         counts, x, reward = estimate.counts, observation.x, observation.reward
+        updates = update_count(estimate.region) + 1
         if counts[LEARNED] < WARM:
             place = counts[LEARNED]
             for i in range(x.size):
@@ -357,6 +362,7 @@ class ScaleFreeHuber(NamedTuple):
         learned = counts[LEARNED]
         if learned <= WARM and (learned <= 8 or learned % 4 == 0):
             fit_again(self, estimate)
+            set_updates(estimate.region, updates)
             return
         if learned > WARM:
             notice_features(estimate, x)
@@ -364,6 +370,7 @@ class ScaleFreeHuber(NamedTuple):
         measure(estimate.region, estimate.scratch.row)
         if learn_later(self, estimate, reward):
             start_again(self, estimate, x, reward)
+            set_updates(estimate.region, updates)
         elif is_due(learned):
             update_penalty(estimate)
             if counts[EVENTS] > AMOUNTS:
