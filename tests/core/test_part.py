@@ -245,6 +245,7 @@ KIND_OF = {
     "projection": CONTRACTS["projection"],
     "base": CONTRACTS["per-arm estimator"],
     "policy": CONTRACTS["policy"],
+    "linear": CONTRACTS["policy"],
 }
 
 

@@ -527,7 +527,7 @@ def test_stretches_of_days_share_out_what_the_passes_were_paid(monkeypatch: pyte
     features, days = rng.normal(size=(90, 3)) / 3.0, np.repeat(np.arange(30), 3)
     rounds = NamedRounds(features, features[:, 0] + 0.1 * rng.normal(size=90), days, 5)
     monkeypatch.setattr(stretches, "open_set", lambda *named: rounds)
-    policies = {"auto": hb.auto(dim=3), "linucb": hb.linucb(dim=3, radius=1.0)}
+    policies = {"wide": hb.linucb(dim=3), "linucb": hb.linucb(dim=3, radius=1.0)}
     described = [describe(policy) for policy in policies.values()]
     found = stretches.stretch_cell("any", described, orders=3, stretches=6, seed=5)
     passes = replay_rounds(rounds, policies, passes=3)

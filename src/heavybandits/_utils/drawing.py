@@ -541,7 +541,7 @@ def draw_tiles(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
 
 
 def draw_strips(axes: Any, panel: Any, colours: Mapping[str, int]) -> None:
-    """One row of dots per name in every group; what lies beyond the edge is drawn on it."""
+    """One row of dots per name in every group; a value beyond the edge is drawn on the edge."""
     label_panel(axes, panel, panel.title)
     places = colour_places(panel.names, colours)
     edge, height = 1.25 * panel.line, len(panel.strips) + 1.5

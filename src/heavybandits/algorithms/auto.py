@@ -35,7 +35,8 @@ def auto(
         Link of the mean reward, if it is not linear. Then the rewards have the unit of the link.
     half_life : float, optional
         Number of rewards after which a reward counts half, for effects that change. None forgets
-        nothing. If the unit of the rewards changes suddenly, learning restarts without a half-life.
+        nothing. The first 32 rewards count in full until all of them are there. If the unit of the
+        rewards changes suddenly, learning restarts without a half-life.
     half_life_seconds : float, optional
         The same in seconds of the agent's clock (`policies.TimeDiscounted`).
     monitor_drift : bool, default True

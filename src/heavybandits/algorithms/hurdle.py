@@ -13,7 +13,7 @@ def hurdle(*, dim: int, monitor_drift: bool = True) -> Hurdle:
     The index of an arm is the probability of an event, a reward other than that value, times the
     amount of the event (`policies.Hurdle`). Logistic regression predicts the probability and Huber
     regression the amount, so an arm that never sold has the amount of arms like it. The value, the
-    units and the widths come from the data: a factor and a level of the rewards, and the unit of
+    units and the widths come from the data: a factor and an offset of the rewards, and the unit of
     each feature, change no choice. While most rewards are not one value, `auto` chooses. O(K d^2)
     per round. No theorem covers it.
 

@@ -23,7 +23,7 @@ from .sources import DROP, ENCODER, FEATURES, draw
 @PLOT
 @JSON
 def diagnose_command(file: str, plot: Path | None, as_json: bool, **options: Any) -> None:
-    """Which policy should be used for the rewards of FILE?
+    """Recommend a policy for the rewards of FILE.
 
     Are they heavy-tailed? Are they mostly one value, as in a shop, and do the other amounts depend
     on the action? Is the mean linear in the features? Which columns would help?

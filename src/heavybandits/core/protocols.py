@@ -828,13 +828,41 @@ class Extras(Protocol):
         """
 
     def learned_count(self, estimate: Any) -> int:
-        """For an estimator that may restart: return the number of rewards since its last start.
-        `Agent.revise` leaves an estimate unchanged that has forgotten the reward."""
+        """Return the number of rewards since the last start of an estimator that may restart.
+
+        `Agent.revise` leaves an estimate unchanged that has forgotten the reward.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+
+        Returns
+        -------
+        int
+            Number of rewards.
+        """
 
     def split_arm(self, estimate: Any, x: Floats) -> tuple[Floats, Floats]:
-        """For an estimator: return what each feature adds to the score of x, and to its squared
-        norm; one entry more is the level. By default x_i theta_i and x_i (V^-1 x)_i. It runs
-        uncompiled, for `Agent.explain`."""
+        """Return what each feature adds to the score of x and to its squared norm.
+
+        One more entry is that of an intercept. By default x_i theta_i and x_i (V^-1 x)_i. The
+        method runs uncompiled, for `Agent.explain`.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            The state of the estimator.
+        x : array of shape (d,)
+            Features of the arm.
+
+        Returns
+        -------
+        array of shape (d,) or (d + 1,)
+            Contributions to the score.
+        array of the same shape
+            Contributions to the squared norm.
+        """
 
     def log_density(self, x: Floats) -> Floats:
         """Return the logarithm of the density of a noise at each x, for moments by quadrature.

@@ -333,8 +333,9 @@ class Hurdle(NamedTuple):
     width: Positive = 0.8
 
     def check(self) -> None:
-        estimator = self.linear.estimator
-        if not isinstance(estimator, ScaleFreeHuber) or not isinstance(estimator.link, Identity):
+        estimator = getattr(self.linear, "estimator", None)
+        fits = isinstance(estimator, ScaleFreeHuber) and isinstance(estimator.link, Identity)
+        if not (fits and isinstance(self.linear, UCB)):
             raise InvalidInputError(
                 "Hurdle.linear must be a policy with the estimator ScaleFreeHuber and the link "
                 f"Identity, got {self.linear!r}: use heavybandits.hurdle(dim=...)"

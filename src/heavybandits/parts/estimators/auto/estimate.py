@@ -14,7 +14,7 @@ LEARNED, KNOWN, RARE, STREAK, SMALL, EXACT, RESTARTS, EVENTS, SUMMED, CLIPPED = 
 NUMBERS, COUNTS = 16, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
-CONSTANT = 10.0  # value of the constant feature: the level has a hundredth of the penalty
+CONSTANT = 10.0  # value of the constant feature: the base has a hundredth of the penalty
 
 
 class ScaleFreeScratch(NamedTuple):
@@ -44,19 +44,19 @@ class ScaleFreeEstimate(NamedTuple):
     numbers : array
         LEVEL of the rewards; s^2 (SQUARE) and its sums (WEIGHED, WEIGHTS, PLAIN); sizes of large
         rewards (EDGE), of the smallest (EVENT) and of a typical event (TYPICAL), and of a typical
-        residual (RESIDUAL); weights of the histograms (TOTAL) and of rewards equal to the level
+        residual (RESIDUAL); weights of the histograms (TOTAL) and of rewards equal to the base
         (ZEROS); the EXPONENT of the histograms; sums of ln |event| and of its square (LOGS,
         LOG_SQUARES), the variance of its residuals (LOG_NOISE); what is owed to exploration (DEBT).
     counts : array
         Rewards since the last start (LEARNED), those with information about the scale (KNOWN), 1
         while most rewards are one value (RARE), rewards in a row far beyond the limit (STREAK) or
-        small but not equal to the level (SMALL), rewards equal to the level (EXACT), RESTARTS,
+        small but not equal to the base (SMALL), rewards equal to the base (EXACT), RESTARTS,
         events whose sizes were learned (EVENTS), events in the sums (SUMMED), and rewards clipped
         before the last start (CLIPPED).
     arms, rewards : arrays
         The first WARM arms and rewards.
     deviations, residuals : arrays
-        Histograms of rewards minus level, gains and losses, and of the residuals of events.
+        Histograms of rewards minus base, gains and losses, and of the residuals of events.
     recent : array
         The last WARM rewards.
     scratch : ScaleFreeScratch

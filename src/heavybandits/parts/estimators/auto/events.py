@@ -54,7 +54,7 @@ DOUBT = 0.5  # standard errors that are added to a predicted size
 def find_edge(estimate: ScaleFreeEstimate) -> None:
     """Find the size of large rewards and of events, and whether most rewards are one value.
 
-    Large is the size that 2% of the rewards have, or half of those that differ from the level, and
+    Large is the size that 2% of the rewards have, or half of those that differ from the base, and
     at least three rewards. An event is at least 1/64 of it. Most rewards are one value if half of
     them are no events, or if the sizes have a second peak on one side.
     """
@@ -93,7 +93,7 @@ def is_event(estimate: ScaleFreeEstimate, reward: float) -> bool:
 
 @jitable
 def share_from(estimate: ScaleFreeEstimate, size: float) -> float:
-    """Return the share of the rewards that are at least this far from the level, 0 for size 0."""
+    """Return the share of the rewards that are at least this far from the base, 0 for size 0."""
     if not size > 0.0:
         return 0.0
     least = bin_of(size, exponent_of(estimate))

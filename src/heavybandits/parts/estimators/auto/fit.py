@@ -200,7 +200,7 @@ def clear_fit(estimate: ScaleFreeEstimate) -> None:
 
 @outlined
 def set_level(part: Any, estimate: ScaleFreeEstimate, count: int) -> None:
-    """Set the level to the median reward, if the link is linear, and the exponent of the
+    """Set the base to the median reward, if the link is linear, and the exponent of the
     histograms to that of the median deviation from it."""
     scratch, different = estimate.recent, 0
     for j in range(count):
@@ -220,7 +220,7 @@ def set_level(part: Any, estimate: ScaleFreeEstimate, count: int) -> None:
 def fit_again(part: Any, estimate: ScaleFreeEstimate) -> None:
     """Fit the first rewards from scratch, at most WARM of them.
 
-    The level is their median, the unit of a feature its standard deviation. All of them are clipped
+    The base is their median, the unit of a feature its standard deviation. All of them are clipped
     at 4.5 times the median deviation of events, or at 16 large rewards if most are one value.
     """
     numbers, count = estimate.numbers, estimate.counts[LEARNED]
@@ -295,7 +295,7 @@ def weight_at_slope(part: Any, z: float) -> float:
 def error_of(
     part: Any, estimate: ScaleFreeEstimate, reward: float, z: float, weight: float
 ) -> float:
-    """Return (y - level - mu(z)) / sqrt(mu'(z))."""
+    """Return (y - base - mu(z)) / sqrt(mu'(z))."""
     return (reward - estimate.numbers[LEVEL] - mean(part.link, z)) / math.sqrt(weight)
 
 

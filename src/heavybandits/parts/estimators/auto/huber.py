@@ -1,4 +1,4 @@
-"""auto's estimator: Huber regression whose level, units, scale, threshold and penalty come from the
+"""auto's estimator: Huber regression whose base, units, scale, threshold and penalty come from the
 data.
 
 Nothing here has a unit. Rewards times a power of two, and each feature times its own power of two,
@@ -189,7 +189,7 @@ def raw_theta(estimate: ScaleFreeEstimate) -> Floats:
 
 
 class ScaleFreeHuber(NamedTuple):
-    """Huber regression in one pass, without a given level, scale, threshold, penalty or unit.
+    """Huber regression in one pass, without a given base, scale, threshold, penalty or unit.
 
     Features are standardised: z = ((x - mean) / deviation, 10), mean and deviation over the first
     32 arms played; the constant 10 is an intercept with a hundredth of the penalty. The median of
@@ -227,7 +227,7 @@ class ScaleFreeHuber(NamedTuple):
     dim : int
         Dimension of the arms.
     link : Link
-        Link of the mean reward. Only with the identity link there is a level, and rare rewards.
+        Link of the mean reward. Only with the identity link there is a base, and rare rewards.
     threshold : float, default 0.35
         Largest move of a prediction by one reward, in its standard errors.
 
