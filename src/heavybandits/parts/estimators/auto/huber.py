@@ -74,6 +74,7 @@ from .fit import (
     weight_at_slope,
 )
 
+TINY = 1e-140  # a smaller reward counts as 0: its square would underflow
 LARGEST_EXPONENT = 1100.0  # of a double
 
 # ---- choosing
@@ -351,7 +352,8 @@ class ScaleFreeHuber(NamedTuple):
         return pick(buffer, width)
 
     def update(self, estimate: ScaleFreeEstimate, observation: Observation) -> None:
-        counts, x, reward = estimate.counts, observation.x, observation.reward
+        counts, x = estimate.counts, observation.x
+        reward = observation.reward if abs(observation.reward) >= TINY else 0.0
         updates = update_count(estimate.region) + 1
         if counts[LEARNED] < WARM:
             place = counts[LEARNED]
