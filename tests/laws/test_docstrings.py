@@ -148,19 +148,19 @@ def find_parameter_faults(
 
 def find_default_faults(parameter: inspect.Parameter, kind: str) -> list[str]:
     """Return an error if the documented default is not that of the signature."""
-    told, default = kind.partition("default ")[2], parameter.default
-    if not told:
+    stated, default = kind.partition("default ")[2], parameter.default
+    if not stated:
         fine = kind.endswith("optional") and not isinstance(default, bool | int | float)
     elif isinstance(default, str):
-        fine = told == f'"{default}"'
+        fine = stated == f'"{default}"'
     elif isinstance(default, bool | int | float) or type(default) is tuple:
-        number = re.sub(r"(?<=\d),(?=\d{3})", "", told.partition(" (o")[0])
+        number = re.sub(r"(?<=\d),(?=\d{3})", "", stated.partition(" (o")[0])
         fine = eval(number, {"sqrt": math.sqrt, "inf": math.inf}) == default
     elif default is None:
         fine = True
     else:
         name = getattr(default, "__name__", type(default).__name__)
-        fine = told.startswith(name)
+        fine = stated.startswith(name)
     return [] if fine else [f"parameter {parameter.name} has the default {default!r}, not {kind!r}"]
 
 

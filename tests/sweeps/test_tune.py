@@ -192,7 +192,7 @@ def test_losses_that_are_no_numbers_choose_nothing():
 
 
 def test_constants_close_to_each_other_are_tried_once():
-    """Rounded to four digits they would be the same, and tried again for ever."""
+    """Rounded to four digits they would be the same, and tried again without end."""
     tried: list[float] = []
 
     def evaluate(points: Any) -> list[Any]:

@@ -24,7 +24,7 @@ def escape(value: Any) -> str:
 
 
 def asset(name: str) -> str:
-    """Return a file that lies beside this one."""
+    """Return a file that is next to this one."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -434,7 +434,7 @@ class TwoItems(NamedTuple):
         return Chunk(arms, repeat_still(chance * price, span.size), rewards)
 
 
-# ---- the same world, told otherwise
+# ---- the same world in other units
 
 
 class Altered(NamedTuple):
