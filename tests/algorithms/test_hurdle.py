@@ -1,6 +1,7 @@
 """The policy for rewards that are mostly one value: its models, its invariances, its limits."""
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import heavybandits as hb
 from heavybandits.agents.revise import check_revisable
-from heavybandits.arms import PerRound
+from heavybandits.arms import FromArray, PerRound, UnitBall
 from heavybandits.core.confidence_region import penalty_of
 from heavybandits.parts.estimators.auto import (
     base_of,
@@ -269,3 +270,13 @@ def test_the_policy_inside_must_be_auto():
             hb.Agent(hb.policies.Hurdle(inside))
     with pytest.raises(hb.InvalidInputError, match="dim"):
         hb.hurdle(dim=0)
+
+
+@pytest.mark.parametrize("make", [hb.auto, hb.hurdle])
+@pytest.mark.parametrize("arms", [FromArray(np.eye(DIM)), UnitBall(DIM)], ids=["array", "ball"])
+def test_compiled_code_takes_arm_sets_whose_size_is_a_property(make: Any, arms: Any) -> None:
+    noise, theta = hb.noises.Gaussian(1.0), np.ones(DIM) / DIM
+    problem = hb.Problem(arms=arms, noise=noise, theta=theta, link=hb.links.Identity())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # such as that no compiled code is kept
+        assert hb.simulate(make(dim=DIM), problem, horizon=40) is not None

@@ -173,6 +173,38 @@ def _method(part: type, name: str) -> Callable[..., Any]:
     return types.FunctionType(code, names, name, method.__defaults__, method.__closure__)
 
 
+def count_arms(arms: Any) -> int:
+    """Return `arms.size`, 0 for a continuous set.
+
+    Compiled code reads the fields of a part, but not its properties. In some arm sets `size` is a
+    field, in others a property.
+
+    Parameters
+    ----------
+    arms : ArmSet
+        The arm set.
+
+    Returns
+    -------
+    int
+        The number of arms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heavybandits.arms import FromArray
+    >>> count_arms(FromArray(np.eye(3)))
+    3
+    """
+    return int(arms.size)
+
+
+@overload(count_arms, jit_options=options(no_cfunc_wrapper=True), strict=False)
+def _count_compiled(arms):  # type: ignore[no-untyped-def]
+    size = getattr(class_of(arms), "size", None)
+    return size.fget if isinstance(size, property) else lambda arms: arms.size
+
+
 def _each_mean(self, z, out):  # type: ignore[no-untyped-def]
     for j in range(out.size):
         out[j] = mean(self, z[j])

@@ -22,7 +22,7 @@ from ...core.confidence_region import (
     reset_region,
     squared_norm,
 )
-from ...core.dispatch import choose, estimate_arm, learn, tally
+from ...core.dispatch import choose, count_arms, estimate_arm, learn, tally
 from ...core.jit import jitable, outlined
 from ...core.linalg import combine, dot, squares
 from ...core.protocols import ArmSet, Tally
@@ -378,7 +378,7 @@ class Hurdle(NamedTuple):
 
     def choose(self, state: HurdleState, arms: ArmSet, buffer: ArmBuffer) -> int:
         linear = state.linear.estimate
-        if arms.size == 0 or not is_on(state, linear) or is_exploration_due(linear):
+        if count_arms(arms) == 0 or not is_on(state, linear) or is_exploration_due(linear):
             return choose(self.linear, state.linear, arms, buffer)
         measure_arms(self, state, linear, buffer)
         mark_stale(buffer)

@@ -24,7 +24,7 @@ from ....core.confidence_region import (
     shift_centre,
     update_count,
 )
-from ....core.dispatch import maximise, mean
+from ....core.dispatch import count_arms, maximise, mean
 from ....core.factor import LANES
 from ....core.histogram import BINS
 from ....core.jit import jitable, outlined
@@ -345,7 +345,7 @@ class ScaleFreeHuber(NamedTuple):
     def best_arm(
         self, estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float
     ) -> int:
-        if arms.size == 0:
+        if count_arms(arms) == 0:
             return best_point(estimate, arms, buffer, width)
         measure_arms(estimate, buffer)
         mark_stale(buffer)
