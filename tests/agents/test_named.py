@@ -374,12 +374,10 @@ def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
         row = agent.history()[-1]
         assert (row["action"], row["arm"]) == (waiting.action, waiting.arm)
         assert agent.feedback()["action_name"] == [row["action"] for row in agent.history()[:-1]]
-        rows = agent.ledger.database.rows("SELECT inputs, features FROM plays ORDER BY ticket")
-        told = json.loads(rows[-1][0])
-        assert waiting.action is not None
-        assert told == {"context": {"visits": 1.0}, "action": waiting.action} | {
-            "features": OFFERS[waiting.action]
-        }
+        rows = agent.ledger.database.rows(
+            "SELECT context, actions, available FROM plays ORDER BY ticket"
+        )
+        assert [json.loads(text) for text in rows[-1]] == [{"visits": 1.0}, OFFERS, list(OFFERS)]
         after = packed(agent)
     with hb.Agent(hb.linucb(dim=ENCODER.dim, radius=1.0), ledger=tmp_path / "shop.db") as again:
         assert packed(again) == after
@@ -621,12 +619,11 @@ def test_another_encoder_reads_the_past_anew(tmp_path: Any) -> None:
     lived = hb.Agent(policy, encoder=other)
     lived.warm_start([{"visits": 2.0, "colour": "red"}], [1.0])
     with hb.LedgerReader(tmp_path / "shop.db") as past:
-        for inputs, reward in past.database.rows(
-            "SELECT inputs, reward FROM plays ORDER BY ticket"
+        for context, actions, action, reward in past.database.rows(
+            "SELECT context, actions, action, reward FROM plays ORDER BY ticket"
         ):
-            told = json.loads(inputs)
-            offers = {told["action"]: told["features"]}
-            lived.update(lived.select(context=told["context"], actions=offers), reward)
+            offers = {action: json.loads(actions)[action]}
+            lived.update(lived.select(context=json.loads(context), actions=offers), reward)
     assert bits(made) == bits(lived)
     assert made.encoder == other
     made.close()

@@ -38,7 +38,7 @@ def test_who_kept_nothing_as_it_was_offered_goes_on_so(tmp_path: Any) -> None:
         with hb.Agent.rebuild(path, output=new) as made:
             made.select(**asked)
         with hb.LedgerReader(new) as monitor:
-            raws = monitor.database.rows("SELECT inputs FROM plays WHERE inputs IS NOT NULL")
+            raws = monitor.database.rows("SELECT event FROM inputs")
         assert len(raws) == (2 if keeps else 0)
 
 

@@ -226,7 +226,7 @@ def test_names_that_a_spreadsheet_would_run_come_back(tmp_path: Path) -> None:
 def test_an_empty_ledger_is_exported_as_a_header(tmp_path: Path) -> None:
     opened(tmp_path / "new.db").close()
     run("export", tmp_path / "new.db", tmp_path / "events.csv")
-    assert (tmp_path / "events.csv").read_text().startswith("event,kind,ticket,time,reward,")
+    assert (tmp_path / "events.csv").read_text().startswith("event,kind,ticket,time,event_id,")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])

@@ -569,7 +569,8 @@ class Failing:
         self.connection, self.failures = connection, 0
 
     def execute(self, statement: str, values: Any = ()) -> Any:
-        if statement.startswith("INSERT INTO events") and self.failures:
+        alone = not self.connection.in_transaction and statement.startswith("INSERT INTO events")
+        if (alone or statement == "COMMIT") and self.failures:
             self.failures -= 1
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC

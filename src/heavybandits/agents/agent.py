@@ -34,7 +34,14 @@ from .explain import Explanation, explain
 from .inputs import Actions, Context, Inputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
-from .rewards import RewardLike, check_given, check_rewards, plan_cancel, plan_rewards
+from .rewards import (
+    Receipt,
+    RewardLike,
+    check_given,
+    check_rewards,
+    plan_cancel,
+    plan_rewards,
+)
 from .state import (
     AgentState,
     BeforeChoice,
@@ -46,7 +53,17 @@ from .state import (
     own_generator,
 )
 from .state_file import pack, read_state, unpack
-from .tickets import Choices, Ticket, TicketLike, new_owner, ticket_number
+from .ticket_lookup import find_ticket, read_ticket
+from .tickets import (
+    POLICY,
+    Choices,
+    Ticket,
+    TicketLike,
+    check_event_id,
+    check_group,
+    new_owner,
+    ticket_number,
+)
 from .warm_start import RowsLike, plan_warm_start, read_lesson
 
 T = TypeVar("T")
@@ -94,6 +111,7 @@ class Agent:
     >>> agent = hb.Agent(hb.crtm(dim=2, horizon=1000, raw_moment=1.0, radius_scale=0.01))
     >>> ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])
     >>> agent.update(ticket, 0.7)
+    'applied'
     >>> agent.updates, agent.counters["pending"]
     (1, 0)
     """
@@ -245,7 +263,7 @@ class Agent:
         >>> import heavybandits as hb, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
-        ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
         ...     hb.Agent.rebuild(f"{folder}/agent.db", hb.linucb(dim=2, radius=9.0)).updates
         1
         """
@@ -268,6 +286,8 @@ class Agent:
         context: Context | None = None,
         actions: Actions | None = None,
         k: None = None,
+        event_id: str | None = None,
+        group: str = POLICY,
     ) -> Ticket: ...
 
     @overload
@@ -279,6 +299,8 @@ class Agent:
         context: Context | None = None,
         actions: Actions | None = None,
         k: int,
+        event_id: str | None = None,
+        group: str = POLICY,
     ) -> list[Ticket]: ...
 
     def select(
@@ -289,6 +311,8 @@ class Agent:
         context: Context | None = None,
         actions: Actions | None = None,
         k: int | None = None,
+        event_id: str | None = None,
+        group: str = POLICY,
     ) -> Ticket | list[Ticket]:
         """Choose an arm. A decision of several plays returns the same arm until it has them.
 
@@ -306,6 +330,12 @@ class Agent:
             Choose a list of k: the arm that would be chosen, the arm that would be chosen if the
             first were not available, and so on. Each ticket takes its own reward. None of them has
             a propensity, because the probability of a list is not that of one of its arms.
+        event_id : str, optional
+            The caller's id of the decision. The same id again returns the same ticket, so a call
+            may be repeated after a failure. With a ledger ids are remembered forever, without one
+            as long as the ticket is pending.
+        group : str, default "policy"
+            The group of the decision in the log, such as an experiment that it belongs to.
 
         Returns
         -------
@@ -314,10 +344,12 @@ class Agent:
         Raises
         ------
         InvalidInputError
-            The arms are not finite features of the policy's dimension.
+            The arms are not finite features of the policy's dimension, or the event id belongs to
+            a decision from other arms.
         LedgerError
             The decision could not be written. Nothing has changed.
         """
+        event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
             self._policy,
@@ -328,27 +360,37 @@ class Agent:
         )
         with self._lock:
             if k is not None:
+                if event_id is not None:
+                    raise InvalidInputError("event_id must be None for a list of k tickets")
                 request, size = decide.check_k(self._policy, request, k)
                 choose = partial(decide.choose_k, policy=self._policy, request=request, k=size)
-                inputs = None if request.inputs is None else request.inputs.repeated(size)
-                return self._select_together(size, choose, inputs)
-            inputs = self._logged(request.inputs)
+                log = None if self._ledger is None else self._log(request)
+                return self._select_together(size, choose, self._logged(request.inputs), log, group)
             self._finish()
+            if event_id is not None:
+                known = find_ticket(self._state, self._ledger, event_id)
+                if known is not None:
+                    decide.check_same(known, request)
+                    return known
+            inputs = self._logged(request.inputs)
             if decide.excess(self._state, 1) > 0:  # reject the call before a ticket expires for it
                 self._expire_due()
                 decide.check_request(self._state, self._policy, request)
                 _check_inputs(inputs)
             now, before = self._expire_due(room=1), None
-            state, durable = self._state, self._ledger is not None
+            state = self._state
             decision = decide.repeated(state.tickets, request)
             if decision is None:
                 self._policy.check_room(state, request.arms)
                 before = self._before_choice()
                 decision = decide.choose_one(state, self._policy, request)
-            plan = decide.plan_one(
-                state, decision, now, before=before, durable=durable, inputs=inputs
-            )
+                decision.group, decision.version = group, state.version
+            log = None if self._ledger is None else self._log(request)
+            plan = decide.plan_one(state, decision, now, before=before, log=log, event_id=event_id)
             return self._commit(plan)[0]
+
+    def _log(self, request: decide.Request) -> decide.Log:
+        return decide.log_request(request, self._log_inputs)
 
     def select_many(
         self,
@@ -357,6 +399,7 @@ class Agent:
         *,
         contexts: Sequence[Context | None] | None = None,
         actions: Actions | Sequence[Actions] | None = None,
+        group: str = POLICY,
     ) -> list[Ticket]:
         """Make many decisions in one compiled call, with the same tickets as many `select`s.
 
@@ -370,19 +413,29 @@ class Agent:
             The context of every decision. Instead of `arms`, for an agent with an encoder.
         actions : mapping, or sequence of mappings, optional
             The actions of all decisions, or in a list of each.
+        group : str, default "policy"
+            The group of all of them, as for `select`.
         """
+        group = check_group(group)
         with self._lock:
             batch, inputs = decide.read_batch(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
             choose = partial(self._policy.choose_many, batch=batch)
-            return self._select_together(batch.size, choose, inputs)
+            log = None
+            if self._ledger is not None:
+                log = decide.log_batch(batch, inputs, self._log_inputs)
+            return self._select_together(batch.size, choose, self._logged(inputs), log, group)
 
     def _select_together(
-        self, size: int, choose: Callable[[AgentState], Choices], inputs: Inputs | None
+        self,
+        size: int,
+        choose: Callable[[AgentState], Choices],
+        inputs: Inputs | None,
+        log: decide.Log | None,
+        group: str,
     ) -> list[Ticket]:
         """Make room for so many decisions if they can be made, make them, and issue tickets."""
-        inputs, durable = self._logged(inputs), self._ledger is not None
         decide.check_together(self._state, size)
         self._expire_due()
         decide.check_room(self._state, self._policy, None, size)
@@ -390,8 +443,8 @@ class Agent:
             _check_inputs(inputs)
         now, state = self._expire_due(room=size), self._state
         before = self._before_choice()
-        choices = choose(state)
-        plan = decide.plan_many(state, choices, now, before=before, durable=durable, inputs=inputs)
+        choices = choose(state)._replace(group=group)
+        plan = decide.plan_many(state, choices, now, before=before, log=log)
         return list(self._commit(plan))
 
     def _logged(self, inputs: Inputs | None) -> Inputs | None:
@@ -408,7 +461,9 @@ class Agent:
 
     # ---- learning
 
-    def update(self, ticket: TicketLike, reward: float, noise_scale: float | None = None) -> None:
+    def update(
+        self, ticket: TicketLike, reward: float, noise_scale: float | None = None
+    ) -> Receipt:
         """Record the reward of a ticket and update the policy.
 
         With a ledger the reward is on the disk when this returns. The same reward again is counted
@@ -424,6 +479,11 @@ class Agent:
             Noise scale nu of this reward, E|noise|^{1+epsilon} <= nu^{1+epsilon}, which must be
             known before the reward is. Only for policies such as `crhl`; None for the policy's own.
 
+        Returns
+        -------
+        str
+            "applied"; "duplicate" for the same reward again; "late" for a ticket that has expired.
+
         Raises
         ------
         InvalidInputError
@@ -436,26 +496,32 @@ class Agent:
         with self._lock:
             given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
-            self._reward([(number, given)])
+            return self._reward([(number, given)])[0]
 
-    def update_many(self, rewards: Iterable[RewardLike]) -> None:
+    def update_many(self, rewards: Iterable[RewardLike]) -> list[Receipt]:
         """Record several rewards in this order, all of them or none.
 
         Parameters
         ----------
         rewards : iterable of (ticket, reward) or (ticket, reward, noise_scale)
             As for `update`. If one of them is rejected, none is recorded.
+
+        Returns
+        -------
+        list of str
+            What `update` would return for each of them.
         """
         with self._lock:
             takes = self._policy.takes_noise_scale
-            self._reward(check_rewards(rewards, self._state.owners, takes))
+            return self._reward(check_rewards(rewards, self._state.owners, takes))
 
-    def _reward(self, rewards: list[Any]) -> None:
+    def _reward(self, rewards: list[Any]) -> list[Receipt]:
         now, ledger = self._expire_due(), self._ledger
         outcome_of = None if ledger is None else ledger.outcome
-        plan = plan_rewards(self._state, rewards, now, outcome_of=outcome_of)
+        plan, receipts = plan_rewards(self._state, rewards, now, outcome_of=outcome_of)
         if plan is not None:
             self._commit(plan)
+        return receipts
 
     def cancel(self, ticket: TicketLike) -> None:
         """Cancel a ticket whose reward will never come. A decision of several plays needs another.
@@ -475,9 +541,9 @@ class Agent:
 
     def reset(self) -> None:
         """Forget everything learned, and every ticket. Ticket numbers are not used again."""
-        self._clear(Reset)
+        self._clear(lambda issued, now: Reset(issued, now, self._state.version + 1))
 
-    def _clear(self, kind: type[CancelledAll | Reset]) -> None:
+    def _clear(self, kind: Callable[[int, float], CancelledAll | Reset]) -> None:
         with self._lock:
             self._finish()
             issued, now = self._state.tickets.issued, self._now()
@@ -508,8 +574,10 @@ class Agent:
             number, given = self._number(ticket), finite_number("reward", reward) + 0.0
             ledger, now = self._needs_ledger("revise"), self._expire_due()
             check_settled(self._state, number)
-            revision = Revision(*ledger.learned_from(number))
-            plan = plan_revision(self._state, Revised(number, now, given, revision))
+            x, before, lesson = ledger.learned_from(number)
+            later = self._state.tickets.counts["learned"] - lesson - 1
+            revised = Revised(number, now, given, Revision(x, before, later), lesson)
+            plan = plan_revision(self._state, revised)
             if plan is not None:
                 self._commit(plan)
 
@@ -534,6 +602,61 @@ class Agent:
             self._policy.check_room(state, None, len(lesson.rows))
             self._policy.compiled.dry_run(state.learned)
             self._commit(plan_warm_start(state, lesson, now, named=named))
+
+    def erase_inputs(self, tickets: Iterable[TicketLike]) -> int:
+        """Delete the raw inputs of decisions from the ledger, for example of a person who asks.
+
+        Context, actions and features of all arms go; the decision, its reward and the features of
+        the chosen arm, from which the policy has learned, stay. The chain of hashes stays intact.
+
+        Parameters
+        ----------
+        tickets : iterable of Ticket, str or int
+            The tickets, their keys, ids or event ids.
+
+        Returns
+        -------
+        int
+            The number of decisions whose inputs were deleted.
+
+        Raises
+        ------
+        InvalidInputError
+            A ticket was never issued. Nothing has changed.
+        """
+        with self._lock:
+            ledger = self._needs_ledger("erase_inputs")
+            self._finish()
+            return ledger.erase_inputs([self._number_of(ticket) for ticket in tickets])
+
+    def ticket(self, ticket: TicketLike) -> Ticket:
+        """Return a ticket that was issued before, by its key, id or event id.
+
+        With a ledger also one that is settled; without one it must be pending.
+
+        Parameters
+        ----------
+        ticket : str, int or Ticket
+            The `key`, the `id`, or the `event_id` that the caller gave.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such ticket, or it is settled and the agent has no ledger.
+        """
+        with self._lock:
+            self._finish()
+            return read_ticket(self._state, self._ledger, self._number_of(ticket))
+
+    def _number_of(self, ticket: TicketLike) -> int:
+        """Return the number of a ticket, also by its event id."""
+        if isinstance(ticket, str):
+            found = find_ticket(self._state, self._ledger, ticket)
+            if found is not None:
+                return found.id
+        number = self._number(ticket)
+        self._state.tickets.check_issued(number)
+        return number
 
     # ---- how a plan takes effect: completely or not at all
 
@@ -624,6 +747,11 @@ class Agent:
     def id(self) -> str:
         """Return the name under which this agent issues tickets, 16 random hexadecimal digits."""
         return self._state.owners[-1].agent
+
+    @property
+    def version(self) -> int:
+        """Return the version of the agent, which grows with each reset and rebuild."""
+        return self._state.version
 
     @property
     def theta(self) -> Floats:

@@ -1,6 +1,6 @@
 """Decisions: what is given is validated, arms are chosen, and the tickets are planned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,10 +15,23 @@ from ..features import FeatureMap
 from ..parts.compiled_policy import Mask
 from .agent_policy import AgentPolicy
 from .events import Event, Selected, SelectedMany
-from .inputs import Actions, Batch, Context, Inputs, action_names, encode, make_batch
+from .inputs import (
+    Actions,
+    Batch,
+    Context,
+    Inputs,
+    action_names,
+    available_json,
+    encode,
+    make_batch,
+    raw_arms,
+)
 from .pending import TicketTable
+from .raw_inputs import RawInputs
 from .state import AgentState, BeforeChoice, Plan, make_plan
-from .tickets import Choices, Decision, gather, make_ticket, make_tickets
+from .tickets import Choices, Decision, Ticket, gather, make_ticket, make_tickets
+
+Log = Callable[[int], tuple[str | None, RawInputs | None]]  # of the decision at a place
 
 
 class Request(NamedTuple):
@@ -52,6 +65,56 @@ def read_request(
         inputs = Inputs([(context, actions or {})])
     offered, allowed = policy.compiled.check_arms(arms, mask)
     return Request(offered, allowed, names, inputs)
+
+
+# ---- what a ledger stores of the inputs
+
+
+def log_request(request: Request, log_inputs: bool) -> Log:
+    """Return what a ledger stores of each decision made from a request."""
+    arms, allowed, names, inputs = request
+    available = available_json(names, arms, allowed)  # now: a list of k changes its mask
+
+    def log(_: int) -> tuple[str | None, RawInputs | None]:
+        if not log_inputs:
+            return available, None
+        return available, raw_arms(arms) if inputs is None else inputs.raw(0)
+
+    return log
+
+
+def log_batch(batch: Batch, inputs: Inputs | None, log_inputs: bool) -> Log:
+    """Return what a ledger stores of each decision of a batch."""
+
+    def log(place: int) -> tuple[str | None, RawInputs | None]:
+        size = int(batch.sizes[place])
+        arms, allowed = batch.rows[place, :size], batch.mask[place, :size]
+        names = None if batch.names is None else batch.names[place]
+        available = available_json(names, arms, allowed)
+        if not log_inputs:
+            return available, None
+        return available, raw_arms(arms) if inputs is None else inputs.raw(place)
+
+    return log
+
+
+def check_same(ticket: Ticket, request: Request) -> None:
+    """Raise InvalidInputError unless a request could have led to this ticket.
+
+    The arm that was chosen must be available, with the same name and the same features.
+    """
+    arms, allowed, names, _ = request
+    if not isinstance(arms, np.ndarray):
+        return
+    arm = ticket.arm
+    if names is not None:
+        arm = names.index(ticket.action) if ticket.action in names else -1
+    here = 0 <= arm < arms.shape[0] and np.array_equal(arms[arm], ticket.features)
+    if not here or (allowed is not None and not allowed[arm]):
+        raise InvalidInputError(
+            f"event_id {ticket.event_id!r} already has ticket {ticket.id}, which was chosen from "
+            "another context or other actions: give a new decision its own event_id"
+        )
 
 
 # ---- before tickets expire to make room: what would be rejected later is rejected now
@@ -133,15 +196,17 @@ def plan_one(
     now: float,
     *,
     before: BeforeChoice | None,
-    durable: bool,
-    inputs: Inputs | None,
+    log: Log | None,
+    event_id: str | None,
 ) -> Plan:
-    """Plan the next ticket of a decision; `inputs` are those to log."""
-    number, action = state.tickets.issued, decision.action
-    changes = before.changes() if before is not None and durable else None
-    logged = None if inputs is None or action is None else inputs.log(0, action)
-    ticket = make_ticket(decision, number, state.owners[-1].agent)
-    event = Selected(number, now, decision, changes, logged)
+    """Plan the next ticket of a decision; `log` says what a ledger stores of its inputs."""
+    number = state.tickets.issued
+    ticket = make_ticket(decision, number, state.owners[-1].agent, event_id)
+    if log is None:
+        event = Selected(number, now, decision, None, event_id)
+    else:
+        changes = None if before is None else before.changes()
+        event = Selected(number, now, decision, changes, event_id, *log(0))
     return make_plan(state, [event], None if before is None else before.undo, [ticket])
 
 
@@ -213,26 +278,23 @@ def plan_many(
     now: float,
     *,
     before: BeforeChoice | None,
-    durable: bool,
-    inputs: Inputs | None,
+    log: Log | None,
 ) -> Plan:
-    """Plan the tickets of decisions that were made together; `inputs` are those to log."""
-    issued = choices._replace(first=state.tickets.issued, time=now)
+    """Plan the tickets of decisions that were made together; `log` is as for one."""
+    issued = choices._replace(first=state.tickets.issued, time=now, version=state.version)
     events: Sequence[Event] = [SelectedMany(issued)]
-    if durable:
-        events = _logged_events(issued, before, inputs)
+    if log is not None:
+        events = _logged_events(issued, before, log)
     tickets = make_tickets(issued, state.owners[-1].agent)
     return make_plan(state, events, None if before is None else before.undo, tickets)
 
 
-def _logged_events(
-    issued: Choices, before: BeforeChoice | None, inputs: Inputs | None
-) -> list[Selected]:
+def _logged_events(issued: Choices, before: BeforeChoice | None, log: Log) -> list[Selected]:
     """Return one event per decision for a ledger; the first has the changes of all of them."""
     changes = None if before is None else before.changes()
     events = []
-    for place, (number, action) in enumerate(zip(issued.numbers, issued.actions, strict=True)):
-        logged = None if inputs is None or action is None else inputs.log(place, action)
-        decision = issued.decision(number)
-        events.append(Selected(number, issued.time, decision, None if place else changes, logged))
+    for place, number in enumerate(issued.numbers):
+        decision, event_id = issued.decision(number), issued.event_id(number)
+        made = number, issued.time, decision, None if place else changes, event_id
+        events.append(Selected(*made, *log(place)))
     return events

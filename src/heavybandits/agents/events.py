@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from numpy.typing import NDArray
 
 from ..core.arrays import Floats
+from .raw_inputs import RawInputs
 from .tickets import Choices, Decision
 
 Arrays = Mapping[str, NDArray[Any]]  # arrays of a policy's state by dotted name
@@ -73,14 +74,21 @@ class Changes:
 
 @event
 class Selected:
-    """A ticket was issued. `inputs` is the JSON of the named inputs, if the ledger logs them."""
+    """A ticket was issued.
+
+    `event_id` is the caller's id of it, `available` the JSON of what could be chosen, `inputs`
+    what the decision was made from, if the ledger logs it. Group and version are those of the
+    decision.
+    """
 
     kind: ClassVar[str] = "select"
     ticket: int
     time: float
     decision: Decision
     changes: Changes | None = None
-    inputs: str | None = None
+    event_id: str | None = None
+    available: str | None = None
+    inputs: RawInputs | None = None
 
 
 @event
@@ -93,13 +101,17 @@ class SelectedMany:
 
 @event
 class Rewarded:
-    """A ticket received its reward, with its own noise scale or None for the policy's."""
+    """A ticket received its reward, with its own noise scale or None for the policy's.
+
+    `lesson` counts the rewards that were learned before this one.
+    """
 
     kind: ClassVar[str] = "reward"
     ticket: int
     time: float
     reward: float
     noise_scale: float | None = None
+    lesson: int = 0
 
 
 @event
@@ -113,12 +125,16 @@ class Cancelled:
 
 @event
 class Expired:
-    """A ticket waited too long; `reward` is what the policy learns instead, None for nothing."""
+    """A ticket waited too long; `reward` is what the policy learns instead, None for nothing.
+
+    `lesson` is as for a reward.
+    """
 
     kind: ClassVar[str] = "expire"
     ticket: int
     time: float
     reward: float | None = None
+    lesson: int = 0
 
 
 @event
@@ -132,33 +148,35 @@ class CancelledAll:
 
 @event
 class Reset:
-    """The agent forgot what it had learned, and every ticket."""
+    """The agent forgot what it had learned, and every ticket; `version` is its new version."""
 
     kind: ClassVar[str] = "reset"
     ticket: int
     time: float
+    version: int
 
 
 @event
 class WarmStarted:
-    """The policy learned rows without decisions. `inputs` is the JSON of the rows by name."""
+    """The policy learned rows without decisions. `inputs` has the rows by name, if logged."""
 
     kind: ClassVar[str] = "warm_start"
     ticket: int
     time: float
     lesson: Lesson
-    inputs: str | None = None
+    inputs: RawInputs | None = None
 
 
 @event
 class Revised:
-    """Another reward replaced one that was learned."""
+    """Another reward replaced one that was learned; `lesson` is that of the first reward."""
 
     kind: ClassVar[str] = "revise"
     ticket: int
     time: float
     reward: float
     revision: Revision
+    lesson: int = 0
 
 
 Settled = Rewarded | Cancelled | Expired

@@ -42,7 +42,7 @@ class Explanation(NamedTuple):
 
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
-    >>> agent.update(agent.select([[1.0, 0.0], [0.6, 0.8]]), 1.0)
+    >>> _ = agent.update(agent.select([[1.0, 0.0], [0.6, 0.8]]), 1.0)
     >>> why = agent.explain([[1.0, 0.0], [0.6, 0.8]])
     >>> why.contributions.tolist()
     [[0.5, 0.0], [0.3, 0.0]]

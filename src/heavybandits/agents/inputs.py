@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .._utils.errors import InvalidInputError
 from .._utils.validation import bounded_array
 from ..core.arrays import Booleans, Floats
-from ..core.protocols import Policy
+from ..core.protocols import ArmSet, Policy
 from ..features import FeatureMap
 from ..features.values import to_plain
+from .raw_inputs import RawInputs, new_salt
 
 Context = Mapping[str, Any]  # what is known of the moment
 Actions = Mapping[str, Mapping[str, Any]]  # what is known of each action, by name
@@ -201,29 +202,61 @@ class Inputs:
         actions = {id(shown): shown for _, shown in self._pairs}  # often the same for all
         to_json([[context for context, _ in self._pairs], list(actions.values())])
 
-    def log(self, place: int, action: str) -> str:
-        """Return the JSON of what a decision was made from, once its action is known."""
+    def raw(self, place: int) -> RawInputs:
+        """Return what a decision was made from, as a ledger stores it."""
         context, actions = self._pairs[place]
-        return to_json({"context": context, "action": action, "features": actions[action]})
+        given = None if context is None else to_json(context)
+        return RawInputs(new_salt(), given, to_json(actions))
 
 
-def encode_again(encoder: FeatureMap, logged: str | None) -> Floats:
+def raw_arms(arms: ArmSet | Floats) -> RawInputs | None:
+    """Return the features of all rows, as a ledger stores them; None for a set without rows."""
+    return RawInputs(new_salt(), arms=arms.tobytes()) if isinstance(arms, np.ndarray) else None
+
+
+def raw_rows(rows: list[Any]) -> RawInputs:
+    """Return the named rows of a warm start, as a ledger stores them."""
+    return RawInputs(new_salt(), rows=to_json(rows))
+
+
+def available_json(
+    names: Sequence[str] | None, arms: ArmSet | Floats, allowed: Booleans | None
+) -> str | None:
+    """Return what could be chosen as JSON: names, or how many rows, or which rows of a mask.
+
+    >>> available_json(("tea", "figs"), np.eye(2), None), available_json(None, np.eye(2), None)
+    ('["tea","figs"]', '2')
+    >>> available_json(None, np.eye(2), np.array([False, True]))
+    '[1]'
+    """
+    if names is not None:
+        return json.dumps(names, separators=(",", ":"))
+    if not isinstance(arms, np.ndarray):
+        return None
+    if allowed is None or allowed.all():
+        return str(arms.shape[0])
+    return json.dumps(np.flatnonzero(allowed).tolist(), separators=(",", ":"))
+
+
+def encode_again(encoder: FeatureMap, logged: RawInputs | None, action: str | None) -> Floats:
     """Return the features that another encoder makes of the logged inputs of a decision."""
-    inputs = _read_logged(logged)
-    rows = encoder.encode(inputs["context"], {inputs["action"]: inputs["features"]})
+    if logged is None or logged.actions is None or action is None:
+        raise _not_logged()
+    context = None if logged.context is None else json.loads(logged.context)
+    rows = encoder.encode(context, {action: json.loads(logged.actions)[action]})
     return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
 
 
-def encode_rows_again(encoder: FeatureMap, logged: str | None) -> Floats:
+def encode_rows_again(encoder: FeatureMap, logged: RawInputs | None) -> Floats:
     """Return the features that another encoder makes of the logged rows of a warm start."""
-    rows = encoder.encode_rows(_read_logged(logged))
+    if logged is None or logged.rows is None:
+        raise _not_logged()
+    rows = encoder.encode_rows(json.loads(logged.rows))
     return bounded_array("what the encoder makes", rows, (None, encoder.dim))
 
 
-def _read_logged(logged: str | None) -> Any:
-    if logged is None:
-        raise InvalidInputError(
-            "the ledger holds features only, and another encoder needs the inputs: log_inputs was "
-            "False, or the actions had no names"
-        )
-    return json.loads(logged)
+def _not_logged() -> InvalidInputError:
+    return InvalidInputError(
+        "the ledger holds features only, and another encoder needs the inputs: log_inputs was "
+        "False, the actions had no names, or the inputs were erased"
+    )

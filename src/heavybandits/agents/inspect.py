@@ -81,4 +81,5 @@ def drift(state: AgentState) -> DriftReport:
 
 def counters(state: AgentState) -> dict[str, int]:
     """Return the number of tickets of each kind, and of rows of warm starts."""
-    return {"pending": len(state.tickets.pending), **state.tickets.counts}
+    counts = {name: n for name, n in state.tickets.counts.items() if name != "learned"}
+    return {"pending": len(state.tickets.pending), **counts}

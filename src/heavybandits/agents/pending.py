@@ -5,6 +5,7 @@ left unfinished is simply repeated.
 """
 
 import heapq
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -48,6 +49,7 @@ MOST_EXPIRED = 100_000  # expired tickets that are remembered: a reward of their
 COUNTS = (
     *("applied", "late", "duplicate", "unknown", "expired", "cancelled"),
     *("revised", "warm_started"),
+    "learned",  # rewards and rows that the policy has learned
 )
 
 Learn = Callable[[Any, Decision], None]
@@ -58,7 +60,8 @@ class TicketTable:
 
     `pending` holds those that wait, by number and so by age, each with its decision or its batch;
     `open` the decisions that still need plays, the first of them next; `expired` the last tickets
-    that expired; `counts` the number of each kind; `action_counts` those of actions with names.
+    that expired; `counts` the number of each kind; `action_counts` those of actions with names;
+    `event_ids` the pending tickets by the caller's id.
     """
 
     def __init__(self, issued: int = 0, expired: Iterable[int] = ()) -> None:
@@ -68,6 +71,7 @@ class TicketTable:
         self.issued = issued
         self.counts = dict.fromkeys(COUNTS, 0)
         self.action_counts: dict[str, ActionCount] = {}
+        self.event_ids: dict[str, int] = {}
         self._ages: list[tuple[float, int]] | None = None  # a heap of pending tickets by time
         self._batched = 0  # decisions in batches, settled ones included
 
@@ -82,10 +86,12 @@ class TicketTable:
             match event:
                 case events.Rewarded():
                     counts["applied"] += 1
+                    counts["learned"] += 1
                 case events.Cancelled():
                     counts["cancelled"] += 1
                 case events.Expired():
                     counts["expired"] += 1
+                    counts["learned"] += event.reward is not None
                 case events.CancelledAll():
                     counts["cancelled"] += len(self.pending)
                 case events.Reset():
@@ -94,6 +100,7 @@ class TicketTable:
                     counts["revised"] += 1
                 case events.WarmStarted(lesson=lesson):
                     counts["warm_started"] += len(lesson.rows)
+                    counts["learned"] += len(lesson.rows)
         return counts
 
     def action_counts_after(self, planned: Sequence[events.Event]) -> Mapping[str, ActionCount]:
@@ -119,7 +126,9 @@ class TicketTable:
 
     # ---- changes
 
-    def issue(self, number: int, chosen: Decision, time: float) -> None:
+    def issue(
+        self, number: int, chosen: Decision, time: float, event_id: str | None = None
+    ) -> None:
         """Issue the next ticket: of the decision that still needs plays, else of `chosen`."""
         decision = self.decision_of(number) or (self.open[0] if self.open else chosen)
         if number < self.issued:
@@ -133,6 +142,9 @@ class TicketTable:
             self.open.remove(decision)
         if self._ages is not None:
             heapq.heappush(self._ages, (time, number))
+        if event_id is not None:
+            decision.event_ids = {**(decision.event_ids or {}), number: event_id}
+            self.event_ids[event_id] = number
         self.issued = number + 1
 
     def issue_many(self, choices: Choices) -> None:
@@ -144,6 +156,9 @@ class TicketTable:
         if self._ages is not None:
             for number in choices.numbers:
                 heapq.heappush(self._ages, (choices.time, number))
+        for number, event_id in zip(choices.numbers, choices.event_ids or (), strict=False):
+            if event_id is not None:
+                self.event_ids[event_id] = number
         self._batched += len(choices.arms)
         self.issued = choices.numbers.stop
 
@@ -166,6 +181,8 @@ class TicketTable:
             decision.rewards[number], decision.noise_scale = reward, noise_scale
             if decision.complete:
                 learn(learned, decision)
+        if decision.event_ids is not None:
+            self.event_ids.pop(decision.event_ids.get(number, ""), None)
         del self.pending[number]
 
     def _forget_play(self, decision: Decision, number: int) -> None:
@@ -178,6 +195,7 @@ class TicketTable:
     def cancel_all(self) -> None:
         """Drop every pending ticket."""
         self.pending.clear()
+        self.event_ids.clear()
         self.open.clear()
 
     def _remember(self, number: int) -> None:
@@ -212,7 +230,12 @@ class TicketTable:
             if len(numbers) >= excess:
                 break
             numbers[number] = None
-        return [events.Expired(number, now, limits.expired_reward) for number in sorted(numbers)]
+        learned, reward = self.counts["learned"], limits.expired_reward
+        lessons = itertools.count(learned) if reward is not None else itertools.repeat(learned)
+        return [
+            events.Expired(number, now, reward, lesson)
+            for number, lesson in zip(sorted(numbers), lessons, strict=False)
+        ]
 
     def _older(self, moment: float) -> list[int]:
         """Return the pending tickets issued at this time or before, also if the clock went back."""

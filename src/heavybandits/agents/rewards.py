@@ -1,7 +1,7 @@
 """Rewards: validated, then applied, counted as duplicates or late, or rejected."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, positive
@@ -28,6 +28,11 @@ class Outcome(NamedTuple):
     kind: str | None = None
     given: Given | None = None
 
+
+Receipt = Literal["applied", "duplicate", "late"]  # what happened to a reward
+APPLIED: Receipt = "applied"
+DUPLICATE: Receipt = "duplicate"
+LATE: Receipt = "late"
 
 RewardLike = tuple[TicketLike, float] | tuple[TicketLike, float, float | None]
 
@@ -79,23 +84,31 @@ def plan_rewards(
     now: float,
     *,
     outcome_of: Callable[[int], Outcome] | None,
-) -> Plan | None:
-    """Plan the rewards of pending tickets; None if all of them are duplicates or late.
+) -> tuple[Plan | None, list[Receipt]]:
+    """Plan the rewards of pending tickets, and say what happens to each reward.
 
-    `outcome_of` asks the ledger how a ticket was settled; None without a ledger.
+    The plan is None if all of them are duplicates or late. `outcome_of` asks the ledger how a
+    ticket was settled; None without a ledger.
     """
-    pending = state.tickets.pending
+    pending, receipts = state.tickets.pending, []
     fresh: dict[int, Given] = {}
     for number, given in rewards:
         if number in pending and number not in fresh:
             fresh[number] = given
+            receipts.append(APPLIED)
         else:
             outcome = _outcome(state.tickets, number, fresh.get(number), outcome_of)
             same = outcome_of is not None and outcome == (Rewarded.kind, given)
-            _count_repeated(state.tickets, number, outcome, None if same else given)
+            other = None if same else given
+            receipts.append(_count_repeated(state.tickets, number, outcome, other))
     if not fresh:
-        return None
-    return make_plan(state, [Rewarded(n, now, y, scale) for n, (y, scale) in fresh.items()])
+        return None, receipts
+    learned = state.tickets.counts["learned"]
+    planned = [
+        Rewarded(n, now, y, scale, lesson)
+        for lesson, (n, (y, scale)) in enumerate(fresh.items(), learned)
+    ]
+    return make_plan(state, planned), receipts
 
 
 def _outcome(
@@ -115,19 +128,20 @@ def _outcome(
 
 def _count_repeated(
     tickets: TicketTable, number: int, outcome: Outcome, other: Given | None
-) -> None:
+) -> Receipt:
     """Count a reward of a settled ticket; raise InvalidInputError if it is neither late nor the
     same. `other` is the reward if it is another one."""
     if outcome.kind == Expired.kind:
         tickets.counts["late"] += 1
-    elif outcome.given is None:
+        return LATE
+    if outcome.given is None:
         tickets.reject(number)
-    else:
-        tickets.counts["duplicate"] += 1
-        if other is not None:
-            raise InvalidInputError(
-                f"ticket {number} must have one reward, got {outcome.given} and {other}"
-            )
+    tickets.counts["duplicate"] += 1
+    if other is not None:
+        raise InvalidInputError(
+            f"ticket {number} must have one reward, got {outcome.given} and {other}"
+        )
+    return DUPLICATE
 
 
 def plan_cancel(state: AgentState, number: int, now: float) -> Plan:

@@ -34,7 +34,7 @@ class AgentState(NamedTuple):
 
     `learned` is the state of the policy; its arrays are changed in place, and so are the tickets.
     `owners` says which agent issued which tickets, this one last; `encoder` makes the features of
-    named inputs.
+    named inputs; `version` grows with each reset and rebuild.
     """
 
     policy: Policy
@@ -44,14 +44,16 @@ class AgentState(NamedTuple):
     limits: Limits
     owners: Owners
     encoder: FeatureMap | None = None
+    version: int = 1
 
 
 ANYONE: Owners = (Owner("", 0),)
 
 
 def anonymous(state: AgentState) -> AgentState:
-    """Return the state without the ids of its agents: two equal agents differ in nothing else."""
-    return state._replace(owners=ANYONE)
+    """Return the state without its version and the ids of its agents: an agent and one rebuilt
+    from its ledger differ in nothing else."""
+    return state._replace(owners=ANYONE, version=1)
 
 
 class Learner(Protocol):
@@ -107,7 +109,9 @@ def _apply_event(state: AgentState, event: events.Event, learner: Learner) -> Ag
     tickets, learned = state.tickets, state.learned
     match event:
         case events.Selected():
-            tickets.issue(event.ticket, event.decision, event.time)
+            tickets.issue(event.ticket, event.decision, event.time, event.event_id)
+            if event.decision.version > state.version:
+                return state._replace(version=event.decision.version)
         case events.Rewarded() | events.Expired() | events.Cancelled():
             tickets.settle(event, learned, learner.learn)
         case events.SelectedMany():
@@ -120,7 +124,8 @@ def _apply_event(state: AgentState, event: events.Event, learner: Learner) -> Ag
             tickets.cancel_all()
         case events.Reset():
             fresh = TicketTable(event.ticket, tickets.expired)
-            return state._replace(learned=state.policy.init(), tickets=fresh)
+            learned = state.policy.init()
+            return state._replace(learned=learned, tickets=fresh, version=event.version)
     return state
 
 

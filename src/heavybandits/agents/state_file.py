@@ -33,7 +33,7 @@ from .state import (
     position_of,
     shapes_of,
 )
-from .tickets import Decision, Owner, Owners
+from .tickets import Decision, Owner, Owners, check_event_id, check_group
 
 FORMAT = files.Format("state file")
 DATABASE = b"SQLite format 3\0"  # first bytes of a ledger
@@ -56,6 +56,7 @@ def pack(state: AgentState) -> bytes:
         "generator": position_of(state.generator),
         "owners": [list(owner) for owner in state.owners],
         "encoder": describe_encoder(state.encoder),
+        "version": state.version,
     }
     try:
         return files.write_container(FORMAT, body, blobs)
@@ -80,10 +81,15 @@ def _describe_decision(decision: Decision, is_open: bool) -> dict[str, Any]:
         "features": decision.features.tolist(),
         "expected": decision.expected,
         "width": decision.width,
-        "rewards": [[n, reward, decision.times[n]] for n, reward in decision.rewards.items()],
+        "rewards": [
+            [n, reward, decision.times[n], (decision.event_ids or {}).get(n)]
+            for n, reward in decision.rewards.items()
+        ],
         "open": is_open,
         "propensity": decision.propensity,
         "action": decision.action,
+        "group": decision.group,
+        "version": decision.version,
     }
 
 
@@ -162,7 +168,8 @@ def _restore(policy: Policy, body: dict[str, Any], blobs: files.Blobs) -> AgentS
     fill(learned, body["arrays"], blobs)
     check_state(policy, learned)
     owners = _restore_owners(body["owners"])
-    return AgentState(policy, learned, tickets, generator, limits, owners)
+    version = _count("version", body["version"])
+    return AgentState(policy, learned, tickets, generator, limits, owners, version=version)
 
 
 def _restore_owners(entries: Any) -> Owners:
@@ -187,6 +194,10 @@ def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
         if not valid or not tickets.pending.keys().isdisjoint(waiting):
             raise StateError("the state file holds a decision that cannot be")
         tickets.pending |= waiting
+        ids = {name: n for n, name in (decision.event_ids or {}).items() if n in waiting}
+        if not tickets.event_ids.keys().isdisjoint(ids):
+            raise StateError("the state file holds two tickets with one event_id")
+        tickets.event_ids |= ids
         if entry["open"]:
             tickets.open.append(decision)
     tickets.pending = dict(sorted(tickets.pending.items()))
@@ -199,11 +210,13 @@ def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
 
 def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Decision:
     decision = make_decision(policy, entry)
-    for number, reward, asked in entry["rewards"]:
+    for number, reward, asked, event_id in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
             raise StateError(f"the state file holds a ticket {number} that cannot be")
         decision.rewards[number] = None if reward is None else finite_number("reward", reward)
         decision.times[number] = finite_number("time", asked)
+        if check_event_id(event_id) is not None:
+            decision.event_ids = {**(decision.event_ids or {}), number: event_id}
     return decision
 
 
@@ -217,7 +230,10 @@ def make_decision(policy: Policy, entry: Mapping[str, Any]) -> Decision:
     expected = finite_number("expected", entry["expected"])
     width = finite_number("width", entry["width"])
     named = None if action is None else _name(action)
-    return Decision(arm, features, expected, width, policy.plays, propensity, named)
+    decision = Decision(arm, features, expected, width, policy.plays, propensity, named)
+    decision.group = check_group(entry["group"])
+    decision.version = _count("version", entry["version"])
+    return decision
 
 
 def _name(text: Any) -> str:

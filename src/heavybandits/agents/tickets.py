@@ -1,16 +1,19 @@
 """Decisions, the tickets that are issued for them, and the agents that issued these tickets."""
 
 import itertools
+import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._utils.errors import ForeignTicketError, InvalidInputError
 from ..core.arrays import Floats
+
+POLICY = "policy"  # group of the decisions that the policy makes
 
 
 @dataclass(slots=True, eq=False)
@@ -18,7 +21,7 @@ class Decision:
     """An arm that was chosen, and the rewards of its plays as they come in.
 
     `lessons` counts the decisions learned before this one, set when its turn comes; `noise_scale`
-    is that of its reward, if one was given.
+    is that of its reward, if one was given. `event_ids` are those of its tickets that have one.
     """
 
     arm: int
@@ -32,6 +35,9 @@ class Decision:
     times: dict[int, float] = field(default_factory=dict)
     lessons: int | None = None
     noise_scale: float | None = None
+    group: str = POLICY
+    version: int = 1
+    event_ids: dict[int, str] | None = None
 
     @property
     def plays_left(self) -> int:
@@ -63,6 +69,9 @@ class Choices(NamedTuple):
     actions: Sequence[str | None]
     first: int = 0
     time: float = 0.0
+    group: str = POLICY
+    version: int = 1
+    event_ids: Sequence[str | None] | None = None
 
     @property
     def numbers(self) -> range:
@@ -75,7 +84,13 @@ class Choices(NamedTuple):
         features, numbers = self.features[n].copy(), (self.expected[n], self.widths[n])
         made = Decision(self.arms[n], features, *numbers, 1, self.propensities[n], self.actions[n])
         made.rewards[number], made.times[number] = None, self.time
+        made.group, made.version, event_id = self.group, self.version, self.event_id(number)
+        made.event_ids = None if event_id is None else {number: event_id}
         return made
+
+    def event_id(self, number: int) -> str | None:
+        """Return the caller's id of one ticket; None if it has none."""
+        return None if self.event_ids is None else self.event_ids[number - self.first]
 
 
 def gather(decisions: Sequence[Decision]) -> Choices:
@@ -92,6 +107,46 @@ def gather(decisions: Sequence[Decision]) -> Choices:
         [one.propensity for one in decisions],
         [one.action for one in decisions],
     )
+
+
+# ---- what the caller says of a decision
+
+LONGEST_ID = 200  # characters of an event id or a group
+_KEY = re.compile(r"[0-9a-f]{16}:[0-9]+")
+
+
+def check_event_id(event_id: Any, name: str = "event_id") -> str | None:
+    """Validate the caller's id of a decision.
+
+    >>> check_event_id("order-17")
+    'order-17'
+    """
+    if event_id is None:
+        return None
+    _check_label(name, event_id)
+    if _KEY.fullmatch(event_id):
+        raise InvalidInputError(
+            f"{name} must not look like the key of a ticket, got {event_id!r}: use another id"
+        )
+    return str(event_id)
+
+
+def check_group(group: Any) -> str:
+    """Validate the group of a decision.
+
+    >>> check_group("holdout")
+    'holdout'
+    """
+    if group is not POLICY:
+        _check_label("group", group)
+    return str(group)
+
+
+def _check_label(name: str, text: Any) -> None:
+    if type(text) is not str or not 0 < len(text) <= LONGEST_ID or not text.isprintable():
+        raise InvalidInputError(
+            f"{name} must be printable text of 1 to {LONGEST_ID} characters, got {text!r:.80}"
+        )
 
 
 # ---- tickets
@@ -122,6 +177,12 @@ class Ticket(NamedTuple):
         The name of the chosen action, if the actions had names.
     agent : str
         The `id` of the agent that issued the ticket, the only one that accepts it.
+    event_id : str or None
+        The caller's id of the decision, if one was given.
+    group : str
+        The group of the decision: "policy", or what the caller said, such as "holdout".
+    version : int
+        The version of the agent that made the decision.
     """
 
     id: int
@@ -133,6 +194,9 @@ class Ticket(NamedTuple):
     propensity: float | None = 1.0
     action: str | None = None
     agent: str = ""
+    event_id: str | None = None
+    group: str = POLICY
+    version: int = 1
 
     @property
     def key(self) -> str:
@@ -148,17 +212,33 @@ TicketLike = Ticket | int | str  # a ticket, its id or its key
 _new_ticket = partial(tuple.__new__, Ticket)  # avoids a Python call per ticket
 
 
-def make_ticket(decision: Decision, number: int, agent: str) -> Ticket:
+def make_ticket(decision: Decision, number: int, agent: str, event_id: str | None = None) -> Ticket:
     """Make the next ticket of a decision, with its own features."""
-    arm = number, decision.arm, decision.features.copy(), decision.expected, decision.width
-    return _new_ticket((*arm, decision.plays_left, decision.propensity, decision.action, agent))
+    return _new_ticket(
+        (
+            number,
+            decision.arm,
+            decision.features.copy(),
+            decision.expected,
+            decision.width,
+            decision.plays_left,
+            decision.propensity,
+            decision.action,
+            agent,
+            event_id,
+            decision.group,
+            decision.version,
+        )
+    )
 
 
 def make_tickets(choices: Choices, agent: str) -> list[Ticket]:
     """Make the tickets of decisions that were made together, each with its own features."""
     arms = choices.numbers, choices.arms, choices.features.copy(), choices.expected, choices.widths
-    left, owner = itertools.repeat(1), itertools.repeat(agent)
-    columns = zip(*arms, left, choices.propensities, choices.actions, owner, strict=False)
+    repeat = itertools.repeat
+    ids: Iterable[str | None] = choices.event_ids or repeat(None)
+    about = repeat(agent), ids, repeat(choices.group), repeat(choices.version)
+    columns = zip(*arms, repeat(1), choices.propensities, choices.actions, *about, strict=False)
     return list(map(_new_ticket, columns))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from .._utils.validation import bounded_array, finite_array
 from ..features.tables import Table, is_frame, records
 from .events import Lesson, WarmStarted
-from .inputs import to_json
+from .inputs import raw_rows
 from .state import AgentState, Plan, make_plan
 
 MOST_ROWS = 1 << 16  # rows of one event in a ledger
@@ -51,7 +51,7 @@ def plan_warm_start(
                 state.tickets.issued,
                 now,
                 Lesson(lesson.rows[piece], lesson.rewards[piece]),
-                None if named is None else to_json(named[piece]),
+                None if named is None else raw_rows(named[piece]),
             )
             for piece in pieces
         ],

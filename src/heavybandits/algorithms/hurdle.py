@@ -50,7 +50,7 @@ def hurdle(*, dim: int, monitor_drift: bool = True) -> Hurdle:
     >>> for _ in range(300):
     ...     ticket = agent.select([[1.0, price] for price in prices])
     ...     buys = rng.random() < conversions[ticket.arm]
-    ...     agent.update(ticket, float(prices[ticket.arm] * buys))
+    ...     _ = agent.update(ticket, float(prices[ticket.arm] * buys))
     ...     sold += ticket.arm
     >>> sold > 200
     True

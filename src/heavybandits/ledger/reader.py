@@ -138,7 +138,7 @@ class LedgerReader:
     >>> import heavybandits as hb, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
-    ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
+    ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
     ...         with LedgerReader(f"{folder}/agent.db") as reader:
     ...             print(reader.events, reader.history()[0]["reward"])
     2 0.5

@@ -14,6 +14,7 @@ from ..agents.agent_policy import AgentPolicy
 from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
 from ..agents.inputs import check_encoder, encode_again, encode_rows_again
 from ..agents.pending import TicketTable
+from ..agents.raw_inputs import RawInputs
 from ..agents.revise import check_revisable
 from ..agents.state import AgentState, apply, install, make_plan
 from ..agents.state_file import Start, describe_encoder, read_start, restore_encoder
@@ -24,6 +25,7 @@ from ..core.state import make_state
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
+from .inputs import read_inputs
 from .integrity import verify
 from .repair import copied, intact_states, new_ledger, place_ledger
 from .sqlite import SqliteLedger
@@ -51,24 +53,32 @@ def rebuild_state(
 ) -> Rebuilt:
     """Return the state after all events of a ledger, as `Agent.rebuild` describes it."""
     target = None if output is None else new_ledger(output)
-    rows, past = _read_past(Path(ledger))
-    state = _start(past, policy, encoder, parts)
-    repeated: Iterable[Row] = rows
+    entries, past = _read_past(Path(ledger))
+    state, rows = _start(past, policy, encoder, parts), [entry.row for entry in entries]
+    repeated: Iterable[Entry] = entries
     if corrections is not None:
         repeated = _correct(repeated, _right_rewards(rows, corrections, past.owners))
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
-        repeated = (_encode_again(row, state) for row in repeated)
+        repeated = (_encode_again(entry, state) for entry in repeated)
     same = canonical(past.policy) == canonical(describe(state.policy))
     state, written = _repeat_all(state, repeated, same, target, Path(ledger))
     return Rebuilt(state, written, _logs_inputs(rows))
 
 
-def _read_past(ledger: Path) -> tuple[list[Row], Start]:
+class Entry(NamedTuple):
+    """An event as a row, and its raw inputs if they are left."""
+
+    row: Row
+    inputs: RawInputs | None
+
+
+def _read_past(ledger: Path) -> tuple[list[Entry], Start]:
     """Return the events of a ledger, and the agent before the first of them."""
     rows: list[Row] = []
     with copied(ledger) as (database, head):
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
+        inputs = dict(read_inputs(database))
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
@@ -77,13 +87,14 @@ def _read_past(ledger: Path) -> tuple[list[Row], Start]:
     past = read_start(states[0])
     issued = sum(row.kind == Selected.kind for row in rows)
     past = past._replace(owners=new_owner(past.owners, issued))
-    return rows, past._replace(limits=read_start(states[max(states)]).limits)
+    entries = [Entry(row, inputs.get(row.event)) for row in rows]
+    return entries, past._replace(limits=read_start(states[max(states)]).limits)
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:
-    """Return True if the ledger logged the inputs of named actions, or has no named action."""
-    named = [row.inputs is not None for row in rows if row.action is not None]
-    return any(named) or not named
+    """Return True if the ledger logged the inputs of decisions, or has no decision with rows."""
+    logged = [row.inputs_hash is not None for row in rows if row.available is not None]
+    return any(logged) or not logged
 
 
 def _start(
@@ -105,7 +116,7 @@ def _start(
 
 
 def _repeat_all(
-    state: AgentState, rows: Iterable[Row], same: bool, target: Path | None, like: Path
+    state: AgentState, rows: Iterable[Entry], same: bool, target: Path | None, like: Path
 ) -> tuple[AgentState, SqliteLedger | None]:
     """Return the state after all events, and the new ledger. It gets its name when it is complete:
     an agent could also open a part of it."""
@@ -126,7 +137,7 @@ def _repeat_all(
 
 
 def _repeat(
-    state: AgentState, rows: Iterable[Row], same: bool, ledger: SqliteLedger | None
+    state: AgentState, rows: Iterable[Entry], same: bool, ledger: SqliteLedger | None
 ) -> AgentState:
     """Return the state after these events, which are written to the ledger if there is one.
 
@@ -136,12 +147,13 @@ def _repeat(
     if ledger is not None:
         state = ledger.resume(state, learner)
     unwritten: list[Event] = []
-    for row in rows:
-        state, event = _repeat_one(state, row, same, learner)
+    for entry in rows:
+        state, event = _repeat_one(state, entry, same, learner)
         unwritten.append(event)
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
             unwritten.clear()
+    state = state._replace(version=state.version + 1)
     if ledger is not None:
         ledger.write(unwritten)
         ledger.snapshot(state)
@@ -149,14 +161,15 @@ def _repeat(
 
 
 def _repeat_one(
-    state: AgentState, row: Row, same: bool, learner: AgentPolicy
+    state: AgentState, entry: Entry, same: bool, learner: AgentPolicy
 ) -> tuple[AgentState, Event]:
+    row, inputs = entry
     if row.kind == Rewarded.kind and not learner.takes_noise_scale:
         row = row._replace(noise_scale=None)
     if row.kind == Revised.kind:
         check_revisable(state.policy, state.learned)
     try:
-        event = to_event(row, state)
+        event = to_event(row, state, inputs)
         if isinstance(event, Selected):
             event = event if same else replace(event, changes=None)
             state = install(state, event.changes)
@@ -172,19 +185,22 @@ def _repeat_one(
     return state, event
 
 
-def _encode_again(row: Row, state: AgentState) -> Row:
+def _encode_again(entry: Entry, state: AgentState) -> Entry:
     """Return the event with the features of the new encoder."""
     assert state.encoder is not None  # it is a new one
+    row, inputs = entry
     if row.kind == Selected.kind:
-        return row._replace(features=encode_again(state.encoder, row.inputs).tobytes())
+        x = encode_again(state.encoder, inputs, row.action)
+        return Entry(row._replace(features=x.tobytes()), inputs)
     if row.kind == WarmStarted.kind:
-        return row._replace(features=encode_rows_again(state.encoder, row.inputs).tobytes())
+        rows = encode_rows_again(state.encoder, inputs)
+        return Entry(row._replace(features=rows.tobytes()), inputs)
     if row.kind == Revised.kind:
         raise InvalidInputError(
             "the ledger contains revisions, which a new encoder cannot repeat: give corrections={} "
             "to learn the right rewards from the start"
         )
-    return row
+    return entry
 
 
 # ---- corrected rewards
@@ -208,14 +224,14 @@ def _right_rewards(
     return right
 
 
-def _correct(rows: Iterable[Row], right: Mapping[int, float]) -> Iterator[Row]:
+def _correct(entries: Iterable[Entry], right: Mapping[int, float]) -> Iterator[Entry]:
     """Yield the events with the right rewards and without revisions."""
     number = 0
-    for row in rows:
+    for row, inputs in entries:
         if row.kind == Revised.kind:
             continue
         number += 1
         reward = row.reward
         if row.kind in SETTLING and reward is not None:
             reward = right.get(row.ticket, reward)
-        yield row._replace(event=number, reward=reward)
+        yield Entry(row._replace(event=number, reward=reward), inputs)

@@ -26,11 +26,22 @@ from .._utils.files import (
 )
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Revised, Selected
+from ..agents.raw_inputs import RawInputs
 from .head import Head, Record, unused
+from .inputs import read_inputs
 from .integrity import Survey, chain, check_present, reason, survey
 from .sqlite_file import Database, Statement, check_database
 from .store import Row
-from .tables import FORMAT, INSERT, SEALED, SNAPSHOT, about, check_format, new_tables
+from .tables import (
+    FORMAT,
+    INSERT,
+    INSERT_INPUTS,
+    SEALED,
+    SNAPSHOT,
+    about,
+    check_format,
+    new_tables,
+)
 
 
 class Findings(NamedTuple):
@@ -60,7 +71,7 @@ def examine(path: str | Path) -> Findings:
     >>> import heavybandits as hb, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
-    ...         agent.update(agent.select([[1.0, 0.0]]), 0.5)
+    ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
     ...     found = examine(f"{folder}/agent.db")
     >>> found.intact, found.events, found.kinds
     (True, 2, {'select': 1, 'reward': 1})
@@ -84,7 +95,7 @@ def _describe(path: Path, database: Database, head: Record, found: Survey) -> Fi
         snapshots=snapshots,
         wal_bytes=log.stat().st_size if log.exists() else None,
         head_events=None if head.end is None else head.end.events,
-        problems=found.problems + _lost_states(database, snapshots),
+        problems=found.problems + _lost_states(database, snapshots) + _altered_inputs(database),
     )
 
 
@@ -96,6 +107,16 @@ def _lost_states(database: Database, intact: list[int]) -> list[str]:
         return [reason(error, database)]
     lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
     return lost if intact else [*lost, "it holds no intact state"]
+
+
+def _altered_inputs(database: Database) -> list[str]:
+    """Return what is wrong with the raw inputs; those that are missing were erased."""
+    try:
+        for _ in read_inputs(database):
+            pass
+    except LedgerError as error:
+        return [reason(error, database)]
+    return []
 
 
 def new_ledger(output: str | Path) -> Path:
@@ -162,6 +183,7 @@ def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings
     statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
     statements += [(INSERT, (*row, link)) for row, link in rows]
+    statements += [(INSERT_INPUTS, (n, *inputs)) for n, inputs in _intact_inputs(source, found)]
     with closing(Database(made)) as database:
         database.prepare()
         database.write(statements)
@@ -175,8 +197,9 @@ def export(path: str | Path, output: str | Path) -> Findings:
     """Write the intact events of a ledger to a table: CSV if `output` ends in .csv, else Parquet.
 
     One row per event: its number, kind, ticket, time, reward, the noise scale given with it and the
-    reward before a revision; for a decision also the arm, the action, the mean reward expected,
-    the width, the propensity and the features x0, x1, ...
+    reward before a revision; for a decision also the caller's event id, the group, the version of
+    the agent, the arm, the action, the mean reward expected, the width, the propensity, what was
+    available and the features x0, x1, ...
 
     In CSV, text that a spreadsheet would run as a formula (it starts with =, +, - or @) gets an
     apostrophe in front. `Log` and `Encoder` remove the apostrophe again; Parquet has none.
@@ -196,8 +219,9 @@ def export(path: str | Path, output: str | Path) -> Findings:
 
 
 EXPORTED = (
-    *("event", "kind", "ticket", "time", "reward", "noise_scale", "previous_reward"),
-    *("arm", "action", "expected", "width", "propensity"),
+    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
+    *("reward", "noise_scale", "previous_reward"),
+    *("arm", "action", "expected", "width", "propensity", "available"),
 )
 
 
@@ -236,6 +260,12 @@ def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, byte
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
             if event in found.links and seal == chain(found.links[event], data):
                 yield event, seal, data
+
+
+def _intact_inputs(database: Database, found: Survey) -> Iterator[tuple[int, RawInputs]]:
+    """Yield the raw inputs of the prefix, up to the first that were altered."""
+    with suppress(LedgerError):
+        yield from read_inputs(database, found.end.events)
 
 
 def _entry(database: Database, name: str) -> str:

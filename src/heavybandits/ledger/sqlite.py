@@ -18,20 +18,23 @@ import numpy as np
 from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical, sync_folder
 from .._utils.version import __version__
-from ..agents.events import Event
+from ..agents.events import Event, Selected, WarmStarted
 from ..agents.rewards import Given, Outcome
 from ..agents.state import AgentState, Learner
 from ..agents.state_file import describe_encoder, pack, restore_encoder, unpack
+from ..agents.tickets import Decision
 from ..core.arrays import Floats
 from ..core.part import describe
 from ..core.protocols import Policy
 from ..features import FeatureMap
 from .head import End, Head, holds_log
+from .inputs import erase
 from .integrity import chain, damaged, verify
 from .sqlite_file import FORKED, Database, Statement, check_database, leak_at_fork, room
-from .store import Row, first_value, repeat_events, to_row
+from .store import Row, first_value, read_issued, repeat_events, to_row
 from .tables import (
     COLUMNS,
+    INSERT_INPUTS,
     INSERT_OF,
     MARK_OPEN,
     SEALED,
@@ -189,9 +192,11 @@ class SqliteLedger:
             link = chain(link, *row)
             statement, values = INSERT_OF[row.kind]
             statements.append((statement, (*values(row), link)))
+            if isinstance(event, Selected | WarmStarted) and event.inputs is not None:
+                statements.append((INSERT_INPUTS, (number, *event.inputs)))
         self.database.write(statements)
-        self._end = End(length + len(statements), link)
-        self._since += len(statements)
+        self._end = End(length + len(events), link)
+        self._since += len(events)
         self._head.write(self._end)
 
     def wrote_since(self, length: int) -> bool:
@@ -234,12 +239,14 @@ class SqliteLedger:
         kind, reward, noise_scale = found[0]
         return Outcome(kind, None if reward is None else Given(reward, noise_scale))
 
-    def learned_from(self, ticket: int) -> tuple[Floats, float]:
-        """Return the features of a settled ticket and the reward in force."""
+    def learned_from(self, ticket: int) -> tuple[Floats, float, int]:
+        """Return the features of a settled ticket, the reward in force, and the number of rewards
+        that were learned before the first one."""
         found = self.database.rows(
-            f"SELECT event, reward FROM events WHERE ticket = ? AND kind IN {SETTLED}", ticket
+            f"SELECT event, reward, lesson FROM events WHERE ticket = ? AND kind IN {SETTLED}",
+            ticket,
         )
-        settled, reward = found[0] if found else (0, None)
+        settled, reward, lesson = found[0] if found else (0, None, 0)
         if reward is None:
             raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
         reset = first_value(self.database, "SELECT max(event) FROM events WHERE kind = 'reset'")
@@ -251,7 +258,21 @@ class SqliteLedger:
         revised = first_value(self.database, f"{last} LIMIT 1", ticket)
         features = "SELECT features FROM events WHERE event = ?"
         x = np.frombuffer(first_value(self.database, features, self._selected(ticket)), np.float64)
-        return x, reward if revised is None else revised
+        return x, reward if revised is None else revised, lesson
+
+    def ticket_of(self, event_id: str) -> int | None:
+        """Return the ticket with this event id; None if there is none."""
+        found = first_value(self.database, "SELECT ticket FROM events WHERE event_id = ?", event_id)
+        return None if found is None else int(found)
+
+    def issued(self, ticket: int, plays: int) -> tuple[Decision, str | None]:
+        """Return the decision of a ticket as it was made, and its event id."""
+        find = f"SELECT {COLUMNS} FROM events WHERE event = ?"
+        return read_issued(Row._make(self.database.rows(find, self._selected(ticket))[0]), plays)
+
+    def erase_inputs(self, tickets: Sequence[int]) -> int:
+        """Delete the raw inputs of decisions; return how many there were."""
+        return erase(self.database, [self._selected(ticket) for ticket in tickets])
 
     def _selected(self, ticket: int) -> int:
         """Return the event that issued a ticket, by bisection: tickets are issued in order."""

@@ -14,6 +14,7 @@ import numpy as np
 from .._utils.errors import LedgerError
 from .._utils.validation import bounded_array, finite_array, finite_number, positive, whole
 from ..agents import events
+from ..agents.raw_inputs import RawInputs
 from ..agents.rewards import Outcome
 from ..agents.state import (
     LARGEST_NUMBER,
@@ -24,6 +25,7 @@ from ..agents.state import (
     make_plan,
 )
 from ..agents.state_file import make_decision
+from ..agents.tickets import Decision, check_event_id
 from ..core.arrays import Floats
 from ..core.capabilities import takes_noise_scale
 
@@ -75,8 +77,18 @@ class Ledger(Protocol):
     def outcome(self, ticket: int) -> Outcome:
         """Return how a ticket was settled, and the reward given for it."""
 
-    def learned_from(self, ticket: int) -> tuple[Floats, float]:
-        """Return the features of a settled ticket and the reward in force."""
+    def learned_from(self, ticket: int) -> tuple[Floats, float, int]:
+        """Return the features of a settled ticket, the reward in force, and the number of rewards
+        that were learned before the first one."""
+
+    def ticket_of(self, event_id: str) -> int | None:
+        """Return the ticket with this event id; None if there is none."""
+
+    def issued(self, ticket: int, plays: int) -> tuple[Decision, str | None]:
+        """Return the decision of a ticket as it was made, and its event id."""
+
+    def erase_inputs(self, tickets: Sequence[int]) -> int:
+        """Delete the raw inputs of decisions; return how many there were."""
 
     def close(self, state: AgentState) -> None:
         """Store the state and close the ledger."""
@@ -95,35 +107,45 @@ class Row(NamedTuple):
     kind: str
     ticket: int
     time: float
+    event_id: str | None = None  # given by the caller
+    decision_group: str | None = None
+    version: int | None = None  # of the agent
     reward: float | None = None
     noise_scale: float | None = None  # given with the reward
     previous_reward: float | None = None  # before a revision
+    lesson: int | None = None  # rewards that were learned before this one
     arm: int | None = None
     action: str | None = None
     expected: float | None = None
     width: float | None = None
     propensity: float | None = None
+    available: str | None = None  # JSON: names, the number of rows, or the rows of a mask
     features: bytes | None = None  # of the arm, or of the rows of a warm start
     rewards: bytes | None = None  # of the rows of a warm start
     arrays: str | None = None  # of the policy that the choice changed, as JSON
     generator: str | None = None  # after the choice, as JSON
-    inputs: str | None = None  # by name, as JSON
+    inputs_hash: bytes | None = None  # salted SHA-256 of what the table `inputs` has
 
 
 ALWAYS = {"event", "kind", "ticket", "time"}
-CHOICE = {"arm", "action", "expected", "width", "propensity"}
-BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll, events.Reset)}
+CHOICE = {"arm", "action", "expected", "width", "propensity", "version"}
+CALLER = {"event_id", "decision_group", "available"}
+BARE = {kind.kind: kind for kind in (events.Cancelled, events.CancelledAll)}
 COLUMNS_OF = {
     **dict.fromkeys(BARE, ALWAYS),
-    events.Selected.kind: ALWAYS | CHOICE | {"features", "arrays", "generator", "inputs"},
-    events.Rewarded.kind: ALWAYS | {"reward", "noise_scale"},
-    events.Expired.kind: ALWAYS | {"reward"},
-    events.WarmStarted.kind: ALWAYS | {"features", "rewards", "inputs"},
-    events.Revised.kind: ALWAYS | {"reward", "previous_reward", "features"},
+    events.Selected.kind: ALWAYS
+    | CHOICE
+    | CALLER
+    | {"features", "arrays", "generator", "inputs_hash"},
+    events.Rewarded.kind: ALWAYS | {"reward", "noise_scale", "lesson"},
+    events.Expired.kind: ALWAYS | {"reward", "lesson"},
+    events.Reset.kind: ALWAYS | {"version"},
+    events.WarmStarted.kind: ALWAYS | {"features", "rewards", "inputs_hash"},
+    events.Revised.kind: ALWAYS | {"reward", "previous_reward", "lesson", "features"},
 }
-TEXTS = {"action", "arrays", "generator", "inputs"}
-BLOBS = {"features", "rewards"}
-WHOLE = {"event", "ticket", "arm"}
+TEXTS = {"action", "arrays", "generator", "event_id", "decision_group", "available"}
+BLOBS = {"features", "rewards", "inputs_hash"}
+WHOLE = {"event", "ticket", "arm", "version", "lesson"}
 
 
 def to_row(number: int, event: events.Event) -> Row:
@@ -135,16 +157,28 @@ def to_row(number: int, event: events.Event) -> Row:
         case events.Selected():
             return _selected_row(always, event)
         case events.Rewarded():
-            return Row(*always, event.reward, event.noise_scale)
+            given = event.reward, event.noise_scale
+            return Row(*always, None, None, None, *given, None, event.lesson)
         case events.Expired():
-            return Row(*always, event.reward)
-        case events.WarmStarted(lesson=lesson, inputs=inputs):
+            return Row(*always, reward=event.reward, lesson=event.lesson)
+        case events.Reset():
+            return Row(*always, version=event.version)
+        case events.WarmStarted(lesson=lesson):
             x, rewards = lesson.rows.tobytes(), lesson.rewards.tobytes()
-            return Row(*always, features=x, rewards=rewards, inputs=inputs)
-        case events.Revised(reward=reward, revision=revision):
-            x, before = revision.features.tobytes(), revision.before
-            return Row(*always, reward, previous_reward=before, features=x)
+            return Row(*always, features=x, rewards=rewards, inputs_hash=_digest(event.inputs))
+        case events.Revised(revision=revision):
+            return Row(
+                *always,
+                reward=event.reward,
+                previous_reward=revision.before,
+                lesson=event.lesson,
+                features=revision.features.tobytes(),
+            )
     return Row(*always)
+
+
+def _digest(inputs: RawInputs | None) -> bytes | None:
+    return None if inputs is None else inputs.digest()
 
 
 def _selected_row(always: tuple[int, str, int, float], event: events.Selected) -> Row:
@@ -152,15 +186,19 @@ def _selected_row(always: tuple[int, str, int, float], event: events.Selected) -
     arrays, generator = (None, None) if changes is None else _write_changes(changes)
     return Row(
         *always,
+        event_id=event.event_id,
+        decision_group=made.group,
+        version=made.version,
         arm=made.arm,
         action=made.action,
         expected=made.expected,
         width=made.width,
         propensity=made.propensity,
+        available=event.available,
         features=made.features.tobytes(),
         arrays=arrays,
         generator=generator,
-        inputs=event.inputs,
+        inputs_hash=_digest(event.inputs),
     )
 
 
@@ -181,31 +219,54 @@ def _read_changes(row: Row) -> events.Changes | None:
     return events.Changes(changed, None if row.generator is None else json.loads(row.generator))
 
 
-def to_event(row: Row, state: AgentState) -> events.Event:
-    """Return the event in a row; raise LedgerError if it cannot happen to this state."""
+def to_event(row: Row, state: AgentState, inputs: RawInputs | None = None) -> events.Event:
+    """Return the event in a row; raise LedgerError if it cannot happen to this state.
+
+    `inputs` are its raw inputs, if they are needed. What counts the rewards learned is counted
+    again: a rebuilt agent may have learned fewer.
+    """
     _check_columns(row)
+    learned = state.tickets.counts["learned"]
     ticket, time = whole("ticket", row.ticket, least=0), finite_number("time", row.time)
     _check_ticket(row.kind, ticket, state)
     match row.kind:
         case events.Selected.kind:
             chosen = {name: getattr(row, name) for name in CHOICE}
+            chosen["group"] = row.decision_group
             chosen["features"] = _read_arm(row.features, state.policy.dim)
-            decision = make_decision(state.policy, chosen)
-            return events.Selected(ticket, time, decision, _read_changes(row), row.inputs)
+            decision, changes = make_decision(state.policy, chosen), _read_changes(row)
+            event_id = check_event_id(row.event_id)
+            return events.Selected(ticket, time, decision, changes, event_id, row.available, inputs)
         case events.Rewarded.kind:
             scale = _read_noise_scale(row, state)
-            return events.Rewarded(ticket, time, finite_number("reward", row.reward), scale)
+            reward = finite_number("reward", row.reward)
+            return events.Rewarded(ticket, time, reward, scale, learned)
         case events.Expired.kind:
-            reward = None if row.reward is None else finite_number("reward", row.reward)
-            return events.Expired(ticket, time, reward)
+            assumed = None if row.reward is None else finite_number("reward", row.reward)
+            return events.Expired(ticket, time, assumed, learned)
+        case events.Reset.kind:
+            return events.Reset(ticket, time, whole("version", row.version))
         case events.WarmStarted.kind:
-            return events.WarmStarted(ticket, time, _read_lesson(row, state), row.inputs)
+            return events.WarmStarted(ticket, time, _read_lesson(row, state), inputs)
         case events.Revised.kind:
             dim, reward = state.policy.dim, finite_number("reward", row.reward)
             x = bounded_array("features", _read_arm(row.features, dim), (dim,))
             before = finite_number("previous_reward", row.previous_reward)
-            return events.Revised(ticket, time, reward, events.Revision(x, before))
+            lesson = whole("lesson", row.lesson, least=0)
+            revision = events.Revision(x, before, max(learned - lesson - 1, 0))
+            return events.Revised(ticket, time, reward, revision, lesson)
     return BARE[row.kind](ticket, time)
+
+
+def read_issued(row: Row, plays: int) -> tuple[Decision, str | None]:
+    """Return the decision of a select as it was made, without its reward, and its event id."""
+    _check_columns(row)
+    x = np.frombuffer(row.features or b"", np.float64)
+    arm, group = -1 if row.arm is None else row.arm, str(row.decision_group)
+    numbers = float(row.expected or 0.0), float(row.width or 0.0)
+    decision = Decision(arm, x, *numbers, plays, row.propensity, row.action)
+    decision.group, decision.version = group, int(row.version or 1)
+    return decision, row.event_id
 
 
 def _check_columns(row: Row) -> None:

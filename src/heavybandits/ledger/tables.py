@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .._utils.errors import LedgerError
 from .._utils.files import too_new
 from ..agents.events import SETTLING
+from ..agents.raw_inputs import RawInputs
 from .sqlite_file import Statement
 from .store import COLUMNS_OF, Row, Source, first_value
 
@@ -20,23 +21,33 @@ SCHEMA = (
     "CREATE TABLE states (event INTEGER PRIMARY KEY, seal BLOB NOT NULL, data BLOB NOT NULL)",
     """CREATE TABLE events (
     event INTEGER PRIMARY KEY, kind TEXT NOT NULL, ticket INTEGER NOT NULL, time REAL NOT NULL,
-    reward REAL, noise_scale REAL, previous_reward REAL,
-    arm INTEGER, action TEXT, expected REAL, width REAL, propensity REAL,
-    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs TEXT, link BLOB NOT NULL
+    event_id TEXT, decision_group TEXT, version INTEGER,
+    reward REAL, noise_scale REAL, previous_reward REAL, lesson INTEGER,
+    arm INTEGER, action TEXT, expected REAL, width REAL, propensity REAL, available TEXT,
+    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs_hash BLOB, link BLOB NOT NULL
 )""",
+    """CREATE TABLE inputs (
+    event INTEGER PRIMARY KEY, salt BLOB NOT NULL, context TEXT, actions TEXT, arms BLOB, rows TEXT
+)""",
+    "CREATE UNIQUE INDEX event_ids ON events (event_id) WHERE event_id IS NOT NULL",
     f"CREATE UNIQUE INDEX settled ON events (ticket) WHERE kind IN {SETTLED}",
     "CREATE INDEX revised ON events (ticket) WHERE kind = 'revise'",
     f"""CREATE VIEW plays AS
-    SELECT ask.ticket, ask.time, ask.arm, ask.action, ask.expected, ask.width, ask.propensity,
+    SELECT ask.ticket, ask.time, ask.event_id, ask.decision_group, ask.version,
+           ask.arm, ask.action, ask.expected, ask.width, ask.propensity, ask.available,
            end.kind AS outcome,
            CASE WHEN last.event > end.event THEN last.reward ELSE end.reward END AS reward,
-           end.time AS settled, end.reward AS first_reward, ask.features, ask.inputs
+           end.time AS settled, end.reward AS first_reward, ask.features,
+           raw.context, raw.actions, raw.arms, ask.event
     FROM events ask
+    LEFT JOIN inputs raw ON raw.event = ask.event
     LEFT JOIN events end ON end.ticket = ask.ticket AND end.kind IN {SETTLED}
     LEFT JOIN events last ON last.event =
       (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
     WHERE ask.kind = 'select'""",
 )
+INPUTS = ("event", *RawInputs._fields)
+INSERT_INPUTS = f"INSERT INTO inputs ({', '.join(INPUTS)}) VALUES (?, ?, ?, ?, ?, ?)"
 SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
 MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
 SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts

@@ -58,7 +58,7 @@ class TimeDiscounted(NamedTuple):
     >>> moments = iter([0.0, 0.0, 3600.0, 3600.0])
     >>> agent = Agent(TimeDiscounted(auto(dim=1), half_life=3600.0), clock=lambda: next(moments))
     >>> for _ in range(2):
-    ...     agent.update(agent.select([[1.0]]), 1.0)
+    ...     _ = agent.update(agent.select([[1.0]]), 1.0)
     >>> float(agent.state.learned.clock[0])
     3600.0
     """
