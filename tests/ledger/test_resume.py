@@ -12,7 +12,7 @@ from heavybandits.ledger.resume import differences, read_learned
 
 def test_another_policy_is_rejected_and_the_message_says_where_it_differs(tmp_path: Path) -> None:
     hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=tmp_path / "agent.db").close()
-    with pytest.raises(LedgerError, match="9.0 here"):
+    with pytest.raises(LedgerError, match=r"policy.radius.squared is 1.0 in the ledger, 81.0"):
         hb.Agent(hb.linucb(dim=2, radius=9.0), ledger=tmp_path / "agent.db")
 
 
