@@ -25,7 +25,7 @@ def test_a_part_of_another_class_is_one_difference() -> None:
 
 @pytest.mark.parametrize("ticket", [0, 3, 6])
 def test_the_features_of_every_ticket_are_found_by_bisection(tmp_path: Path, ticket: int) -> None:
-    arms = [[[1.0, number / 10]] for number in range(7)]
+    arms = [[[0.5, number / 10]] for number in range(7)]
     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=tmp_path / "agent.db") as agent:
         for number, rows in enumerate(arms):
             agent.update(agent.select(rows), float(number))
