@@ -17,7 +17,7 @@ from .._utils.errors import LedgerError
 from .head import End, check_ours, read_head
 from .integrity import check_present, damaged, verify
 from .sqlite_file import FAILURES
-from .store import Source, first_value
+from .store import Dialect, Source, first_value
 from .tables import about, check_format
 
 T = TypeVar("T")
@@ -76,6 +76,8 @@ def read_action_counts(database: Source) -> list[dict[str, Any]]:
 
 class ReadOnlyDatabase:
     """A SQLite file that is only read. Every failure is a LedgerError that names the file."""
+
+    dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path) -> None:
         self.path = path

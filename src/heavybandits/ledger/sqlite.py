@@ -5,42 +5,35 @@ whole state is stored now and then: opening a ledger reads the last state and re
 after it. Nothing in the file is used before it is validated.
 """
 
-import json
 import secrets
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from .._utils.errors import InvalidInputError, LedgerError, StateError
+from .._utils.errors import LedgerError
 from .._utils.files import canonical, sync_folder
 from .._utils.version import __version__
 from ..agents.events import Event, Selected, WarmStarted
-from ..agents.rewards import Given, Outcome
+from ..agents.rewards import Outcome
 from ..agents.state import AgentState, Learner
-from ..agents.state_file import describe_encoder, pack, restore_encoder, unpack
+from ..agents.state_file import describe_encoder, pack
 from ..agents.tickets import Decision
 from ..core.arrays import Floats
 from ..core.part import describe
-from ..core.protocols import Policy
-from ..features import FeatureMap
 from .head import End, Head, holds_log
 from .inputs import erase
-from .integrity import chain, damaged, verify
+from .integrity import chain, damaged
+from .resume import find_selected, read_learned, read_outcome, resume
 from .sqlite_file import FORKED, Database, Statement, check_database, leak_at_fork, room
-from .store import Row, first_value, read_issued, repeat_events, to_row
+from .store import Row, first_value, read_issued, to_row
 from .tables import (
     COLUMNS,
     INSERT_INPUTS,
     INSERT_OF,
     MARK_OPEN,
     SEALED,
-    SETTLED,
     SNAPSHOT,
-    about,
     check_format,
     new_tables,
 )
@@ -85,7 +78,8 @@ class SqliteLedger:
             if self.database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                 check_format(self.database)
                 self.database.prepare()
-                state = self._continue(state, learner)
+                found = resume(self.database, self._head.read(), state, learner)
+                state, self._end, self._since = found
                 self._head.start(self._end)
                 self.database.write([(MARK_OPEN, ("1",))])
             else:
@@ -130,51 +124,6 @@ class SqliteLedger:
         self._head.start(self._end)
         self.database.write([*new_tables(entries), self._snapshot(state)])
         sync_folder(self.path.parent)
-
-    def _continue(self, state: AgentState, learner: Learner) -> AgentState:
-        found = verify(self.database, self._head.read())
-        self._end = found.end
-        self._check_policy(state.policy)
-        state = state._replace(encoder=self._check_encoder(state.encoder))
-        start, state = self._restore(state, found.links)
-        tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
-        rows = [Row._make(values) for values in self.database.rows(tail, start)]
-        self._since = len(rows)
-        try:
-            return repeat_events(state, rows, learner)
-        except LedgerError as error:
-            raise damaged(self.path, str(error)) from error
-
-    def _check_policy(self, policy: Policy) -> None:
-        stored = json.loads(about(self.database, "policy"))
-        different = list(differences(stored, json.loads(canonical(describe(policy)))))
-        if different:
-            raise LedgerError(
-                f"{self.path} belongs to another policy: {'; '.join(different)}. "
-                "Open it with that policy, or start a ledger with another name"
-            )
-
-    def _check_encoder(self, given: FeatureMap | None) -> FeatureMap | None:
-        """Return the encoder of this ledger."""
-        try:
-            return restore_encoder(json.loads(about(self.database, "encoder")), given)
-        except StateError as error:
-            raise LedgerError(f"{self.path}: {error}") from error
-
-    def _restore(self, state: AgentState, links: dict[int, bytes]) -> tuple[int, AgentState]:
-        """Return the newest intact state, and the event after which it was stored."""
-        problem: Exception | None = None
-        seals = self.database.rows("SELECT event, seal FROM states ORDER BY event DESC")
-        for event, seal in seals:
-            data = first_value(self.database, "SELECT data FROM states WHERE event = ?", event)
-            try:
-                if seal != chain(links.get(event, b""), data):
-                    raise StateError("the snapshot is not the one that was stored here")
-                found = unpack(data, policy=state.policy, encoder=state.encoder)
-                return event, found._replace(limits=state.limits)
-            except StateError as error:
-                problem = error
-        raise damaged(self.path, "it holds no intact state") from problem
 
     # ---- writing
 
@@ -230,35 +179,12 @@ class SqliteLedger:
 
     def outcome(self, ticket: int) -> Outcome:
         """Return how a ticket was settled, and the reward given for it."""
-        found = self.database.rows(
-            f"SELECT kind, reward, noise_scale FROM events WHERE ticket = ? AND kind IN {SETTLED}",
-            ticket,
-        )
-        if not found:  # by cancel_all, or before a reset
-            return Outcome()
-        kind, reward, noise_scale = found[0]
-        return Outcome(kind, None if reward is None else Given(reward, noise_scale))
+        return read_outcome(self.database, ticket)
 
     def learned_from(self, ticket: int) -> tuple[Floats, float, int]:
         """Return the features of a settled ticket, the reward in force, and the number of rewards
         that were learned before the first one."""
-        found = self.database.rows(
-            f"SELECT event, reward, lesson FROM events WHERE ticket = ? AND kind IN {SETTLED}",
-            ticket,
-        )
-        settled, reward, lesson = found[0] if found else (0, None, 0)
-        if reward is None:
-            raise InvalidInputError(f"ticket {ticket} has no reward that could be revised")
-        reset = first_value(self.database, "SELECT max(event) FROM events WHERE kind = 'reset'")
-        if reset is not None and reset > settled:
-            raise InvalidInputError(
-                f"ticket {ticket} had its reward before a reset: it is forgotten"
-            )
-        last = "SELECT reward FROM events WHERE ticket = ? AND kind = 'revise' ORDER BY event DESC"
-        revised = first_value(self.database, f"{last} LIMIT 1", ticket)
-        features = "SELECT features FROM events WHERE event = ?"
-        x = np.frombuffer(first_value(self.database, features, self._selected(ticket)), np.float64)
-        return x, reward if revised is None else revised, lesson
+        return read_learned(self.database, ticket, self.length)
 
     def ticket_of(self, event_id: str) -> int | None:
         """Return the ticket with this event id; None if there is none."""
@@ -275,15 +201,7 @@ class SqliteLedger:
         return erase(self.database, [self._selected(ticket) for ticket in tickets])
 
     def _selected(self, ticket: int) -> int:
-        """Return the event that issued a ticket, by bisection: tickets are issued in order."""
-        low, high = 1, self.length
-        first = "SELECT event, ticket FROM events WHERE event >= ? AND kind = 'select' LIMIT 1"
-        while low < high:
-            middle = (low + high) // 2
-            rows = self.database.rows(first, middle)
-            earlier = [event for event, number in rows if number < ticket]
-            low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
-        return int(first_value(self.database, first, low))
+        return find_selected(self.database, ticket, self.length)
 
     # ---- closing
 
@@ -318,20 +236,3 @@ def _close(database: Database, head: Head) -> None:
     finally:
         database.close()
         head.close()
-
-
-def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:
-    """Yield in words where two described policies differ.
-
-    >>> list(differences({"level": 1.0, "plays": 1}, {"level": 2.0, "plays": 1}))
-    ['policy.level is 1.0 in the ledger, 2.0 here']
-    """
-    if isinstance(stored, dict) and isinstance(given, dict) and set(stored) == set(given):
-        if stored.get("part") != given.get("part"):
-            yield f"{name} is a {stored['part']} in the ledger, a {given['part']} here"
-            return
-        for key in stored:
-            label = name if key == "fields" else f"{name}.{key}"
-            yield from differences(stored[key], given[key], label)
-    elif stored != given:
-        yield f"{name} is {stored} in the ledger, {given} here"

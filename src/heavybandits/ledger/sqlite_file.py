@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .._utils.errors import LedgerError
+from .store import Dialect
 
 try:
     import fcntl
@@ -40,6 +41,8 @@ class Database:
 
     Messages about a copy name the original.
     """
+
+    dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path, copy_of: Path | None = None) -> None:
         self.path, self._names = copy_of or path, (str(path), f"{path}-wal")

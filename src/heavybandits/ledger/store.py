@@ -1,13 +1,14 @@
 """Ledgers: what happened to an agent, in order, so that its state can be restored.
 
 This module has what every ledger shares: the methods that an agent calls, events as rows of a table
-with named columns, and the state after such rows. `sqlite` stores them in a file.
+with named columns, and the state after such rows. `sqlite` stores them in a file, `postgres` on a
+server.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,12 +30,22 @@ from ..agents.tickets import Decision, check_event_id
 from ..core.arrays import Floats
 from ..core.capabilities import takes_noise_scale
 
+Dialect = Literal["sqlite", "postgresql"]
+
 
 class Source(Protocol):
-    """A database that can be queried."""
+    """The tables of one ledger in a store: `about`, `states`, `events` and the view `plays`.
+
+    Every store has them with the same columns, and answers the same SELECT, with ? for a value.
+    """
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> Path | str:
+        """Return the name of the ledger: a file, or the address of a database."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Return the kind of store."""
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a statement finds."""
@@ -53,7 +64,7 @@ class Ledger(Protocol):
     """The ledger of one agent: an event is stored before the agent applies it."""
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> Path | str: ...
 
     @property
     def database(self) -> Source: ...
