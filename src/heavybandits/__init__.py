@@ -45,6 +45,7 @@ from .testing.check_policy import check_policy, list_checks
 if TYPE_CHECKING:
     from .agents.explain import Explanation
     from .ledger.reader import LedgerReader
+    from .offline.action_means import action_means
     from .offline.diagnose.diagnosis import Diagnosis, diagnose
     from .offline.evaluate.estimators import evaluate
     from .offline.evaluate.result import Evaluation
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .offline.replay.replay import replay
     from .offline.replay.result import ReplayResult
     from .offline.robust_interval import robust_interval
+    from .offline.uplift import Uplift, uplift
     from .sweeps.grid import map_cells, sweep
     from .sweeps.tune import Tuning, tune
 
@@ -82,6 +84,8 @@ __all__ = [
     "SweepError",
     "Ticket",
     "Tuning",
+    "Uplift",
+    "action_means",
     "algorithms",
     "arms",
     "authoring",
@@ -103,6 +107,7 @@ __all__ = [
     "sweep",
     "theory",
     "tune",
+    "uplift",
 ]
 __all__ += algorithms.__all__
 
@@ -115,6 +120,8 @@ _LATER = {
     "Log": "offline.log",
     "ReplayResult": "offline.replay.result",
     "Tuning": "sweeps.tune",
+    "Uplift": "offline.uplift",
+    "action_means": "offline.action_means",
     "diagnose": "offline.diagnose.diagnosis",
     "evaluate": "offline.evaluate.estimators",
     "map_cells": "sweeps.grid",
@@ -122,6 +129,7 @@ _LATER = {
     "robust_interval": "offline.robust_interval",
     "sweep": "sweeps.grid",
     "tune": "sweeps.tune",
+    "uplift": "offline.uplift",
 }
 
 

@@ -17,6 +17,7 @@ from .report import report
 from .reproduce import reproduce
 from .simulate import simulate
 from .tune import tune
+from .uplift import uplift_command
 
 OWN_FAILURES = (errors.PartError, errors.SweepError, errors.LedgerError, errors.DeviceError)
 FAILURES = (*OWN_FAILURES, ModuleNotFoundError, NotImplementedError, OSError)
@@ -62,6 +63,9 @@ def cli() -> None:
 
 
 LABORATORY = (reproduce, report, simulate, tune, bounds)
-PRODUCTION = (encode_group, diagnose_command, replay_command, evaluate_command, ledger)
+PRODUCTION = (
+    *(encode_group, diagnose_command, replay_command),
+    *(evaluate_command, uplift_command, ledger),
+)
 for command in (*LABORATORY, *PRODUCTION, compile_command):
     cli.add_command(command)

@@ -235,7 +235,7 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
     With `every_action` the actions are all those in `action_features`, also if the log never took
     them.
     """
-    frame, action, propensity = log.frame, _action_column(log), _propensity_column(log)
+    frame, action, propensity = log.frame, action_column(log), _propensity_column(log)
     wanted = log.columns or ([] if log.encoder else _context_names(log.data))
     seen = list(log.encoder.columns) if log.encoder else wanted
     numeric = [*wanted, log.reward] + ([] if propensity == UNIFORM else [propensity])
@@ -260,7 +260,7 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
     )
 
 
-def _action_column(log: Log) -> str:
+def action_column(log: Log) -> str:
     """Return the column of the actions; in the feedback of an agent that of their names, which stay
     the same if one action is left out and the places of the others change."""
     feedback = _feedback(log.data)

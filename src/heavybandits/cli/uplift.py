@@ -1,0 +1,46 @@
+"""The command `uplift`: compare the rewards of two groups of decisions."""
+
+import click
+
+from ..offline.log import Log
+from ..offline.uplift import uplift
+from .options import JSON, print_json, with_default
+from .sources import DROP
+
+
+@click.command("uplift", short_help="Compare the rewards of two groups of decisions.")
+@click.argument("file")
+@click.option(
+    "--groups",
+    nargs=2,
+    default=("policy", "holdout"),
+    show_default=True,
+    help="The two groups to compare; the second is subtracted from the first.",
+)
+@with_default("--group", "group", "Column of the groups.")
+@with_default("--reward", "reward", "Column of the rewards.")
+@with_default(
+    "--delta", 0.05, "Probability with which the interval may miss the difference.", type=float
+)
+@DROP
+@JSON
+def uplift_command(
+    file: str,
+    groups: tuple[str, str],
+    group: str,
+    reward: str,
+    delta: float,
+    drop_missing: bool,
+    as_json: bool,
+) -> None:
+    """Estimate how much more one group of FILE earned than another, with an interval.
+
+    FILE is CSV or Parquet, one decision per row. Units must be assigned to groups at random.
+
+    \b
+    heavybandits uplift log.csv --groups policy holdout
+    heavybandits uplift log.csv --groups policy holdout --reward revenue --json
+    """
+    log = Log(file, reward=reward, drop_missing=drop_missing)
+    found = uplift(log, *groups, group=group, delta=delta)
+    print_json(found.to_dict()) if as_json else click.echo(str(found))
