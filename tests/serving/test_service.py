@@ -159,6 +159,20 @@ def test_a_slow_client_does_not_delay_others(tmp_path):
     assert service.stop() == 0
 
 
+def test_a_frozen_agent_is_still_frozen_after_a_restart(tmp_path):
+    service = ServiceProcess(tmp_path)
+    frozen = service.request("PUT", "/v1/agents/shop/mode", {"mode": "frozen"}, admin=True)
+    assert frozen.status == 200, frozen
+    before = service.decide(event_id="x")
+    assert service.post("reward", {"event_id": "x", "reward": 50.0}).status == 200
+    assert service.stop() == 0
+    service.start()
+    after = service.decide()
+    assert (before["group"], after["group"]) == ("frozen", "frozen")
+    assert service.decide(event_id="x") == before
+    assert service.stop() == 0
+
+
 # ---- tokens
 
 

@@ -181,7 +181,7 @@ class Core:
         return "applied"
 
     def flush(self) -> None:
-        """Write what was appended to the disk."""
+        """Do nothing: an agent writes every event to the disk before its call returns."""
 
 
 def peek(agent: Agent, context: Context, actions: Actions) -> Decision:

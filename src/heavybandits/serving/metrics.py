@@ -32,8 +32,12 @@ class _Collector:
             for outcome in ("applied", "duplicate", "late", "rejected"):
                 rewards.add_metric([served.name, outcome], served.monitor.counts[outcome])
         yield rewards
-        commits = CounterMetricFamily(f"{PREFIX}_commits", "Commits.", labels=["agent"])
-        rows = CounterMetricFamily(f"{PREFIX}_committed_requests", "Requests.", labels=["agent"])
+        commits = CounterMetricFamily(
+            f"{PREFIX}_batches", "Batches of the writer.", labels=["agent"]
+        )
+        rows = CounterMetricFamily(
+            f"{PREFIX}_batched_requests", "Requests in batches of the writer.", labels=["agent"]
+        )
         gauges = {
             name: GaugeMetricFamily(f"{PREFIX}_{name}", words, labels=["agent"])
             for name, words in GAUGES.items()

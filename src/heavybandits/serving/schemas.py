@@ -101,7 +101,6 @@ class SetMode(Struct, forbid_unknown_fields=True):
     mode: Mode | UnsetType = UNSET
     holdout: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
     baseline: Name | UnsetType = UNSET
-    mark: Name | UnsetType = UNSET
 
 
 class Settings(Struct):
@@ -127,10 +126,8 @@ class Policy(Struct, forbid_unknown_fields=True):
     epsilon: Annotated[float, Meta(gt=0, le=1)] | None = None
 
 
-class Rollback(Struct, forbid_unknown_fields=True):
-    """Return to a mark, or to the policy before the last promotion."""
-
-    mark: Name | None = None
+class Empty(Struct, forbid_unknown_fields=True):
+    """Ask for an operation that takes nothing: send {}."""
 
 
 class StartRollout(Struct, forbid_unknown_fields=True):

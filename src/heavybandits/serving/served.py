@@ -41,7 +41,6 @@ class Stored:
     mode: str
     holdout: float
     baseline: str
-    mark: str | None = None
     version: int = 1
     ledger: str | None = None
     policies: list[dict[str, Any]] = field(default_factory=list)  # promoted, the newest last
@@ -70,7 +69,7 @@ class ServedAgent:
         self.core = Core(self._open())
         self.monitor = Monitor()
         self.rollout: Rollout | None = None
-        self._frozen: Agent | None = None
+        self._frozen = self._thaw() if self.stored.mode == "frozen" else None
         self.writer: Writer = InlineWriter()
         if self.core.agent.ledger is not None:
             self.writer = GroupWriter(self._flush, f"writer of {self.name}", limits.queue)
@@ -103,6 +102,16 @@ class ServedAgent:
         return make_policy(
             given["policy"], dim, given["parameters"], given["epsilon"], self.config.seed
         )
+
+    @property
+    def _frozen_file(self) -> Path:
+        return self._folder / f"{self.name}.frozen.state"
+
+    def _thaw(self) -> Agent:
+        """Return the agent as it was when its mode was set to frozen."""
+        if not self._frozen_file.exists():  # frozen by the configuration, at the first start
+            self.core.agent.save(self._frozen_file)
+        return Agent.load(self._frozen_file)
 
     def warm(self) -> None:
         """Compile what traffic needs, and check that the ledger can be written."""
@@ -286,7 +295,8 @@ class ServedAgent:
         """Set mode, hold-out share and baseline."""
         stored = self.stored
         if request.mode == "frozen":
-            self._frozen = self.core.agent.clone()
+            self.core.agent.save(self._frozen_file)
+            self._frozen = self._thaw()
         for name in ("mode", "holdout", "baseline"):
             value = getattr(request, name)
             if value is not UNSET:
@@ -316,7 +326,7 @@ class ServedAgent:
         }
         return self._swap([*self.stored.policies, policy])
 
-    def rollback(self, _: schemas.Rollback) -> schemas.Settings:
+    def rollback(self, _: schemas.Empty) -> schemas.Settings:
         """Return to the policy before the last promotion; it has learned everything since."""
         if not self.stored.policies:
             raise ProblemError(409, "nothing was promoted")

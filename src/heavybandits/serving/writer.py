@@ -1,7 +1,7 @@
-"""Group commit: one thread per ledger, which answers nothing before it is on the disk.
+"""One thread per ledger, which answers nothing before it is on the disk.
 
-The thread takes everything that has gathered while the last commit ran, performs it, flushes once
-and then answers all of it.
+The thread takes everything that has gathered meanwhile, performs it, flushes once and then answers
+all of it. Today an agent writes each event by itself, so that the flush has nothing to do.
 """
 
 import asyncio

@@ -99,7 +99,7 @@ function draw(one) {
   <div class="grid">
   ${card("Decisions per second", big(number(rate("decisions"), 3), `${number(c.decisions)} in all`))}
   ${card("Rewards per second", big(number(rate("rewards"), 3), `${number(c.applied)} in all`))}
-  ${card("Latency", big(latency === null ? "–" : `${number(latency, 3)} ms`, `${number(c.commits ? c.rows / c.commits : 0, 3)} requests per commit`))}
+  ${card("Latency", big(latency === null ? "–" : `${number(latency, 3)} ms`, `${number(c.commits ? c.rows / c.commits : 0, 3)} requests per batch`))}
   ${card("Policy against hold-out", uplift(one))}
   ${card(`Last two minutes: <span style="color:${COLOURS[0]}">decisions</span> and <span style="color:${COLOURS[1]}">rewards</span> per second`, lines([{ values: s.map((b) => b.decisions), colour: COLOURS[0] }, { values: s.map((b) => b.rewards), colour: COLOURS[1] }]), "two")}
   ${card("Share of each action", shares(one.seconds, names), "two")}
