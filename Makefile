@@ -114,11 +114,11 @@ $(LAB): pyproject.toml
 	@touch $@
 
 $(DEV): $(LAB)
-	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group dev
+	$(BIN)/python -m pip install -q -e ".[lab,gym,serve]" --group dev
 	@touch $@
 
 $(DOCS): $(LAB)
-	$(BIN)/python -m pip install -q -e ".[lab,gym]" --group docs
+	$(BIN)/python -m pip install -q -e ".[lab,gym,serve]" --group docs
 	@touch $@
 
 $(GPU): pyproject.toml

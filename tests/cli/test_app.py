@@ -365,6 +365,7 @@ BASES = {
     "compile": ("random play",),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),
     "report": ("tails", "--quick", "--out", "{folder}/out"),
+    "serve": ("{folder}/missing.toml",),  # no value may start a service
 }
 OPTIONS = [
     (name, option.opts[0], NASTY_PLACES if isinstance(option.type, NewFile | Folder) else NASTY)

@@ -24,6 +24,7 @@ PUBLIC = FAMILY_MODULES | {
         ".authoring",
         ".theory",
         ".integrations",
+        ".serving",
         ".sweeps",
         ".features",
         ".integrations.coba",

@@ -48,6 +48,7 @@ ELSEWHERE = [
     Elsewhere("offline/evaluate/*.py", ("offline/test_evaluate.py",), "tested through evaluate"),
     Elsewhere("offline/replay/*.py", ("offline/test_replay.py",), "tested through replay"),
     Elsewhere("offline/diagnose/*.py", ("offline/test_diagnose.py",), "tested through diagnose"),
+    Elsewhere("serving/*.py", ("serving/test_service.py",), "tested through a running service"),
     Elsewhere("cli/*.py", ("cli/test_app.py",), "commands are tested as they are typed"),
     Elsewhere("sweeps/cell.py", ("sweeps/test_run.py",), "cells and their store"),
     Elsewhere("sweeps/store.py", ("sweeps/test_run.py",), "cells and their store"),

@@ -7,11 +7,13 @@ finishes or undoes what an interrupt left unfinished.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
@@ -120,6 +122,7 @@ class Agent:
     _policy: AgentPolicy
     _ledger: Ledger | None = None
     _unfinished: Undo | None = None  # finishes or undoes an interrupted call
+    _in_batch: bool = False
 
     def __init__(
         self,
@@ -389,6 +392,84 @@ class Agent:
             plan = decide.plan_one(state, decision, now, before=before, log=log, event_id=event_id)
             return self._commit(plan)[0]
 
+    def record(
+        self,
+        context: Context | None = None,
+        actions: Actions | None = None,
+        *,
+        chosen: str | int,
+        propensity: float | None = None,
+        arms: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        event_id: str | None = None,
+        group: str = POLICY,
+    ) -> Ticket:
+        """Record a decision that was made elsewhere, such as by a baseline or by a person.
+
+        Its reward teaches the policy like any other. In the log it is one decision among the
+        others, with its group and its propensity.
+
+        Parameters
+        ----------
+        context, actions : mapping, optional
+            As for `select`, for an agent with an encoder.
+        chosen : str or int
+            The name of the action that was chosen; the row of `arms` if actions have no names.
+        propensity : float, optional
+            The probability of the choice; None if it is unknown.
+        arms, mask : array, optional
+            As for `select`, instead of `context` and `actions`.
+        event_id, group : str, optional
+            As for `select`.
+
+        Returns
+        -------
+        Ticket
+
+        Raises
+        ------
+        InvalidInputError
+            The action was not available, or the event id belongs to another decision.
+        LedgerError
+            The decision could not be written. Nothing has changed.
+
+        Examples
+        --------
+        >>> import heavybandits as hb
+        >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
+        >>> ticket = agent.record(arms=[[1.0, 0.0], [0.6, 0.8]], chosen=1, group="holdout")
+        >>> agent.update(ticket, 0.7), ticket.group
+        ('applied', 'holdout')
+        """
+        event_id, group = check_event_id(event_id), check_group(group)
+        request = decide.read_request(
+            self._state.encoder,
+            self._policy,
+            arms=arms,
+            mask=mask,
+            context=context,
+            actions=actions,
+        )
+        with self._lock:
+            self._finish()
+            known = self.find(event_id) if event_id is not None else None
+            decision = decide.read_recorded(self._state, self._policy, request, chosen, propensity)
+            if known is not None:
+                decide.check_same(known, request)
+                if (known.arm, known.action) != (decision.arm, decision.action):
+                    raise InvalidInputError(
+                        f"event_id {event_id!r} already has ticket {known.id} with another action: "
+                        "give a new decision its own event_id"
+                    )
+                return known
+            decide.check_room(self._state, self._policy, request.arms)
+            _check_inputs(self._logged(request.inputs))
+            now, state = self._expire_due(room=1), self._state
+            decision.group, decision.version = group, state.version
+            log = None if self._ledger is None else self._log(request)
+            plan = decide.plan_one(state, decision, now, before=None, log=log, event_id=event_id)
+            return self._commit(plan)[0]
+
     def _log(self, request: decide.Request) -> decide.Log:
         return decide.log_request(request, self._log_inputs)
 
@@ -648,6 +729,22 @@ class Agent:
             self._finish()
             return read_ticket(self._state, self._ledger, self._number_of(ticket))
 
+    def find(self, event_id: str) -> Ticket | None:
+        """Return the ticket with this event id; None if there is none.
+
+        Parameters
+        ----------
+        event_id : str
+            The id that the caller gave. Without a ledger the ticket must be pending.
+
+        Returns
+        -------
+        Ticket or None
+        """
+        with self._lock:
+            self._finish()
+            return find_ticket(self._state, self._ledger, event_id)
+
     def _number_of(self, ticket: TicketLike) -> int:
         """Return the number of a ticket, also by its event id."""
         if isinstance(ticket, str):
@@ -699,6 +796,69 @@ class Agent:
         if self._ledger is not None:
             self._ledger.snapshot_if_due(self._state)
         return plan.tickets
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Flush the ledger once for all calls in a `with` block, instead of once for each.
+
+        The block holds the agent: other threads wait. When it ends, all calls in it are on the
+        disk, or it raises LedgerError and none of them has happened. So do not send an answer to
+        anyone before the block has ended. A call that raises in the block has no effect, and
+        those before it are stored. Without a ledger the block only holds the agent.
+
+        Raises
+        ------
+        LedgerError
+            The calls could not be written. The agent is as it was before the block.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         with agent.batch():
+        ...             tickets = [agent.select([[1.0, 0.0], [0.6, 0.8]]) for _ in range(100)]
+        ...         len(agent.pending)
+        100
+        """
+        with self._lock:
+            self._finish()
+            if self._ledger is None or self._in_batch:
+                yield
+                return
+            self._ledger.begin_group()
+            self._in_batch = True
+            try:
+                yield
+            finally:
+                self._end_batch()
+
+    def _end_batch(self) -> None:
+        """Store what a batch has gathered, if there is one."""
+        if self._in_batch:
+            self._finish()
+            self._unfinished = self._store_batch
+            self._finish()
+
+    def _store_batch(self) -> None:
+        assert self._ledger is not None
+        try:
+            self._ledger.end_group()
+        except LedgerError:
+            self._unfinished, self._in_batch = None, False
+            self._reload()
+            raise
+        self._in_batch = False
+        self._ledger.snapshot_if_due(self._state)
+
+    def _reload(self) -> None:
+        """Return to what is stored; if it cannot be read, close the ledger."""
+        assert self._ledger is not None
+        try:
+            self._state = self._ledger.reload(self._state, self._policy)
+        except LedgerError:
+            self._ledger.drop()
+            raise
 
     def _apply(self, plan: Plan) -> None:
         self._state = apply(self._state, plan, self._policy)
@@ -894,6 +1054,19 @@ class Agent:
 
     # ---- keeping
 
+    def warm(self) -> None:
+        """Compile what traffic needs, on a copy: the first call is then as fast as the others.
+
+        Call it before a process takes traffic. Nothing is recorded or learned.
+        """
+        copy = self.clone()
+        rows = np.zeros((1, copy.policy.dim))
+        rows[0, 0] = 1.0
+        copy.select(rows)
+        copy.cancel_all()
+        copy.warm_start(rows, np.zeros(1 if copy.policy.plays == 1 else (1, copy.policy.plays)))
+        copy.predict(rows, return_width=True)
+
     def clone(self, clock: Clock | None = None) -> "Agent":
         """Return an independent copy without a ledger, with this agent's clock or another.
 
@@ -917,6 +1090,7 @@ class Agent:
         """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""
         with self._lock:
             if self._ledger is not None:
+                self._end_batch()
                 self._ledger.close(self.state)
 
     def __reduce__(self) -> NoReturn:

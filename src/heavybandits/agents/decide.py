@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._utils.errors import InvalidInputError
-from .._utils.validation import whole
+from .._utils.validation import finite_number, whole
 from ..core.arrays import Floats
 from ..core.protocols import ArmSet
 from ..features import FeatureMap
@@ -208,6 +208,52 @@ def plan_one(
         changes = None if before is None else before.changes()
         event = Selected(number, now, decision, changes, event_id, *log(0))
     return make_plan(state, [event], None if before is None else before.undo, [ticket])
+
+
+# ---- a decision that was made elsewhere
+
+
+def read_recorded(
+    state: AgentState, policy: AgentPolicy, request: Request, chosen: Any, propensity: Any
+) -> Decision:
+    """Validate a decision that the policy has not made, and return it."""
+    if state.policy.plays != 1:
+        raise InvalidInputError(
+            f"record needs a policy of one play per decision, this one has {state.policy.plays}"
+        )
+    arms, allowed = policy.compiled.check_rows(request.arms, request.allowed)
+    arm = _find_chosen(chosen, request.names, len(arms))
+    if not allowed[arm]:
+        raise InvalidInputError(f"chosen must be available, got {chosen!r:.80}: check the mask")
+    means, widths = policy.compiled.predict(state.learned, arms[arm : arm + 1])
+    expected, width = float(means[0]) + 0.0, float(widths[0]) + 0.0
+    action = None if request.names is None else request.names[arm]
+    probability = _check_propensity(propensity)
+    return Decision(arm, arms[arm].copy(), expected, width, 1, probability, action)
+
+
+def _find_chosen(chosen: Any, names: tuple[str, ...] | None, size: int) -> int:
+    if names is not None:
+        if chosen not in names:
+            raise InvalidInputError(
+                f"chosen must be the name of one of the actions, got {chosen!r:.80}"
+            )
+        return names.index(chosen)
+    arm = whole("chosen", chosen, 0)
+    if arm >= size:
+        raise InvalidInputError(f"chosen must be a row of the {size} arms, got {arm}")
+    return arm
+
+
+def _check_propensity(propensity: Any) -> float | None:
+    if propensity is None:
+        return None
+    found = finite_number("propensity", propensity)
+    if not 0.0 < found <= 1.0:
+        raise InvalidInputError(
+            f"propensity must be a probability above 0, or None if it is unknown, got {found}"
+        )
+    return found
 
 
 # ---- several decisions together

@@ -15,6 +15,7 @@ from .ledger import ledger
 from .replay import replay_command
 from .report import report
 from .reproduce import reproduce
+from .serve import serve
 from .simulate import simulate
 from .tune import tune
 from .uplift import uplift_command
@@ -65,7 +66,7 @@ def cli() -> None:
 LABORATORY = (reproduce, report, simulate, tune, bounds)
 PRODUCTION = (
     *(encode_group, diagnose_command, replay_command),
-    *(evaluate_command, uplift_command, ledger),
+    *(evaluate_command, uplift_command, ledger, serve),
 )
 for command in (*LABORATORY, *PRODUCTION, compile_command):
     cli.add_command(command)

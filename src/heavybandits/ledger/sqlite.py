@@ -146,7 +146,24 @@ class SqliteLedger:
         self.database.write(statements)
         self._end = End(length + len(events), link)
         self._since += len(events)
-        self._head.write(self._end)
+        if not self.database.in_group:
+            self._head.write(self._end)
+
+    def begin_group(self) -> None:
+        """Collect all events until `end_group` in one transaction, which is flushed once."""
+        self.database.begin_group()
+
+    def end_group(self) -> None:
+        """Store the events of the group, or none of them and raise LedgerError."""
+        if self.database.in_group:
+            self.database.end_group()
+            self._head.write(self._end)
+
+    def reload(self, state: AgentState, learner: Learner) -> AgentState:
+        """Return the state after the last event that is stored."""
+        found = resume(self.database, self._head.read(), state, learner)
+        self._end, self._since = found.end, found.since
+        return found.state
 
     def wrote_since(self, length: int) -> bool:
         """Return True if events that were being written at this length are stored."""
@@ -154,13 +171,14 @@ class SqliteLedger:
         last = "SELECT event, link FROM events ORDER BY event DESC LIMIT 1"
         for found in self.database.rows(last):
             self._end = End(*found)
-            self._head.write(self._end)
+            if not self.database.in_group:
+                self._head.write(self._end)
         return self.length > length
 
     def snapshot_if_due(self, state: AgentState) -> None:
         """Store the state if it is due. If that fails, the events are stored, and it is due
         again after the next one."""
-        if self._since >= self._every:
+        if self._since >= self._every and not self.database.in_group:
             with suppress(LedgerError):
                 self.snapshot(state)
 

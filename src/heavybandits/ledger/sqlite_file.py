@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,6 +37,15 @@ LOG_BYTES = 1 << 20  # a little more than these pages take
 FORKED = "was opened before a fork: open it in the child instead"
 
 
+@dataclass
+class Group:
+    """Whether writes are collected in one transaction, and whether one of them has failed."""
+
+    open: bool = False
+    writing: bool = False
+    failed: str = ""
+
+
 class Database:
     """A SQLite file for one writer. Every failure is a LedgerError that names the file.
 
@@ -52,6 +62,7 @@ class Database:
         self._folder: tuple[int, ...] | None = None  # when the files were last checked
         self._why = "has been closed by this agent: open a new Agent on it"
         self._connection: sqlite3.Connection | None = None
+        self._group = Group()
         try:
             self._connection = self._connect()
         except FAILURES as error:
@@ -106,8 +117,12 @@ class Database:
     def write(self, statements: list[Statement]) -> None:
         """Execute all of it in one transaction, or none of it and raise LedgerError.
 
-        A transaction that an interrupt left open is rolled back first.
+        A transaction that an interrupt left open is rolled back first. In a group, all writes
+        are one transaction, which `end_group` commits.
         """
+        if self._group.open:
+            self._write_in_group(statements)
+            return
         database, steps = self._open(), statements
         if database.in_transaction:
             self.roll_back()
@@ -123,9 +138,64 @@ class Database:
         self._check_files()
 
     def roll_back(self) -> None:
-        """Roll back a transaction that an interrupt left open."""
-        if self._open().in_transaction:
+        """Roll back a write that an interrupt left open."""
+        if self._group.open:
+            if self._group.writing:
+                self.rows("ROLLBACK TO one_write")
+                self._group.writing = False
+        elif self._open().in_transaction:
             self.rows("ROLLBACK")
+
+    # ---- many writes in one transaction
+
+    @property
+    def in_group(self) -> bool:
+        """Return True between `begin_group` and `end_group`."""
+        return self._group.open
+
+    def begin_group(self) -> None:
+        """Make everything that is written until `end_group` one transaction."""
+        self.roll_back()
+        self._group = Group(open=True)
+
+    def _write_in_group(self, statements: list[Statement]) -> None:
+        """Execute all of it, or none of it; if SQLite fails, the group has failed."""
+        database, group = self._open(), self._group
+        if group.failed:
+            raise LedgerError(f"{self.path}: {group.failed}")
+        self.roll_back()
+        try:
+            if not database.in_transaction:
+                database.execute("BEGIN IMMEDIATE")
+            database.execute("SAVEPOINT one_write")
+            group.writing = True
+            for statement, values in statements:
+                database.execute(statement, values)
+            database.execute("RELEASE one_write")
+            group.writing = False
+        except FAILURES as error:
+            group.failed, group.writing = str(error), False
+            self._undo(doubtful=False)
+            self.fail(error)
+
+    def end_group(self) -> None:
+        """Commit the writes of the group, or none of them and raise LedgerError.
+
+        Calling it again after an interrupt completes it.
+        """
+        group, database = self._group, self._open()
+        self.roll_back()
+        try:
+            if database.in_transaction:
+                database.execute("COMMIT")
+        except FAILURES as error:
+            self._group = Group()
+            self._undo(doubtful=_code(error) == sqlite3.SQLITE_IOERR)
+            self.fail(error)
+        self._group = Group()
+        if group.failed:
+            raise LedgerError(f"{self.path}: {group.failed}")
+        self._check_files()
 
     def _undo(self, doubtful: bool) -> None:
         """Make sure that a failed transaction is not on the disk.

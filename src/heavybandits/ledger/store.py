@@ -79,6 +79,18 @@ class Ledger(Protocol):
     def write(self, events: Sequence[events.Event]) -> None:
         """Store all of these events, or none of them and raise LedgerError."""
 
+    def begin_group(self) -> None:
+        """Collect all events until `end_group` in one transaction, which is flushed once."""
+
+    def end_group(self) -> None:
+        """Store the events of the group, or none of them and raise LedgerError.
+
+        Calling it again after an interrupt completes it; without a group it does nothing.
+        """
+
+    def reload(self, state: AgentState, learner: Learner) -> AgentState:
+        """Return the state after the last event that is stored."""
+
     def wrote_since(self, length: int) -> bool:
         """Return True if events that were being written at this length are stored."""
 
