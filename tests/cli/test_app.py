@@ -362,6 +362,7 @@ BASES = {
         *("{folder}/orders.csv", "--reward", "y", "--action", "a", "--propensity", "uniform"),
         *("--probabilities", "1=1"),
     ),
+    "uplift": ("{folder}/orders.csv", "--reward", "y", "--group", "a", "--groups", 1, 2),
     "compile": ("random play",),
     "reproduce": ("tails", "--quick", "--backend", "sequential", "--out", "{folder}/out"),
     "report": ("tails", "--quick", "--out", "{folder}/out"),

@@ -32,9 +32,18 @@ class Resumed(NamedTuple):
     since: int
 
 
-def resume(database: Source, head: Record, state: AgentState, learner: Learner) -> Resumed:
-    """Return the state after the last event of a ledger of this policy."""
-    found = verify(database, head)
+def resume(
+    database: Source,
+    head: Record,
+    state: AgentState,
+    learner: Learner,
+    since: End | None = None,
+) -> Resumed:
+    """Return the state after the last event of a ledger of this policy.
+
+    With `since`, an earlier end of the same open file, only the events after it are checked.
+    """
+    found = verify(database, head, since)
     _check_policy(database, state.policy)
     state = state._replace(encoder=_check_encoder(database, state.encoder))
     start, state = _restore(database, state, found.links)

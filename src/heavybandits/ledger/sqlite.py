@@ -23,7 +23,7 @@ from ..core.arrays import Floats
 from ..core.part import describe
 from .head import End, Head, holds_log
 from .inputs import erase
-from .integrity import chain, damaged
+from .integrity import chain, damaged, first_end
 from .resume import find_selected, read_learned, read_outcome, resume
 from .sqlite_file import FORKED, Database, Statement, check_database, leak_at_fork, room
 from .store import Row, first_value, read_issued, to_row
@@ -161,7 +161,8 @@ class SqliteLedger:
 
     def reload(self, state: AgentState, learner: Learner) -> AgentState:
         """Return the state after the last event that is stored."""
-        found = resume(self.database, self._head.read(), state, learner)
+        start = first_end(self.database)  # its pages were checked when it was opened
+        found = resume(self.database, self._head.read(), state, learner, start)
         self._end, self._since = found.end, found.since
         return found.state
 
