@@ -616,8 +616,11 @@ def test_an_agent_counts_what_rounding_spoils():
 def test_what_has_no_features_is_not_explained_and_nothing_is_not_selected():
     agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
     ticket = agent.select(np.eye(2))
-    for name in (ticket.id, ticket.key):
-        with pytest.raises(hb.InvalidInputError, match="must be a ticket"):
+    names = ticket.id, ticket.key
+    assert all(agent.explain(name).features.tolist() == [[1.0, 0.0]] for name in names)
+    agent.update(ticket, 1.0)
+    for name in names:
+        with pytest.raises(hb.InvalidInputError, match="remembers pending tickets only"):
             agent.explain(name)
     with pytest.raises(hb.InvalidInputError, match="select needs arms"):
         agent.select()

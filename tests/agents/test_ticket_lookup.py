@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import heavybandits as hb
@@ -93,3 +94,17 @@ def test_the_version_grows_with_each_reset_and_rebuild(tmp_path: Path) -> None:
     with hb.Agent.rebuild(tmp_path / "agent.db", output=tmp_path / "new.db") as made:
         assert made.version == made.select(ARMS).version == 3
         assert [made.ticket(n).version for n in range(3)] == [1, 2, 3]
+
+
+def test_a_decision_is_explained_by_its_key_or_event_id_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=path) as agent:
+        ticket = agent.select([[1.0, 0.0], [0.6, 0.8]], event_id="order-1")
+        agent.update(ticket, 2.0)
+        agent.select([[0.0, 1.0]])
+    with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=path) as agent:
+        expected = agent.explain(ticket)
+        for name in (ticket.key, "order-1", ticket.id):
+            assert np.array_equal(agent.explain(name).contributions, expected.contributions)
+        with pytest.raises(hb.InvalidInputError):
+            agent.explain("order-2")

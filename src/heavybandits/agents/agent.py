@@ -1012,7 +1012,7 @@ class Agent:
 
     def explain(
         self,
-        arms: ArrayLike | Ticket | None = None,
+        arms: ArrayLike | TicketLike | None = None,
         *,
         context: Context | None = None,
         actions: Actions | None = None,
@@ -1021,14 +1021,15 @@ class Agent:
 
         Parameters
         ----------
-        arms : Ticket or array (K, d)
-            What to explain, by what the agent knows now; what it knew when it chose is on the
-            ticket, as `expected` and `width`.
+        arms : Ticket, str, int or array (K, d)
+            What to explain, by what the agent knows now: arms, or a ticket, its key, id or event
+            id. What the agent knew when it chose is on the ticket, as `expected` and `width`.
         context, actions : mapping, optional
             Instead of `arms`, for an agent with an encoder.
         """
-        what = {"arms": arms, "context": context, "actions": actions}
-        return self._read(lambda state: explain(state, self._policy, **what))  # type: ignore[arg-type]
+        with self._lock:
+            found = self.ticket(arms) if isinstance(arms, str | int) else arms
+            return explain(self.state, self._policy, arms=found, context=context, actions=actions)
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays in the ledger, one row each.

@@ -95,8 +95,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address. Several processes may share a port, so that a
-    new one can start before the old one stops."""
+    """Return a socket that is bound to an address, also right after another service stopped."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
