@@ -19,7 +19,7 @@ DATA := $(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject
   ['project']; print(*project['optional-dependencies']['data'])"
 
 .DEFAULT_GOAL := help
-.PHONY: help lint check test coverage reproduce bench torture gpu-test gpu-check docs look wheel browser clean
+.PHONY: help lint check test coverage reproduce bench bench-serve torture gpu-test gpu-check docs look wheel browser clean
 
 help:
 	@echo "make test        check style, types and layers, run all tests (PYTEST_ARGS=\"$(PYTEST_ARGS)\")"
@@ -28,6 +28,7 @@ help:
 	@echo "make coverage    run all tests and measure what they reach"
 	@echo "make reproduce   run the paper's experiments and judge its claims"
 	@echo "make bench       measure speed"
+	@echo "make bench-serve measure the decision service"
 	@echo "make torture     try to break it, at length"
 	@echo "make gpu-test    compile every kernel for a GPU; no GPU is needed"
 	@echo "make gpu-check   on a machine with a GPU: compare with the CPU and measure"
@@ -70,6 +71,9 @@ look: docs
 
 bench: $(LAB)
 	$(BIN)/python benchmarks/run.py
+
+bench-serve: $(DEV)
+	$(BIN)/python benchmarks/serve.py
 
 torture: $(DEV)
 	$(BIN)/python benchmarks/torture.py
