@@ -92,7 +92,7 @@ def serve_visits(
 ) -> float:
     """Decide and reward all visits; return the true difference."""
     visitors = draw_visitors(rng, setting.visits, setting.units, KINDS, setting.spread)
-    actions = {f"a{place}": {} for place in range(ACTIONS)}
+    actions: dict[str, dict[str, schemas.Value]] = {f"a{place}": {} for place in range(ACTIONS)}
     place_of = {name: place for place, name in enumerate(actions)}
     gains = []
     for unit, kind, appetite in zip(*visitors, strict=True):

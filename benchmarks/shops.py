@@ -28,7 +28,7 @@ class Shop(NamedTuple):
         Probability that a visitor of a kind buys what an action shows.
     prices : array of (actions,)
         Mean amount of a sale of each action.
-    index : float, default 1.7
+    tail_index : float, default 1.7
         Tail index of the amounts, greater than 1.
     refunds : float, default 0.02
         Share of the sales that come back.
@@ -36,7 +36,7 @@ class Shop(NamedTuple):
 
     rates: Floats
     prices: Floats
-    index: float = INDEX
+    tail_index: float = INDEX
     refunds: float = REFUNDS
 
     @property
@@ -61,7 +61,7 @@ class Shop(NamedTuple):
         size = len(kinds)
         sold = rng.random(size) < self.rates[kinds, actions]
         sign = np.where(rng.random(size) < self.refunds, -1.0, 1.0)
-        amount = (1.0 + rng.pareto(self.index, size)) * (1.0 - 1.0 / self.index)
+        amount = (1.0 + rng.pareto(self.tail_index, size)) * (1.0 - 1.0 / self.tail_index)
         return np.asarray(sold * sign * amount * self.prices[actions] * appetites)
 
 
@@ -70,13 +70,13 @@ def make_shop(
     kinds: int = 4,
     actions: int = 5,
     *,
-    index: float = INDEX,
+    tail_index: float = INDEX,
     refunds: float = REFUNDS,
 ) -> Shop:
     """Return a random shop: prices from 2 to 20, and each kind of visitor prefers other actions."""
     prices = 2.0 * 10.0 ** rng.random(actions)
     rates = 0.05 + 0.45 * rng.random((kinds, actions)) ** 2
-    return Shop(rates, prices, index, refunds)
+    return Shop(rates, prices, tail_index, refunds)
 
 
 class Visitors(NamedTuple):
