@@ -132,7 +132,7 @@ def test_groups_actions_rewards_and_replays_come_from_the_same_log(shop: Any) ->
     found = hb.diagnose(log)
     assert (found.rows, found.dim) == (ROWS, ENCODER.dim - 1)  # without the intercept
     played = hb.replay(log, policies=hb.linucb(dim=log.dim, radius=1.0), passes=2)
-    assert len(played) == 2 + 2 * 2 - 2
+    assert len(played) == 2
 
 
 def test_pending_cancelled_and_erased_decisions_are_counted_and_left_out(tmp_path: Path) -> None:

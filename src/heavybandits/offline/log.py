@@ -131,6 +131,23 @@ class Log:
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of the data as an array.
 
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        array of shape (n,)
+            Numbers, texts or objects.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such column.
+
+        Examples
+        --------
         >>> Log({"reward": [1.0, 2.0]}).column("reward")
         array([1., 2.])
         """
