@@ -484,7 +484,10 @@ class Agent:
         actions: Actions | Sequence[Actions] | None = None,
         group: str = POLICY,
     ) -> list[Ticket]:
-        """Make many decisions in one compiled call, with the same tickets as many `select`s.
+        """Make many decisions at once, with the same tickets as many `select`s.
+
+        They are encoded and decided in blocks, so that memory does not grow with their number
+        times the features of their arms.
 
         Parameters
         ----------
@@ -501,14 +504,16 @@ class Agent:
         """
         group = check_group(group)
         with self._lock:
-            batch, inputs = decide.read_batch(
+            many = decide.read_many(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
-            choose = partial(self._policy.choose_many, batch=batch)
+            if decide.excess(self._state, many.size) > 0:
+                many.check()  # before a ticket expires for them
+            choose = partial(decide.choose_many, policy=self._policy, many=many)
             log = None
             if self._ledger is not None:
-                log = decide.log_batch(batch, inputs, self._log_inputs)
-            return self._select_together(batch.size, choose, self._logged(inputs), log, group)
+                log = decide.log_many(many, self._log_inputs)
+            return self._select_together(many.size, choose, self._logged(many.named), log, group)
 
     def _select_together(
         self,
