@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
 from .._utils.files import replace_atomically
 from .._utils.validation import finite_array, finite_number, flag, whole
@@ -877,6 +878,12 @@ class Agent:
             self._unfinished = None
 
     # ---- reading
+
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        path = None if self._ledger is None else self._ledger.path
+        return self._read(lambda state: inspect.describe(state, path))
 
     def _read(self, read: Callable[[AgentState], T]) -> T:
         with self._lock:
