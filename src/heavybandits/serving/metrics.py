@@ -27,7 +27,7 @@ COUNTERS = {
     "expired": "Decisions that expired without a reward.",
     "commits": "Commits of the writer.",
     "committed_requests": "Requests in the commits of the writer.",
-    "restarts": "Restarts of the policy because rewards changed their unit or level.",
+    "restarts": "Restarts of the policy because rewards have another unit or mean.",
 }
 GAUGES = {
     "ready": "1 if the agent can decide and record, else 0.",
