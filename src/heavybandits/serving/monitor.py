@@ -112,7 +112,7 @@ class Latencies:
     def quantile(self, share: float) -> float | None:
         """Return the time within which this share was answered; None without a request.
 
-        Requests are assumed to be spread evenly over their class.
+        The method assumes that requests are uniform in their class.
         """
         wanted, before = share * self.requests, 0
         for place, count in enumerate(self.counts):
