@@ -239,7 +239,7 @@ def test_the_gallery_takes_the_first_picture_of_every_experiment(tmp_path):
 
 
 def test_the_gallery_describes_every_picture_it_may_show():
-    assert set(gallery.ALTERNATIVES) == {*gallery.experiments(), "tail_doctor"}
+    assert set(gallery.ALTERNATIVES) == {*gallery.experiments(), "diagnosis"}
 
 
 def test_pictures_say_how_large_they_are(tmp_path):
