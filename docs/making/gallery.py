@@ -19,7 +19,8 @@ ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device
 FIRST = ("outlier", "map", "untuned")  # what a newcomer asks first
 INTRODUCTION = """# Gallery
 
-The main picture of every experiment. Each comes from the last full run. The command under a picture makes it again, with every table,
+The main picture of every experiment, from the last full run. The command under a picture makes it
+again, with every table,
 verdict and setting.
 """
 DIAGNOSIS = """The diagnosis of the medical expenses of the RAND Health Insurance Experiment: the
@@ -95,7 +96,12 @@ def make_page(images: Path) -> str:
         section(name, title(texts[name]), outcome(texts[name]), command(name))
         for name in sorted(pictured, key=[*FIRST, *NAMES].index)
     ]
-    diagnosis = ("diagnosis", "Is it heavy-tailed at all?", DIAGNOSIS, "diagnose rand --plot page.png")
+    diagnosis = (
+        "diagnosis",
+        "Is it heavy-tailed at all?",
+        DIAGNOSIS,
+        "diagnose rand --plot page.png",
+    )
     parts = [INTRODUCTION, *shown, section(*diagnosis)]
     rest = [name for name in texts if name not in pictured]
     if rest:
