@@ -44,8 +44,7 @@ def resume(
     With `since`, an earlier end of the same open file, only the events after it are checked.
     """
     found = verify(database, head, since)
-    _check_policy(database, state.policy)
-    state = state._replace(encoder=_check_encoder(database, state.encoder))
+    state = check_owner(database, state)
     start, state = _restore(database, state, found.links)
     tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
     rows = [Row._make(values) for values in database.rows(tail, start)]
@@ -53,6 +52,13 @@ def resume(
         return Resumed(repeat_events(state, rows, learner), found.end, len(rows))
     except LedgerError as error:
         raise damaged(database.path, str(error)) from error
+
+
+def check_owner(database: Source, state: AgentState) -> AgentState:
+    """Return the state with the encoder of the ledger; raise LedgerError if the ledger belongs to
+    another policy or encoder."""
+    _check_policy(database, state.policy)
+    return state._replace(encoder=_check_encoder(database, state.encoder))
 
 
 def _check_policy(database: Source, policy: Policy) -> None:
