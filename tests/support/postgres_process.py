@@ -72,7 +72,10 @@ class PostgresProcess:
         """The programs, copied if the user of the server may not enter their folder."""
         try:
             subprocess.run(
-                [programs / "postgres", "-V"], check=True, stdout=subprocess.DEVNULL, **self._user
+                [str(programs / "postgres"), "-V"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                **self._user,
             )
         except PermissionError:
             shutil.copytree(programs.parent, self.folder / "programs", symlinks=True)
@@ -80,7 +83,7 @@ class PostgresProcess:
         return programs
 
     def _run(self, name: str, *given: str) -> None:
-        command = [self._programs / name, *given]
+        command = [str(self._programs / name), *given]
         made = subprocess.run(command, cwd=self.folder, capture_output=True, **self._user)
         assert made.returncode == 0, made.stderr.decode()
 
@@ -108,7 +111,7 @@ class PostgresProcess:
     def start(self, wait: bool = True) -> None:
         options = [part for pair in self._settings.items() for part in ("-c", "=".join(pair))]
         place = ["-D", "data", "-p", str(self.port), "-c", f"unix_socket_directories={self.folder}"]
-        command = [self._programs / "postgres", *place, *options]
+        command = [str(self._programs / "postgres"), *place, *options]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, cwd=self.folder, stdout=log, stderr=log, **self._user
@@ -148,7 +151,7 @@ def _free_port() -> int:
 
 
 class Network:
-    """A way to a server that can be cut: bytes are taken, and none arrive.
+    """A way to a server that can be cut, or lose one message.
 
     Parameters
     ----------
@@ -162,16 +165,22 @@ class Network:
         self.port: int = self._listener.getsockname()[1]
         self._open = threading.Event()
         self._open.set()
+        self._lose = ""  # "requests" or "answers", of which the next is lost
         self._sockets: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
+        """From now on bytes are taken, and none arrive; no connection ends."""
         self._open.clear()
 
     def heal(self) -> None:
         """New connections arrive again; the old ones stay silent."""
         self._open = threading.Event()
         self._open.set()
+
+    def lose(self, what: str) -> None:
+        """Lose the next of the "requests" or "answers", and end its connection."""
+        self._lose = what
 
     def _accept(self) -> None:
         while True:
@@ -181,8 +190,22 @@ class Network:
             except OSError:
                 return
             self._sockets += [near, far]
-            for pair in ((near, far), (far, near)):
-                threading.Thread(target=_forward, args=(*pair, self._open), daemon=True).start()
+            for what, pair in (("requests", (near, far)), ("answers", (far, near))):
+                arguments = (what, *pair, self._open)
+                threading.Thread(target=self._forward, args=arguments, daemon=True).start()
+
+    def _forward(
+        self, what: str, source: socket.socket, target: socket.socket, is_open: threading.Event
+    ) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                is_open.wait()
+                if self._lose == what:
+                    self._lose = ""
+                    break
+                target.sendall(data)
+            for one in (source, target):
+                one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._open.set()
@@ -190,11 +213,3 @@ class Network:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
-
-
-def _forward(source: socket.socket, target: socket.socket, is_open: threading.Event) -> None:
-    with suppress(OSError):
-        while data := source.recv(1 << 16):
-            is_open.wait()
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)

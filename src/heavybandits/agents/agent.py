@@ -25,9 +25,9 @@ from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.reader import Feedback, read_feedback, read_history
-from ..ledger.stores import open_ledger
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
+from ..ledger.stores import open_ledger
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
 from .agent_policy import AgentPolicy

@@ -92,16 +92,11 @@ def parse_address(text: "str | Address") -> Address:
 
 def split_agent(text: str) -> tuple[str, list[str]]:
     """Return the address of the database, and the names of agents that are in it."""
-    try:
-        parts = urllib.parse.urlsplit(text)
-    except ValueError:
-        raise _malformed() from None
-    given = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
-    rest = urllib.parse.urlencode(
-        [(name, value) for name, value in given if name != "agent"], quote_via=urllib.parse.quote
-    )
-    server = urllib.parse.urlunsplit(parts._replace(query=rest))
-    return server, [value for name, value in given if name == "agent"]
+    server, mark, query = text.partition("?")
+    given = urllib.parse.parse_qsl(query, keep_blank_values=True)
+    rest = [(name, value) for name, value in given if name != "agent"]
+    agents = [value for name, value in given if name == "agent"]
+    return server + mark + urllib.parse.urlencode(rest, quote_via=urllib.parse.quote), agents
 
 
 def parse_server(text: str) -> Mapping[str, str]:

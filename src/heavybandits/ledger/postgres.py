@@ -27,10 +27,17 @@ from .head import End, Record
 from .integrity import chain, damaged
 from .postgres_server import Connection, Server, fetch, is_lost
 from .postgres_tables import NOTHING, scope
-from .resume import check_owner, find_selected, read_learned, read_outcome, resume
+from .resume import (
+    check_owner,
+    find_selected,
+    read_learned,
+    read_outcome,
+    read_owners,
+    resume,
+)
 from .sqlite_file import FORKED, leak_at_fork
-from .store import Dialect, Row, first_value, read_issued, to_row
-from .tables import COLUMNS
+from .store import Dialect, Row, read_issued, to_row
+from .tables import COLUMNS, INPUTS
 
 FEW = 16  # events that are stored by one statement; more are copied in a transaction
 
@@ -110,6 +117,16 @@ def open_tables(address: Address) -> PostgresTables:
         raise
 
 
+def is_taken(address: Address) -> bool:
+    """Return True if the database has a ledger of this name."""
+    server = Server(address.parameters, str(address))
+    try:
+        tables.check_migrated(server, str(address))
+        return bool(server.rows(tables.FIND, (address.agent,)))
+    finally:
+        server.close()
+
+
 class Position(NamedTuple):
     """Where a ledger ends on the server, and what comes after that."""
 
@@ -160,7 +177,8 @@ class PostgresLedger:
             if not found:
                 self._create(state)
                 found = self._server.rows(tables.FIND, (self._address.agent,))
-            return self._open(int(found[0][0]), state, learner)
+            ledger, writer = found[0]
+            return self._open(ledger, writer, state, learner)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             self.drop()
             raise damaged(self.path, str(error)) from error
@@ -175,34 +193,39 @@ class PostgresLedger:
         name, data = secrets.token_hex(16), pack(state)
         link = chain(b"", name, policy, encoder)
         about = (self._address.agent, name, policy, encoder, __version__)
-        values = (*about, self._writer, link, chain(link, data), data)
+        owners = tables.to_columns([(owner.first, owner.agent) for owner in state.owners])
+        values = (*about, self._writer, link, *owners, chain(link, data), data)
         self._server.rows(tables.CREATE, values)
 
-    def _open(self, agent: int, state: AgentState, learner: Learner) -> AgentState:
-        self._tables.agent = agent
+    def _open(self, ledger: int, writer: str, state: AgentState, learner: Learner) -> AgentState:
+        """Return the state after the last event. From now on no other agent writes the ledger.
+
+        Each opening has an id of its own: a ledger that was restored from a backup rejects the
+        tickets that were issued after the backup.
+        """
+        self._tables.agent = ledger
         check_owner(self._tables, state)  # before the agent that has it open is stopped
-        found = self._server.insist(lambda connection: self._take_over(connection, agent))
-        self._epoch, event, link, same = found
-        self._at = Position(End(event, link))
+        self._epoch, *end = self._server.insist(self._take_over)
+        self._at = Position(End(*end))
         state = self._restore(state, learner)
-        if not same:  # restored or moved: keys that were issued after the copy must not be accepted
-            owners = new_owner(state.owners, state.tickets.issued)
-            state = state._replace(owners=owners)
-            self.snapshot(state)
+        if writer == self._writer:  # it was created just now
+            return state
+        state = state._replace(owners=new_owner(state.owners, state.tickets.issued))
+        fence = (ledger, self._epoch, self._writer)
+        self._server.rows(tables.OWN, (state.owners[-1].first, state.owners[-1].agent, *fence))
         return state
 
-    def _take_over(self, connection: Connection, agent: int) -> tuple[int, int, bytes, bool]:
+    def _take_over(self, connection: Connection) -> tuple[Any, ...]:
         with connection.transaction():
             connection.execute(tables.WAIT)
-            row = fetch(connection, tables.OPEN, (self._writer, agent))
-        return row[0]  # type: ignore[return-value]
+            return fetch(connection, tables.OPEN, (self._writer, self._tables.agent))[0]
 
     def _restore(self, state: AgentState, learner: Learner) -> AgentState:
         found = resume(self._tables, Record(self._at.end), state, learner)
         if found.end != self._at.end:
             raise damaged(self.path, f"it has events after event {self._at.end.events}, its end")
         self._since = found.since
-        return found.state
+        return found.state._replace(owners=read_owners(self._tables))
 
     # ---- writing
 
@@ -221,9 +244,9 @@ class PostgresLedger:
 
         If the server stays out of reach during the commit, `in_doubt` is True afterwards.
         """
-        number, link = self._at.last
+        length, link = self._at.last
         rows, inputs = [], []
-        for number, event in enumerate(events, number + 1):
+        for number, event in enumerate(events, length + 1):
             row = to_row(number, event)
             link = chain(link, *row)
             rows.append((*row, link))
@@ -306,7 +329,6 @@ class PostgresLedger:
             if writer != self._writer and epoch > self._epoch:
                 why = "was opened by another agent, which continues it"
             else:
-                fetch(connection, tables.MARK_REWOUND, (self._tables.agent,))
                 why = (
                     f"ends at event {event} on the server, but {self._at.end.events} events were "
                     "acknowledged: the server was restored, or replaced by a replica that lacked "
@@ -314,8 +336,9 @@ class PostgresLedger:
                     "were lost"
                 )
         self._in_doubt = False
-        self._server.close(why)
-        raise LedgerFencedError(f"{self.path} {why}")
+        error = LedgerFencedError(f"{self.path} {why}")
+        self._server.close(error)
+        raise error
 
     def reload(self, state: AgentState, learner: Learner) -> AgentState:
         """Return the state after the last event that is stored."""
@@ -367,7 +390,7 @@ class PostgresLedger:
         """Return the ticket with this event id; None if there is none."""
         known = self._group_ids.get(event_id)
         if known is None:
-            find = f"SELECT ticket FROM {tables.SCHEMA}.events WHERE agent = %s AND event_id = %s"
+            find = f"SELECT ticket FROM {tables.SCHEMA}.events WHERE ledger = %s AND event_id = %s"
             found = self._server.rows(find, (self._tables.agent, event_id))
             known = found[0][0] if found else None
         return known
@@ -397,6 +420,18 @@ class PostgresLedger:
         """Close the connection as it is: the state in memory may differ from the ledger."""
         self._close_server()
 
+    def rename(self, address: Address) -> None:
+        """Give the ledger another name in the same database."""
+        self._server.rows(tables.RENAME, (address.agent, self._tables.agent))
+        self._address, self.path, self._tables.path = address, str(address), str(address)
+
+    def remove(self) -> None:
+        """Delete the ledger, if the server can be reached, and close the connection."""
+        with suppress(LedgerError), self._server.transaction() as connection:
+            for statement in tables.DELETE:
+                connection.execute(statement, (self._tables.agent,))
+        self.drop()
+
     def leak(self) -> None:
         """In a forked child, release everything without a word to the server."""
         self._close_server.detach()
@@ -417,12 +452,10 @@ def _send_many(connection: Connection, fence: tuple[Any, ...], at: Position) -> 
         if not found:
             return False
         agent = found[0][0]
-        parts = (("events", tables.LINKED, at.unsent), ("inputs", tables.INPUTS, at.inputs))
+        parts = (("events", tables.LINKED, at.unsent), ("inputs", INPUTS, at.inputs))
         for table, columns, rows in parts:
             if rows:
                 with connection.cursor().copy(tables.copy_into(table, columns)) as copy:
                     for row in rows:
                         copy.write_row((agent, *row))
     return True
-
-

@@ -25,6 +25,7 @@ CALL_SECONDS = 10.0  # without an answer before a connection counts as lost
 PAUSES = 0.02, 0.5  # seconds before the first and the last attempts to connect again
 CHUNK = 2000  # rows that are fetched at a time
 AWAY = ("08", "57P")  # SQL states of a server that stops, starts or is out of reach
+CLOSED = "has been closed by this agent: open a new Agent on it"
 READ_ONLY = "25006"  # the server has become a replica
 
 
@@ -45,7 +46,8 @@ class Server:
 
     def __init__(self, parameters: Mapping[str, str], name: str) -> None:
         self._parameters = {"connect_timeout": str(CONNECT_SECONDS), **parameters}
-        self._name, self._why = name, ""
+        self._name, self._closed = name, False
+        self._why: LedgerError | None = None  # why it is closed, if that matters
         self._driver = load_driver()
         self._connection: Connection | None = None
         self._reachable = False  # when a call has failed, the next ones try once
@@ -92,8 +94,9 @@ class Server:
             raise
 
     def _connect(self) -> Connection:
-        if self._why:
-            raise LedgerError(f"{self._name} {self._why}")
+        if self._closed:
+            why = self._why or LedgerError(f"{self._name} {CLOSED}")
+            raise type(why)(*why.args)
         if self._connection is None:
             try:
                 self._connection = self._driver.connect(
@@ -164,15 +167,16 @@ class Server:
             with suppress(Exception):
                 connection.close()
 
-    def close(self, why: str = "has been closed by this agent: open a new Agent on it") -> None:
+    def close(self, why: LedgerError | None = None) -> None:
         """Close the connection for good."""
-        self._why = self._why or why
+        self._closed, self._why = True, self._why or why
         self.disconnect()
         self._watch.close()
 
     def leak(self, why: str) -> None:
         """In a forked child, forget the connection: a word on it would reach the parent's."""
-        self._why, self._connection = why, None
+        self._closed, self._why = True, LedgerError(f"{self._name} {why}")
+        self._connection = None
         self._watch = Watch(CALL_SECONDS)
 
 

@@ -17,8 +17,9 @@ from .store import BLOBS, TEXTS, WHOLE, Row
 from .tables import INPUTS, SETTLED
 
 SCHEMA = "heavybandits"
+_OF_LEDGER = ("events", "inputs", "states", "owners")
 LINKED = (*Row._fields, "link")
-TABLE_NAMES = re.compile(r"\b(about|states|events|inputs|plays)\b")
+TABLE_NAMES = re.compile(r"\b(about|owners|states|events|inputs|plays)\b")
 TYPES = {
     **{name: "bigint" if name in WHOLE else "float8" for name in Row._fields},
     **dict.fromkeys((*TEXTS, "kind", "context", "actions", "rows"), "text"),
@@ -46,7 +47,7 @@ WHERE ask.kind = 'select'"""
 
 
 def scope(
-    statement: str, agent: int, values: Sequence[Any], unsent: Unsent = NOTHING
+    statement: str, ledger: int, values: Sequence[Any], unsent: Unsent = NOTHING
 ) -> tuple[str, tuple[Any, ...]]:
     """Return a statement about the tables of one ledger, and its values; ? stands for a value.
 
@@ -57,13 +58,15 @@ def scope(
         named |= {"events", "inputs"}
     views: list[str] = []
     first: list[Any] = []
-    for name, text in (("about", ABOUT.format(id=agent)), ("states", _own("states", agent))):
+    plain = {"owners": ("first", "agent"), "states": ("event", "seal", "data")}
+    whole = {name: _own(name, columns, ledger) for name, columns in plain.items()}
+    for name, text in (whole | {"about": ABOUT.format(id=ledger)}).items():
         if name in named:
             views.append(f"{name} AS NOT MATERIALIZED ({text})")
     parts = (("inputs", INPUTS, unsent[1]), ("events", LINKED, unsent[0]))
     for name, columns, rows in parts:
         if name in named:
-            text = f"SELECT {', '.join(columns)} FROM {SCHEMA}.{name} WHERE agent = {agent}"
+            text = _own(name, columns, ledger)
             if rows:
                 text += f" UNION ALL SELECT * FROM {unnest(columns)}"
                 first += to_columns(rows)
@@ -74,8 +77,9 @@ def scope(
     return (f"WITH {', '.join(views)} {body}" if views else body), (*first, *values)
 
 
-def _own(table: str, agent: int) -> str:
-    return f"SELECT event, seal, data FROM {SCHEMA}.{table} WHERE agent = {agent}"
+def _own(table: str, columns: Sequence[str], ledger: int) -> str:
+    """Return what selects the rows of one ledger."""
+    return f"SELECT {', '.join(columns)} FROM {SCHEMA}.{table} WHERE ledger = {ledger}"
 
 
 def unnest(columns: Sequence[str]) -> str:
@@ -90,64 +94,59 @@ def to_columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
 
 # ---- opening
 
-FIND = f"SELECT id, policy, encoder FROM {SCHEMA}.agents WHERE name = %s"
-PLACE = """(SELECT system_identifier FROM pg_control_system())::text || '/' ||
-    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"""
+FIND = f"SELECT id, writer FROM {SCHEMA}.agents WHERE name = %s"
 CREATE = f"""WITH made AS (
     INSERT INTO {SCHEMA}.agents
-        (name, chain, policy, encoder, library, epoch, writer, end_event, end_link, place, wrote)
-    VALUES (%s, %s, %s, %s, %s, 1, %s, 0, %s, {PLACE}, pg_current_xact_id())
-    ON CONFLICT (name) DO NOTHING RETURNING id)
-INSERT INTO {SCHEMA}.states (agent, event, seal, data) SELECT id, 0, %s, %s FROM made
-RETURNING agent"""
-# A copied row has another transaction than `wrote`; a restored server another timeline or name.
-OPEN = f"""UPDATE {SCHEMA}.agents one SET epoch = one.epoch + 1, writer = %s, opened = now(),
-    place = {PLACE}, wrote = pg_current_xact_id()
-FROM (SELECT id, place = {PLACE}
-          AND xmin::text = (wrote::text::numeric %% 4294967296)::text AS same
-      FROM {SCHEMA}.agents WHERE id = %s FOR UPDATE) before
-WHERE one.id = before.id RETURNING one.epoch, one.end_event, one.end_link, before.same"""
-CLAIM = f"""UPDATE {SCHEMA}.agents SET epoch = epoch + 1, wrote = pg_current_xact_id()
+        (name, chain, policy, encoder, library, epoch, writer, end_event, end_link)
+    VALUES (%s, %s, %s, %s, %s, 1, %s, 0, %s)
+    ON CONFLICT (name) DO NOTHING RETURNING id),
+owned AS (INSERT INTO {SCHEMA}.owners (ledger, first, agent)
+    SELECT made.id, one.* FROM made, unnest(%s::bigint[], %s::text[]) AS one)
+INSERT INTO {SCHEMA}.states (ledger, event, seal, data) SELECT id, 0, %s, %s FROM made"""
+OPEN = f"""UPDATE {SCHEMA}.agents SET epoch = epoch + 1, writer = %s, opened = now()
+WHERE id = %s RETURNING epoch, end_event, end_link"""
+OWN = f"""INSERT INTO {SCHEMA}.owners (ledger, first, agent)
+SELECT id, %s, %s FROM {SCHEMA}.agents WHERE id = %s AND epoch = %s AND writer = %s
+ON CONFLICT (ledger, first) DO UPDATE SET agent = excluded.agent"""
+CLAIM = f"""UPDATE {SCHEMA}.agents SET epoch = epoch + 1
 WHERE id = %s AND writer = %s RETURNING epoch, end_event, end_link"""
 STATUS = f"SELECT epoch, writer, end_event, end_link FROM {SCHEMA}.agents WHERE id = %s"
-MARK_REWOUND = f"""UPDATE {SCHEMA}.agents SET place = 'rewound', wrote = pg_current_xact_id()
-WHERE id = %s"""
 WAIT = "SELECT set_config('lock_timeout', '15s', true)"  # for a writer in the middle of a commit
 
 # ---- writing
 
-_FENCE = f"""UPDATE {SCHEMA}.agents SET end_event = %s, end_link = %s, wrote = pg_current_xact_id()
+_FENCE = f"""UPDATE {SCHEMA}.agents SET end_event = %s, end_link = %s
 WHERE id = %s AND epoch = %s AND end_event = %s AND writer = %s RETURNING id"""
 # The server gives up a transaction whose writer is silent, so that another may take over.
 FENCE = f"{_FENCE}, set_config('idle_in_transaction_session_timeout', '10s', true)"
 SNAPSHOT = f"""WITH fence AS (SELECT id FROM {SCHEMA}.agents
     WHERE id = %s AND epoch = %s AND end_event = %s AND writer = %s FOR UPDATE),
-old AS (DELETE FROM {SCHEMA}.states WHERE agent IN (SELECT id FROM fence) AND event NOT IN (0, %s))
-INSERT INTO {SCHEMA}.states (agent, event, seal, data) SELECT id, %s, %s, %s FROM fence
-ON CONFLICT (agent, event) DO UPDATE SET seal = excluded.seal, data = excluded.data"""
-ERASE = f"DELETE FROM {SCHEMA}.inputs WHERE agent = %s AND event = ANY(%s) RETURNING event"
-RENAME = f"UPDATE {SCHEMA}.agents SET name = %s, wrote = pg_current_xact_id() WHERE id = %s"
-DELETE = tuple(
-    f"DELETE FROM {SCHEMA}.{table} WHERE {key} = %s"
-    for table, key in (("events", "agent"), ("inputs", "agent"), ("states", "agent"))
-) + (f"DELETE FROM {SCHEMA}.agents WHERE id = %s",)
+old AS (DELETE FROM {SCHEMA}.states WHERE ledger IN (SELECT id FROM fence) AND event NOT IN (0, %s))
+INSERT INTO {SCHEMA}.states (ledger, event, seal, data) SELECT id, %s, %s, %s FROM fence
+ON CONFLICT (ledger, event) DO UPDATE SET seal = excluded.seal, data = excluded.data"""
+ERASE = f"DELETE FROM {SCHEMA}.inputs WHERE ledger = %s AND event = ANY(%s) RETURNING event"
+RENAME = f"UPDATE {SCHEMA}.agents SET name = %s WHERE id = %s"
+DELETE = (
+    *(f"DELETE FROM {SCHEMA}.{name} WHERE ledger = %s" for name in _OF_LEDGER),
+    f"DELETE FROM {SCHEMA}.agents WHERE id = %s",
+)
 
 
 def insert_few(inputs: bool) -> str:
     """Return one statement that stores events, and inputs, if the fence holds."""
     added = ""
     if inputs:
-        added = f"""raw AS (INSERT INTO {SCHEMA}.inputs (agent, {', '.join(INPUTS)})
+        added = f"""raw AS (INSERT INTO {SCHEMA}.inputs (ledger, {", ".join(INPUTS)})
             SELECT fence.id, one.* FROM fence, {unnest(INPUTS)} AS one), """
     return f"""WITH fence AS ({_FENCE}), {added}
-        stored AS (INSERT INTO {SCHEMA}.events (agent, {', '.join(LINKED)})
+        stored AS (INSERT INTO {SCHEMA}.events (ledger, {", ".join(LINKED)})
             SELECT fence.id, one.* FROM fence, {unnest(LINKED)} AS one)
         SELECT id FROM fence"""
 
 
 def copy_into(table: str, columns: Collection[str]) -> str:
     """Return the statement that takes many rows."""
-    return f"COPY {SCHEMA}.{table} (agent, {', '.join(columns)}) FROM STDIN"
+    return f"COPY {SCHEMA}.{table} (ledger, {', '.join(columns)}) FROM STDIN"
 
 
 # ---- migrations
@@ -215,5 +214,3 @@ def _check_known(applied: int) -> None:
     newest = max(read_migrations())
     if applied > newest:
         raise LedgerError(f"the tables {too_new(applied, newest, 'unknown')}")
-
-

@@ -14,6 +14,7 @@ from .._utils.files import canonical
 from ..agents.rewards import Given, Outcome
 from ..agents.state import AgentState, Learner
 from ..agents.state_file import restore_encoder, unpack
+from ..agents.tickets import Owner, Owners
 from ..core.arrays import Floats
 from ..core.part import describe
 from ..core.protocols import Policy
@@ -52,6 +53,14 @@ def resume(
         return Resumed(repeat_events(state, rows, learner), found.end, len(rows))
     except LedgerError as error:
         raise damaged(database.path, str(error)) from error
+
+
+def read_owners(database: Source) -> Owners:
+    """Return the agents that have issued tickets from a ledger, each with its first."""
+    if database.dialect == "sqlite":
+        return ()
+    rows = database.rows("SELECT agent, first FROM owners ORDER BY first")
+    return tuple(Owner(agent, first) for agent, first in rows)
 
 
 def check_owner(database: Source, state: AgentState) -> AgentState:

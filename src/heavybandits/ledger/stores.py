@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .._utils.errors import InvalidInputError
 from .address import is_address
+from .postgres import PostgresLedger
 from .sqlite import SqliteLedger
 from .store import Ledger
 
@@ -21,7 +22,5 @@ def open_ledger(ledger: str | Path, snapshot_every: int) -> Ledger:
     if not isinstance(ledger, str | Path):
         raise InvalidInputError(f"ledger must be a path or an address, got {ledger!r:.80}")
     if is_address(ledger):
-        from .postgres import PostgresLedger  # needs a driver
-
         return PostgresLedger(str(ledger), snapshot_every)
     return SqliteLedger(ledger, snapshot_every)

@@ -12,21 +12,27 @@ CREATE TABLE heavybandits.agents (
     writer text NOT NULL,                    -- the agent that opened it last
     opened timestamptz NOT NULL DEFAULT now(),
     end_event bigint NOT NULL,               -- number and link of the last event
-    end_link bytea NOT NULL,
-    place text NOT NULL,                     -- server and timeline on which it was opened last
-    wrote xid8 NOT NULL                      -- transaction that wrote this row; a copy has another
+    end_link bytea NOT NULL
+);
+
+-- Each opening issues tickets under an id of its own, from this ticket on.
+CREATE TABLE heavybandits.owners (
+    ledger bigint NOT NULL,
+    first bigint NOT NULL,
+    agent text NOT NULL,
+    PRIMARY KEY (ledger, first)
 );
 
 CREATE TABLE heavybandits.states (
-    agent bigint NOT NULL,
+    ledger bigint NOT NULL,
     event bigint NOT NULL,
     seal bytea NOT NULL,
     data bytea NOT NULL,
-    PRIMARY KEY (agent, event)
+    PRIMARY KEY (ledger, event)
 );
 
 CREATE TABLE heavybandits.events (
-    agent bigint NOT NULL,
+    ledger bigint NOT NULL,
     event bigint NOT NULL,
     kind text NOT NULL,
     ticket bigint NOT NULL,
@@ -50,19 +56,19 @@ CREATE TABLE heavybandits.events (
     generator text,
     inputs_hash bytea,
     link bytea NOT NULL,
-    PRIMARY KEY (agent, event)
-) PARTITION BY HASH (agent);
+    PRIMARY KEY (ledger, event)
+) PARTITION BY HASH (ledger);
 
 CREATE TABLE heavybandits.inputs (
-    agent bigint NOT NULL,
+    ledger bigint NOT NULL,
     event bigint NOT NULL,
     salt bytea NOT NULL,
     context text,
     actions text,
     arms bytea,
     rows text,
-    PRIMARY KEY (agent, event)
-) PARTITION BY HASH (agent);
+    PRIMARY KEY (ledger, event)
+) PARTITION BY HASH (ledger);
 
 DO $$
 BEGIN
@@ -74,23 +80,23 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE UNIQUE INDEX event_ids ON heavybandits.events (agent, event_id) WHERE event_id IS NOT NULL;
-CREATE UNIQUE INDEX settled ON heavybandits.events (agent, ticket)
+CREATE UNIQUE INDEX event_ids ON heavybandits.events (ledger, event_id) WHERE event_id IS NOT NULL;
+CREATE UNIQUE INDEX settled ON heavybandits.events (ledger, ticket)
     WHERE kind IN ('reward', 'cancel', 'expire');
-CREATE INDEX revised ON heavybandits.events (agent, ticket) WHERE kind = 'revise';
+CREATE INDEX revised ON heavybandits.events (ledger, ticket) WHERE kind = 'revise';
 
 CREATE VIEW heavybandits.plays AS
-SELECT owner.name AS agent, ask.ticket, ask.time, ask.event_id, ask.decision_group, ask.version,
+SELECT one.name AS agent, ask.ticket, ask.time, ask.event_id, ask.decision_group, ask.version,
        ask.arm, ask.action, ask.expected, ask.width, ask.propensity, ask.available,
        done.kind AS outcome,
        CASE WHEN last.event > done.event THEN last.reward ELSE done.reward END AS reward,
        done.time AS settled, done.reward AS first_reward, ask.features,
        raw.context, raw.actions, raw.arms, ask.event
-FROM heavybandits.agents owner
-JOIN heavybandits.events ask ON ask.agent = owner.id AND ask.kind = 'select'
-LEFT JOIN heavybandits.inputs raw ON raw.agent = ask.agent AND raw.event = ask.event
-LEFT JOIN heavybandits.events done ON done.agent = ask.agent AND done.ticket = ask.ticket
+FROM heavybandits.agents one
+JOIN heavybandits.events ask ON ask.ledger = one.id AND ask.kind = 'select'
+LEFT JOIN heavybandits.inputs raw ON raw.ledger = ask.ledger AND raw.event = ask.event
+LEFT JOIN heavybandits.events done ON done.ledger = ask.ledger AND done.ticket = ask.ticket
     AND done.kind IN ('reward', 'cancel', 'expire')
-LEFT JOIN heavybandits.events last ON last.agent = ask.agent AND last.event =
+LEFT JOIN heavybandits.events last ON last.ledger = ask.ledger AND last.event =
     (SELECT max(event) FROM heavybandits.events
-     WHERE agent = ask.agent AND ticket = ask.ticket AND kind = 'revise');
+     WHERE ledger = ask.ledger AND ticket = ask.ticket AND kind = 'revise');
