@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import heavybandits as hb
 from heavybandits import InvalidInputError, LedgerError, LedgerFencedError
 from heavybandits.agents.state import anonymous
 from heavybandits.agents.state_file import pack
+from heavybandits.cli.app import cli
 from heavybandits.features import Category, Number
 from heavybandits.ledger import postgres_server, repair
 from heavybandits.ledger.reader import LedgerReader
@@ -396,7 +398,24 @@ def test_text_that_the_server_cannot_store_is_rejected(address: str) -> None:
     check_complete(address, 1)
 
 
-# ---- addresses and errors
+# ---- commands, addresses and errors
+
+
+def run(*command: str) -> Any:
+    return CliRunner().invoke(cli, ["ledger", *command])
+
+
+def test_the_commands_take_an_address(
+    address: str, postgres: PostgresProcess, tmp_path: Path
+) -> None:
+    with make(address) as agent:
+        play(agent, 2)
+    checked = run("check", address)
+    assert (checked.exit_code, "good events   4" in checked.output) == (0, True)
+    assert run("export", address, str(tmp_path / "events.csv")).exit_code == 0
+    assert run("repair", address, str(tmp_path / "saved.db")).exit_code == 0
+    assert run("migrate", postgres.server).output == "the tables are up to date\n"
+    assert run("migrate", "agent.db").exit_code != 0
 
 
 def test_a_database_without_tables_says_what_to_do(postgres: PostgresProcess) -> None:

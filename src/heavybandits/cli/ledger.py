@@ -1,15 +1,17 @@
-"""The commands `ledger check`, `ledger repair` and `ledger export`."""
+"""The commands `ledger check`, `ledger repair`, `ledger export` and `ledger migrate`."""
 
 from pathlib import Path
 
 import click
 
-from .._utils.errors import printable
+from .._utils.errors import InvalidInputError, printable
 from ..ledger import repair as salvage
+from ..ledger.address import is_address
+from ..ledger.postgres_tables import migrate_database
 from ..ledger.repair import Findings
 from .options import JSON, print_json
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
+FILE = click.argument("file")  # or an address
 OUTPUT = click.argument("output", type=click.Path(path_type=Path))
 
 
@@ -17,11 +19,13 @@ OUTPUT = click.argument("output", type=click.Path(path_type=Path))
 def ledger() -> None:
     """Report what is intact in a ledger, save it, or turn it into a table.
 
-    The ledger itself is only read; close its agent first. Exit codes: 0 the ledger is intact, 1 it
-    is not, or the command failed, 2 the command was not understood.
+    The ledger itself is only read; close its agent first. A ledger on a server is named by its
+    address, and its agent may work meanwhile. Exit codes: 0 the ledger is intact, 1 it is not, or
+    the command failed, 2 the command was not understood.
 
     \b
     heavybandits ledger check agent.db
+    heavybandits ledger check "postgresql://shop@db.example/bandits?agent=shop"
     heavybandits ledger repair agent.db saved.db
     heavybandits ledger export agent.db events.parquet
     """
@@ -30,7 +34,7 @@ def ledger() -> None:
 @ledger.command(short_help="Report what is intact.")
 @FILE
 @JSON
-def check(file: Path, as_json: bool) -> None:
+def check(file: str, as_json: bool) -> None:
     """Check FILE: its pages, its chain of hashes, its log and the head next to it.
 
     \b
@@ -44,7 +48,7 @@ def check(file: Path, as_json: bool) -> None:
 @ledger.command(short_help="Save the longest intact prefix into a new ledger.")
 @FILE
 @OUTPUT
-def repair(file: Path, output: Path) -> None:
+def repair(file: str, output: Path) -> None:
     """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
     That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
@@ -61,7 +65,7 @@ def repair(file: Path, output: Path) -> None:
 @ledger.command(short_help="Write the events to Parquet or CSV.")
 @FILE
 @OUTPUT
-def export(file: Path, output: Path) -> None:
+def export(file: str, output: Path) -> None:
     """Write the events of FILE to OUTPUT, one row each: CSV if it ends in .csv, else Parquet.
 
     Of a damaged ledger it writes the longest intact prefix, reports that, and exits with code 1.
@@ -74,6 +78,24 @@ def export(file: Path, output: Path) -> None:
     click.echo(printable(f"wrote {found.events} events to {output}"), err=True)
     _report_problems(found)
     _exit(found)
+
+
+@ledger.command(short_help="Create or update the tables on a PostgreSQL server.")
+@click.argument("address")
+def migrate(address: str) -> None:
+    """Create the tables of ledgers in the database at ADDRESS, or bring them up to date.
+
+    Run it as a user who may create a schema, before the first agent opens a ledger there and after
+    each update of heavybandits. Running it again changes nothing.
+
+    \b
+    heavybandits ledger migrate postgresql://owner@db.example/bandits
+    """
+    if not is_address(address):
+        raise InvalidInputError("ADDRESS must begin with postgresql://")
+    done = migrate_database(address)
+    numbers = ", ".join(map(str, done))
+    click.echo(f"applied migrations {numbers}" if done else "the tables are up to date")
 
 
 def _report_problems(found: Findings) -> None:
