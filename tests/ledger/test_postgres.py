@@ -114,7 +114,7 @@ def test_named_inputs_are_stored_and_can_be_erased(address: str) -> None:
         with LedgerReader(address) as reader:
             assert reader.encoder is not None
             assert [row["plays"] for row in reader.action_counts()] in ([2], [1, 1])
-            assert list(reader.feedback().rewards) == [1.0, 1.0]
+            assert list(reader.feedback().column("reward")) == [1.0, 1.0]
         assert agent.ledger is not None
         inputs = "SELECT context FROM inputs ORDER BY event"
         assert [row for (row,) in agent.ledger.database.rows(inputs)] == [
@@ -348,6 +348,7 @@ class Alarm(BaseException): pass
 def ring(*_): raise Alarm
 signal.signal(signal.SIGALRM, ring)
 agent = hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=address, snapshot_every=5)
+agent.warm()
 done = 0
 while done < 30:
     signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0005, 0.03))
