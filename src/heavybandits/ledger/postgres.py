@@ -17,7 +17,7 @@ from .._utils.version import __version__
 from ..agents.events import Event, Selected, WarmStarted
 from ..agents.rewards import Outcome
 from ..agents.state import AgentState, Learner
-from ..agents.state_file import describe_encoder, pack
+from ..agents.state_file import describe_encoder
 from ..agents.tickets import Decision, new_owner
 from ..core.arrays import Floats
 from ..core.part import describe
@@ -32,9 +32,9 @@ from .resume import (
     find_selected,
     read_learned,
     read_outcome,
-    read_owners,
     resume,
 )
+from .snapshot import find_places, no_places, pack_snapshot
 from .sqlite_file import FORKED, leak_at_fork
 from .store import Dialect, Row, read_issued, to_row
 from .tables import COLUMNS, INPUTS
@@ -160,7 +160,7 @@ class PostgresLedger:
         self._every, self._since = snapshot_every, 0
         self._server = Server(self._address.parameters, self.path)
         self._writer, self._epoch = secrets.token_hex(8), 0
-        self._at = Position(End(0, b""))
+        self._at, self._places = Position(End(0, b"")), no_places()
         self._in_doubt = self._in_group = False
         self._group_ids: dict[str, int] = {}
         self._tables = PostgresTables(self._server, self._address, -1)
@@ -190,7 +190,7 @@ class PostgresLedger:
         """Create the ledger, unless another agent does at the same moment."""
         policy = canonical(describe(state.policy))
         encoder = canonical(describe_encoder(state.encoder))
-        name, data = secrets.token_hex(16), pack(state)
+        name, data = secrets.token_hex(16), pack_snapshot(state, self._places)
         link = chain(b"", name, policy, encoder)
         about = (self._address.agent, name, policy, encoder, __version__)
         owners = tables.to_columns([(owner.first, owner.agent) for owner in state.owners])
@@ -224,8 +224,8 @@ class PostgresLedger:
         found = resume(self._tables, Record(self._at.end), state, learner)
         if found.end != self._at.end:
             raise damaged(self.path, f"it has events after event {self._at.end.events}, its end")
-        self._since = found.since
-        return found.state._replace(owners=read_owners(self._tables))
+        self._since, self._places = found.since, found.places
+        return found.state
 
     # ---- writing
 
@@ -362,7 +362,9 @@ class PostgresLedger:
 
     def snapshot(self, state: AgentState) -> None:
         """Store the state, so that opening starts from here."""
-        end, data = self._at.end, pack(state)
+        end = self._at.end
+        self._places = find_places(self._tables, state, self._places, end.events)
+        data = pack_snapshot(state, self._places)
         fence = (self._tables.agent, self._epoch, end.events, self._writer)
         stored = (end.events, end.events, chain(end.link, data), data)
         self._server.rows(tables.SNAPSHOT, (*fence, *stored))

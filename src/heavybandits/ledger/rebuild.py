@@ -32,6 +32,7 @@ from .integrity import verify
 from .postgres import PostgresLedger, is_taken
 from .repair import copied, intact_states, mode_of, new_ledger, place_ledger
 from .resume import read_owners
+from .snapshot import state_in
 from .sqlite import SqliteLedger
 from .store import Row, to_event
 
@@ -99,11 +100,11 @@ def _read_past(ledger: Path | Address) -> tuple[list[Entry], Start]:
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
             f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
-    past = read_start(states[0])
+    past = read_start(state_in(states[0]))
     issued = sum(row.kind == Selected.kind for row in rows)
-    past = past._replace(owners=new_owner(owners or past.owners, issued))
+    past = past._replace(owners=new_owner(owners, issued))
     entries = [Entry(row, inputs.get(row.event)) for row in rows]
-    return entries, past._replace(limits=read_start(states[max(states)]).limits)
+    return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:

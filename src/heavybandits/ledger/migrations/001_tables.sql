@@ -55,6 +55,7 @@ CREATE TABLE heavybandits.events (
     arrays text,
     generator text,
     inputs_hash bytea,
+    name text COLLATE "C",
     link bytea NOT NULL,
     PRIMARY KEY (ledger, event)
 ) PARTITION BY HASH (ledger);
@@ -83,6 +84,7 @@ END $$;
 CREATE UNIQUE INDEX event_ids ON heavybandits.events (ledger, event_id) WHERE event_id IS NOT NULL;
 CREATE UNIQUE INDEX settled ON heavybandits.events (ledger, ticket)
     WHERE kind IN ('reward', 'cancel', 'expire');
+CREATE UNIQUE INDEX marks ON heavybandits.events (ledger, name) WHERE kind = 'mark';
 CREATE INDEX revised ON heavybandits.events (ledger, ticket) WHERE kind = 'revise';
 
 CREATE VIEW heavybandits.plays AS
