@@ -1177,10 +1177,7 @@ class Agent:
         """
         from ..ledger.backup import backup  # not needed by an agent that only decides
 
-        ledger = self._needs_ledger("backup")
-        if ledger.database.dialect != "sqlite":
-            raise InvalidInputError("backup copies a ledger in a file; use pg_dump for PostgreSQL")
-        return backup(ledger.path, output).path
+        return backup(self._needs_ledger("backup").path, output).path
 
     def close(self) -> None:
         """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""
