@@ -4,32 +4,24 @@ The application of the API and that of the administration share the agents.
 """
 
 import asyncio
-import json
 import logging
 import time
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route as StarletteRoute
 
 from . import schemas
 from .config import LOOPBACK, Limits
-from .metrics import write_metrics
+from .live import Live
+from .logs import read_trace
 from .openapi import make_document
-from .page import write_page
 from .problems import RETRY_SECONDS, ProblemError, problem_of
 from .routes import ROUTES, Route
 from .served import ServedAgent
 from .tokens import Guard
 
 LOGGER = logging.getLogger("heavybandits.serving")
-STATIC = Path(__file__).parent / "static"
 SLOW = 1.0  # seconds after which a request is logged
 
 Scope = MutableMapping[str, Any]
@@ -92,14 +84,19 @@ class Application:
         self._admin, self._local = admin, local
         self._document = schemas.encode(make_document(admin))
         self.stopping = False
-        self._pages = Starlette(routes=self._make_pages())
+        self.live = Live(agents, guard, local=local)
+        self._plain: dict[str, Callable[[], bytes]] = {
+            "/healthz": lambda: b'{"alive":true}',
+            "/readyz": self._ready,
+            "/openapi.json": lambda: self._document,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await self._live(receive, send)
         if scope["type"] != "http":
             return None
-        start, trace = time.perf_counter(), ""
+        start, trace = time.perf_counter(), None
         try:
             path, method = scope["path"], scope["method"]
             authorization = content = host = None
@@ -111,14 +108,14 @@ class Application:
                 elif name == b"host":
                     host = value
                 elif name == b"traceparent":
-                    trace = value.decode("latin-1")[3:35]
+                    trace = value
             if self._admin and self._local:
                 check_host(host)
             methods = self._targets.get(path)
             if methods is None:
                 if path.startswith("/v1/"):
                     raise ProblemError(404, f"there is nothing at {path[:200]}")
-                return await self._show(scope, receive, send, authorization)
+                return await self._show(scope, receive, send)
             target = methods.get(method)
             if target is None:
                 raise ProblemError(405, f"use {' or '.join(sorted(methods))} here")
@@ -167,9 +164,9 @@ class Application:
         return message
 
     async def _reject(
-        self, error: Exception, send: Send, scope: Scope, trace: str, start: float
+        self, error: Exception, send: Send, scope: Scope, traceparent: bytes | None, start: float
     ) -> None:
-        problem, trace = problem_of(error), trace or uuid.uuid4().hex
+        problem, trace = problem_of(error), read_trace(traceparent)
         known = {"path": scope["path"], "status": problem.status, "trace": trace}
         known["milliseconds"] = round(1000.0 * (time.perf_counter() - start), 3)
         if problem.status >= 500:
@@ -198,70 +195,24 @@ class Application:
 
     # ---- pages
 
-    async def _show(
-        self, scope: Scope, receive: Receive, send: Send, authorization: bytes | None
-    ) -> None:
+    async def _show(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        if path not in {
-            route.path for route in self._pages.routes if isinstance(route, StarletteRoute)
-        }:
+        plain = self._plain.get(path)
+        live = self._admin and path in self.live.paths
+        if plain is None and not live:
             raise ProblemError(404, f"there is nothing at {path[:200]}")
         if scope["method"] not in ("GET", "HEAD"):
             raise ProblemError(405, "use GET here")
-        if self._admin and not self._local and path not in ("/healthz", "/readyz"):
-            query = scope["query_string"]
-            given = b"Bearer " + query[6:] if query.startswith(b"token=") else authorization
-            self._guard.check(given, "read")
-        await self._pages(scope, receive, send)
+        if plain is None:
+            return await self.live(scope, receive, send)
+        await respond(send, 200, plain())
 
-    def _make_pages(self) -> list[StarletteRoute]:
-        routes = [
-            StarletteRoute("/healthz", self._health),
-            StarletteRoute("/readyz", self._ready),
-            StarletteRoute("/openapi.json", self._openapi),
-        ]
-        if self._admin:
-            routes += [
-                StarletteRoute("/", self._page),
-                StarletteRoute("/live.js", self._script),
-                StarletteRoute("/live", self._events),
-                StarletteRoute("/metrics", self._metrics),
-            ]
-        return routes
-
-    async def _health(self, _: Request) -> Response:
-        return Response(b'{"alive":true}', media_type="application/json")
-
-    async def _ready(self, _: Request) -> Response:
+    def _ready(self) -> bytes:
         waiting = [name for name, served in self._agents.items() if not served.ready]
         if waiting or self.stopping:
             words = "the service stops" if self.stopping else f"not ready: {', '.join(waiting)}"
-            document = schemas.encode(ProblemError(503, words).to_dict())
-            kind = "application/problem+json"
-            return Response(document, 503, {"Retry-After": "1"}, media_type=kind)
-        return Response(b'{"ready":true}', media_type="application/json")
-
-    async def _openapi(self, _: Request) -> Response:
-        return Response(self._document, media_type="application/json")
-
-    async def _metrics(self, _: Request) -> Response:
-        text, kind = write_metrics(self._agents.values())
-        return PlainTextResponse(text, media_type=kind)
-
-    async def _page(self, _: Request) -> Response:
-        return HTMLResponse(write_page([one.summary() for one in self._agents.values()]))
-
-    async def _script(self, _: Request) -> Response:
-        return Response((STATIC / "live.js").read_bytes(), media_type="text/javascript")
-
-    async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self._stream(), media_type="text/event-stream")
-
-    async def _stream(self) -> AsyncIterator[bytes]:
-        while not self.stopping:
-            summaries = [one.summary() for one in self._agents.values()]
-            yield b"data: " + schemas.encode(summaries) + b"\n\n"
-            await asyncio.sleep(1.0)
+            raise ProblemError(503, words)
+        return b'{"ready":true}'
 
 
 def decode(decoder: Callable[[bytes], Any], body: bytes, depth: int) -> Any:
@@ -295,21 +246,3 @@ async def respond(
     headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(more or ())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-class JsonFormatter(logging.Formatter):
-    """One JSON object per line of the log."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
-        line: dict[str, Any] = {
-            "time": record.created,
-            "severity": record.levelname,
-            "message": record.getMessage(),
-        }
-        for name in ("agent", "path", "status", "trace", "milliseconds", "mode", "version"):
-            if hasattr(record, name):
-                line[name] = getattr(record, name)
-        if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line)

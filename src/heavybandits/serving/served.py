@@ -29,6 +29,7 @@ from .monitor import Monitor
 from .peek import peek
 from .problems import ProblemError, problem_of
 from .rollout import Rollout
+from .summary import summarize
 from .tokens import Signer
 from .writer import GroupWriter, InlineWriter, Writer
 
@@ -203,8 +204,7 @@ class ServedAgent:
         mode, place = self.stored.mode, self._place(request)
         if mode == "apprentice":
             would = peek(self.agent, request.context, request.actions).action
-            self.monitor.agreed[0] += would == baseline
-            self.monitor.agreed[1] += 1
+            self.monitor.agree(would == baseline)
             return baseline, 1.0, "apprentice"
         if place < self.stored.holdout:
             return baseline, 1.0, "holdout"
@@ -418,52 +418,7 @@ class ServedAgent:
 
     def summary(self, _: Any = None) -> dict[str, Any]:
         """Return the state of the agent for the API and the page."""
-        agent, monitor = self.agent, self.monitor
-        drift = getattr(agent, "drift", None)
-        found = monitor.uplift()
-        return {
-            "agent": self.name,
-            "policy": self.stored.policies[-1]["policy"]
-            if self.stored.policies
-            else self.config.policy,
-            "mode": self.stored.mode,
-            "holdout": self.stored.holdout,
-            "baseline": self.stored.baseline,
-            "version": self.stored.version,
-            "ready": self.ready,
-            "durable": agent.ledger is not None,
-            "counts": monitor.counts | {"rows": self.writer.rows, "commits": self.writer.commits},
-            "counters": agent.counters,
-            "queue": self.writer.waiting,
-            "groups": monitor.group_plays,
-            "actions": monitor.table(),
-            "uplift": found._asdict()
-            | {"first": found.first._asdict(), "second": found.second._asdict()},
-            "tail_index": monitor.tail_index(),
-            "threshold": agent.threshold,
-            "truncated_share": agent.truncated_share,
-            "restarts": agent.restarts,
-            "drift": None if drift is None else str(drift),
-            "largest": [
-                {"reward": reward, "action": action, "ticket": key}
-                for _, reward, action, key in sorted(monitor.largest, reverse=True)
-            ],
-            "propensities": monitor.propensities,
-            "effective_sample_size": monitor.effective_sample_size,
-            "agreed": monitor.agreed,
-            "marks": sorted(self.stored.marks),
-            "rollout": None if self.rollout is None else self.rollout.to_dict(),
-            "seconds": [
-                {
-                    "time": one.time,
-                    "decisions": one.decisions,
-                    "rewards": one.rewards,
-                    "milliseconds": 1000.0 * one.latency / one.requests if one.requests else None,
-                    "actions": one.actions,
-                }
-                for one in list(monitor.seconds)
-            ],
-        }
+        return summarize(self)
 
     def action_table(self, _: Any = None) -> dict[str, Any]:
         """Return plays, rewards and intervals by action."""

@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
-from .app import Application, JsonFormatter
+from .app import Application
 from .config import LOOPBACK, ServiceConfig
+from .logs import set_up_logs
 from .served import ServedAgent
 from .tokens import Guard, Signer, load_secret
 
@@ -56,7 +56,7 @@ class Service:
 
     def stop(self) -> None:
         """Report that the service is not ready any more."""
-        self.api.stopping = self.admin.stopping = True
+        self.api.stopping = self.admin.stopping = self.admin.live.stopping = True
 
     def close(self) -> None:
         """Finish what waits and close the ledgers."""
@@ -148,13 +148,3 @@ def _warm(service: Service, ready: Callable[[Service], None] | None) -> None:
         return
     if ready is not None:
         ready(service)
-
-
-def set_up_logs() -> None:
-    """Write one JSON object per line to the standard error stream."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
-    for name in ("heavybandits.serving", "uvicorn.error"):
-        logger: Any = logging.getLogger(name)
-        logger.handlers[:], logger.propagate = [handler], False
-        logger.setLevel(logging.INFO if name.startswith("heavy") else logging.WARNING)
