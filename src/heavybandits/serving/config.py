@@ -90,8 +90,6 @@ class Limits:
     ----------
     body : int
         Bytes of a body.
-    depth : int
-        Nesting of the JSON of a body.
     seconds : float
         Time in which a body must arrive.
     connections : int
@@ -101,7 +99,6 @@ class Limits:
     """
 
     body: int = 1 << 20
-    depth: int = 8
     seconds: float = 10.0
     connections: int = 1000
     queue: int = 1000
@@ -286,14 +283,15 @@ def _column(where: str, table: Any) -> Any:
 
 
 def open_agent(
-    config: AgentConfig, folder: Path, *, policy: Policy | None = None, ledger: str | None = None
+    config: AgentConfig, encoder: FeatureMap, policy: Policy, ledger: str | None
 ) -> Agent:
-    """Open the agent of a configuration; `policy` and `ledger` replace those of the file."""
-    encoder = encoder_of(config, folder)
-    made = policy_of(config, encoder.dim) if policy is None else policy
+    """Open the agent of a configuration.
+
+    It has no generator to break ties between equal scores at random: the lowest row wins them, and
+    so the propensities are exact.
+    """
     return Agent(
-        made,
-        rng=config.seed,
+        policy,
         ledger=ledger,
         encoder=encoder,
         max_pending=config.max_pending,

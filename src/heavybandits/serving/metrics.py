@@ -79,7 +79,7 @@ def _values(served: ServedAgent) -> dict[str, float]:
         "queue": served.writer.waiting,
         "pending": counters["pending"],
         "expired": counters["expired"],
-        "version": served.stored.version,
+        "version": served.settings.version,
         "threshold": float("nan") if threshold is None else threshold,
         "truncated_share": agent.truncated_share,
         "restarts": agent.restarts,

@@ -155,6 +155,11 @@ class Monitor:
         second.requests += 1
         second.latency += seconds
 
+    def agree(self, agreed: bool) -> None:
+        """Count a decision of the baseline with which the policy would have agreed, or not."""
+        self.agreed[0] += agreed
+        self.agreed[1] += 1
+
     @property
     def effective_sample_size(self) -> float:
         """Return (sum w)^2 / sum w^2 of the weights w = 1 / propensity."""
