@@ -1,4 +1,4 @@
-"""What the ledger of an agent holds, in pages: read next to the writer, without a lock."""
+"""Decisions and rewards in the ledger of an agent, in pages: read next to the writer."""
 
 import io
 from collections.abc import Iterator
