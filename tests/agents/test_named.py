@@ -229,7 +229,9 @@ def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
         assert tickets[0].arm == best.arm
         assert [ticket.propensity for ticket in tickets] == [None] * 3
         agent.update_many([(ticket, 1.0) for ticket in tickets])
-        assert np.isnan(agent.feedback()["pscore"][-3:]).all()
+        log = agent.feedback()
+        assert log.column("propensity").tolist()[-3:] == [None] * 3
+        assert "3 of 14 decisions have no propensity" in log.notes[1]
         with pytest.raises(hb.InvalidInputError, match="k must be at most the 2 available"):
             agent.select(ARMS, [True, False, True, False], k=3)
         after = packed(agent)
@@ -373,7 +375,9 @@ def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
             assert counts[row["action"]] == (row["plays"], row["rewards"])
         row = agent.history()[-1]
         assert (row["action"], row["arm"]) == (waiting.action, waiting.arm)
-        assert agent.feedback()["action_name"] == [row["action"] for row in agent.history()[:-1]]
+        assert agent.feedback().column("action").tolist() == [
+            row["action"] for row in agent.history()[:-1]
+        ]
         rows = agent.ledger.database.rows(
             "SELECT context, actions, available FROM plays ORDER BY ticket"
         )
@@ -492,7 +496,7 @@ def test_a_revised_reward_of_ridge_is_as_if_it_had_come_so(tmp_path: Any) -> Non
         assert np.allclose(agent.theta, right.theta, rtol=1e-11)
         row = agent.history()[17]
         assert (row["reward"], row["first_reward"]) == (-17.0, rewards[17])
-        assert agent.feedback()["reward"][17] == -17.0
+        assert agent.feedback().column("reward")[17] == -17.0
         after = packed(agent)
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
         assert packed(again) == after
@@ -713,7 +717,7 @@ def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
         agent.select(ARMS)
         now[0] = 20.0
         agent.select(ARMS)
-        assert agent.feedback()["reward"].tolist() == [5.0, 0.0]
+        assert agent.feedback().column("reward").tolist() == [5.0, 0.0]
         assert [row["reward"] for row in agent.history()] == [5.0, 0.0, None]
 
 

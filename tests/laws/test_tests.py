@@ -45,6 +45,7 @@ ELSEWHERE = [
     Elsewhere("ledger/sqlite_file.py", ("ledger/test_sqlite.py",), "the files below sqlite.py"),
     Elsewhere("testing/*_laws.py", ("testing/test_check_policy.py",), "the laws of check_policy"),
     Elsewhere("features/*.py", ("features/test_encoder.py",), "tested through the encoder"),
+    Elsewhere("offline/actions.py", ("offline/test_log.py",), "what a log says of its actions"),
     Elsewhere("offline/evaluate/*.py", ("offline/test_evaluate.py",), "tested through evaluate"),
     Elsewhere("offline/replay/*.py", ("offline/test_replay.py",), "tested through replay"),
     Elsewhere("offline/diagnose/*.py", ("offline/test_diagnose.py",), "tested through diagnose"),

@@ -24,10 +24,12 @@ from ..core.part import check_part
 from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
-from ..ledger.reader import Feedback, read_feedback, read_history
+from ..ledger.feedback import read_feedback
+from ..ledger.reader import read_history
 from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
+from ..offline.log import Log
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
 from .agent_policy import AgentPolicy
@@ -1040,14 +1042,41 @@ class Agent:
         """
         return self._read(lambda _: read_history(self._needs_ledger("history").database))
 
-    def feedback(self) -> Feedback:
-        """Return the plays in the ledger that have a reward, by Open Bandit Pipeline's names.
+    def feedback(self) -> Log:
+        """Return the decisions in the ledger that have a reward as a log.
 
-        `action` is the row of the arm, `action_name` its name if it has one, `pscore` its
-        propensity, `context` the features of the arm that was played. `evaluate` takes it as it
-        is, by names where there are names, and no model learns from that context.
+        `evaluate`, `uplift`, `action_means`, `diagnose` and `replay` take it as it is. Its columns
+        are ticket, time, event_id, group, version, action, propensity, available and reward (the
+        one in force), each input of the context and of the action taken by its own name, and
+        `actions`, the inputs of all available actions. A column whose name an input has is called
+        "decision_..." instead. `Log.notes` says which decisions are left out. For an agent without
+        an encoder `action` is the row of the arm, and `actions` has the features of all rows.
+
+        Returns
+        -------
+        Log
+
+        Raises
+        ------
+        InvalidInputError
+            The agent has no ledger.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(policy, ledger=f"{folder}/agent.db") as agent:
+        ...         for _ in range(200):
+        ...             ticket = agent.select([[1.0, 0.0], [0.0, 1.0]])
+        ...             _ = agent.update(ticket, ticket.arm + 0.1 * (ticket.id % 3))
+        ...         log = agent.feedback()
+        >>> round(hb.evaluate(log, policy={1: 1.0}).value, 1)
+        1.1
         """
-        return self._read(lambda _: read_feedback(self._needs_ledger("feedback").database))
+        return self._read(
+            lambda state: read_feedback(self._needs_ledger("feedback").database, state.encoder)
+        )
 
     def _needs_ledger(self, what: str) -> Ledger:
         if self._ledger is None:

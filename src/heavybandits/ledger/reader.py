@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .._utils.errors import LedgerError
+from ..features import FeatureMap
+from ..offline.log import Log
+from .feedback import read_feedback
 from .head import End, check_ours, read_head
 from .integrity import check_present, damaged, verify
 from .sqlite_file import FAILURES
@@ -27,8 +28,6 @@ PLAYS = (
     *("outcome", "reward", "settled", "first_reward"),
 )
 
-Feedback = dict[str, Any]  # by the names of Open Bandit Pipeline
-
 
 def read_history(database: Source) -> list[dict[str, Any]]:
     """Return one row per play, with the columns PLAYS.
@@ -37,31 +36,6 @@ def read_history(database: Source) -> list[dict[str, Any]]:
     """
     rows = database.rows(f"SELECT {', '.join(PLAYS)} FROM plays ORDER BY ticket")
     return [dict(zip(PLAYS, row, strict=True)) for row in rows]
-
-
-def read_feedback(database: Source) -> Feedback:
-    """Return the plays that have a reward, by Open Bandit Pipeline's names.
-
-    `action_name` has the names of the actions. The propensity of a play that was one of a list is
-    nan. `context_of` says that the context is that of the arm: a model of the rewards must not
-    learn from it.
-    """
-    rows = database.rows(
-        "SELECT arm, reward, features, propensity, action FROM plays "
-        "WHERE reward IS NOT NULL ORDER BY ticket"
-    )
-    arms, rewards, features, propensities, names = zip(*rows, strict=True) if rows else ((),) * 5
-    return {
-        "n_rounds": len(rows),
-        "n_actions": max(arms, default=-1) + 1,
-        "context": np.array([np.frombuffer(x, np.float64) for x in features]),
-        "action": np.array(arms, np.int64),
-        "reward": np.array(rewards, np.float64),
-        "pscore": np.array([np.nan if p is None else p for p in propensities]),
-        "position": None,
-        "context_of": "arm",
-        **({"action_name": list(names)} if any(names) else {}),
-    }
 
 
 def read_action_counts(database: Source) -> list[dict[str, Any]]:
@@ -196,9 +170,15 @@ class LedgerReader:
         """Return the plays, one row each, as `Agent.history` does."""
         return self._read(read_history)
 
-    def feedback(self) -> Feedback:
-        """Return the plays that have a reward, as `Agent.feedback` does."""
-        return self._read(read_feedback)
+    def feedback(self, encoder: FeatureMap | None = None) -> Log:
+        """Return the decisions that have a reward as a log, as `Agent.feedback` does.
+
+        Parameters
+        ----------
+        encoder : features.FeatureMap, optional
+            The encoder of the log; default that of the ledger, which has every `Encoder`.
+        """
+        return self._read(lambda database: read_feedback(database, encoder))
 
     def action_counts(self) -> list[dict[str, Any]]:
         """Return one row per action, or per arm without a name: plays, rewards and their total."""
