@@ -41,7 +41,7 @@ class Agents:
             self.close()
             raise
         self.preparers: Mapping[str, Preparer] = {
-            name: Preparer(name, served.encoder, signer) for name, served in self.served.items()
+            name: served.preparer for name, served in self.served.items()
         }
         self._threads = ThreadPoolExecutor(THREADS, "operations")
         self._slow = 0

@@ -31,6 +31,7 @@ from .prepared import (
     PreparedReward,
     PreparedRewards,
     PreparedTicket,
+    Preparer,
     Rejected,
 )
 from .problems import ProblemError, problem_of
@@ -73,6 +74,7 @@ class ServedAgent:
         self.settings = self._file.load()
         self.monitor = Monitor()
         self.encoder = encoder_of(config, folder)
+        self.preparer = Preparer(config.name, self.encoder, signer)
         self.agent = self.open()
         self._recent: OrderedDict[str, Ticket] = OrderedDict()
         self._broken = False  # the ledger must be opened again
