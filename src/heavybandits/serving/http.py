@@ -275,7 +275,7 @@ class HttpServer:
     async def stop(self, idle_seconds: float, seconds: float) -> None:
         """Accept nothing more, answer what is on its way, and close.
 
-        A client may just be sending on an idle connection: it is answered, and told to close.
+        A client may just be sending on an idle connection: its answer asks it to close.
 
         Parameters
         ----------
