@@ -92,13 +92,20 @@ def test_copies_take_the_tickets_from_before_and_none_of_each_other(tmp_path: An
     assert len({bits(each) for each in agents}) == 1
 
 
-def test_a_ledger_keeps_the_identity_and_its_tickets(tmp_path: Any) -> None:
+def test_each_opening_of_a_ledger_issues_its_own_keys_and_accepts_the_earlier(
+    tmp_path: Any,
+) -> None:
+    tickets, names = [], []
+    for _ in range(3):
+        with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
+            tickets.append(agent.select(ARMS))
+            names.append(agent.id)
+    assert [ticket.agent for ticket in tickets] == names
+    assert len(set(names)) == 3
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
-        ticket, name = agent.select(ARMS), agent.id
-    with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
-        assert again.id == name
-        again.update(ticket, 1.0)
-        assert again.select(ARMS).agent == name
+        assert [agent.update(ticket, 1.0) for ticket in tickets] == ["applied"] * 3
+        with pytest.raises(hb.ForeignTicketError):
+            agent.update(f"{names[0]}:1", 1.0)
 
 
 # ---- a warm start

@@ -25,7 +25,7 @@ from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.feedback import read_feedback
-from ..ledger.reader import read_history
+from ..ledger.reader import read_history, read_marks
 from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
@@ -33,7 +33,7 @@ from ..offline.log import Log
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
 from .agent_policy import AgentPolicy
-from .events import CancelledAll, Reset, Revised, Revision
+from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
 from .inputs import Actions, Context, Inputs, WrittenInputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
@@ -65,6 +65,7 @@ from .tickets import (
     TicketLike,
     check_event_id,
     check_group,
+    check_mark,
     new_owner,
     ticket_number,
 )
@@ -687,6 +688,42 @@ class Agent:
             self._policy.compiled.dry_run(state.learned)
             self._commit(plan_warm_start(state, lesson, now, named=named))
 
+    def mark(self, name: str) -> int:
+        """Give this moment a name in the ledger; `Agent.rebuild(until=name)` returns to it.
+
+        Parameters
+        ----------
+        name : str
+            A name that the ledger does not have yet, such as "before-sale".
+
+        Returns
+        -------
+        int
+            The number of the last event before the mark.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...         agent.mark("before-sale")
+        2
+        """
+        with self._lock:
+            name, ledger = check_mark(name), self._needs_ledger("mark")
+            self._finish()
+            if name in read_marks(ledger.database):
+                raise InvalidInputError(f"name must be new, and {name!r} is a mark already")
+            last, issued = ledger.length, self._state.tickets.issued
+            self._commit(make_plan(self._state, [Marked(issued, self._now(), name)]))
+            return last
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the last event before each mark, by the name of the mark."""
+        return self._read(lambda _: read_marks(self._needs_ledger("marks").database))
+
     def erase_inputs(self, tickets: Iterable[TicketLike]) -> int:
         """Delete the raw inputs of decisions from the ledger, for example of a person who asks.
 
@@ -1116,6 +1153,35 @@ class Agent:
         """
         data = self._read(pack)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
+
+    def backup(self, output: str | Path) -> Path:
+        """Copy the ledger to a new one while the agent works; other calls do not wait for it.
+
+        An agent that opens the copy has its own keys: it rejects those that were issued after the
+        backup, and never credits them to another decision. `heavybandits ledger backup` does
+        the same from another process.
+
+        Parameters
+        ----------
+        output : path
+            The new ledger, in a folder that exists.
+
+        Returns
+        -------
+        Path
+            The absolute path of the copy.
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged, or the copy could not be written: there is none then.
+        """
+        from ..ledger.backup import backup  # not needed by an agent that only decides
+
+        ledger = self._needs_ledger("backup")
+        if ledger.database.dialect != "sqlite":
+            raise InvalidInputError("backup copies a ledger in a file; use pg_dump for PostgreSQL")
+        return backup(ledger.path, output).path
 
     def close(self) -> None:
         """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""

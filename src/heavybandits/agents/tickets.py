@@ -1,11 +1,13 @@
 """Decisions, the tickets that are issued for them, and the agents that issued these tickets."""
 
+import bisect
 import itertools
 import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +144,16 @@ def check_group(group: Any) -> str:
     return str(group)
 
 
+def check_mark(name: Any) -> str:
+    """Validate the name of a mark.
+
+    >>> check_mark("before the sale")
+    'before the sale'
+    """
+    _check_label("name", name)
+    return str(name)
+
+
 def _check_label(name: str, text: Any) -> None:
     if type(text) is not str or not 0 < len(text) <= LONGEST_ID or not text.isprintable():
         raise InvalidInputError(
@@ -257,19 +269,18 @@ class Owner(NamedTuple):
 
 Owners = tuple[Owner, ...]
 
-MOST_OWNERS = 100  # earlier agents whose tickets are still accepted
-
 
 def new_owner(owners: Owners, issued: int) -> Owners:
     """Append an agent with a random id that continues after so many tickets."""
-    before = tuple(owner for owner in owners if owner.first < issued)
-    return (*before[-MOST_OWNERS:], Owner(secrets.token_hex(8), issued))
+    while owners and owners[-1].first >= issued:  # these have issued none
+        owners = owners[:-1]
+    return (*owners, Owner(secrets.token_hex(8), issued))
 
 
 def owner_of(owners: Owners, number: int) -> str:
     """Return the agent that issued a ticket, or will."""
-    known = [owner.agent for owner in owners if owner.first <= number]
-    return known[-1] if known else "unknown"
+    place = bisect.bisect_right(owners, number, key=attrgetter("first"))
+    return owners[place - 1].agent if place else "unknown"
 
 
 def ticket_number(ticket: TicketLike, owners: Owners) -> int:

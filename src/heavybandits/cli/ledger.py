@@ -1,4 +1,4 @@
-"""The commands `ledger check`, `ledger repair` and `ledger export`."""
+"""The commands `ledger check`, `repair`, `export` and `backup`."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import click
 
 from .._utils.errors import printable
 from ..ledger import repair as salvage
+from ..ledger.backup import backup as make_backup
 from ..ledger.repair import Findings
 from .options import JSON, print_json
 
@@ -13,17 +14,18 @@ FILE = click.argument("file", type=click.Path(path_type=Path))
 OUTPUT = click.argument("output", type=click.Path(path_type=Path))
 
 
-@click.group(short_help="Check, repair and export the ledgers of agents.")
+@click.group(short_help="Check, copy, repair and export the ledgers of agents.")
 def ledger() -> None:
-    """Report what is intact in a ledger, save it, or turn it into a table.
+    """Report what is intact in a ledger, copy it, save it, or turn it into a table.
 
-    The ledger itself is only read; close its agent first. Exit codes: 0 the ledger is intact, 1 it
-    is not, or the command failed, 2 the command was not understood.
+    The ledger itself is only read; close its agent first, except for a backup. Exit codes: 0 the
+    ledger is intact, 1 it is not, or the command failed, 2 the command was not understood.
 
     \b
     heavybandits ledger check agent.db
     heavybandits ledger repair agent.db saved.db
     heavybandits ledger export agent.db events.parquet
+    heavybandits ledger backup agent.db copy.db
     """
 
 
@@ -74,6 +76,22 @@ def export(file: Path, output: Path) -> None:
     click.echo(printable(f"wrote {found.events} events to {output}"), err=True)
     _report_problems(found)
     _exit(found)
+
+
+@ledger.command(short_help="Copy a ledger while its agent works on it.")
+@FILE
+@OUTPUT
+def backup(file: Path, output: Path) -> None:
+    """Copy FILE to OUTPUT, a new ledger, also while an agent works on FILE.
+
+    OUTPUT has every event that was acknowledged when the command began, and is checked. An agent
+    that opens OUTPUT rejects tickets that were issued after the backup.
+
+    \b
+    heavybandits ledger backup live.db copy.db
+    """
+    made = make_backup(file, output)
+    click.echo(printable(f"copied {made.events} events to {made.path}"), err=True)
 
 
 def _report_problems(found: Findings) -> None:

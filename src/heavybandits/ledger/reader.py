@@ -7,7 +7,7 @@ import json
 import sqlite3
 import urllib.parse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +15,9 @@ from .._utils.errors import LedgerError
 from ..features import FeatureMap
 from ..offline.log import Log
 from .feedback import read_feedback
-from .head import End, check_ours, read_head
+from .head import End, Record, check_ours, read_head
 from .integrity import check_present, damaged, verify
-from .sqlite_file import FAILURES
+from .sqlite_file import FAILURES, room
 from .store import Dialect, Source, first_value
 from .tables import about, check_format
 
@@ -36,6 +36,12 @@ def read_history(database: Source) -> list[dict[str, Any]]:
     """
     rows = database.rows(f"SELECT {', '.join(PLAYS)} FROM plays ORDER BY ticket")
     return [dict(zip(PLAYS, row, strict=True)) for row in rows]
+
+
+def read_marks(database: Source) -> dict[str, int]:
+    """Return the last event before each named mark, by name."""
+    marks = database.rows("SELECT name, event FROM events WHERE kind = 'mark' ORDER BY event")
+    return {name: event - 1 for name, event in marks}
 
 
 def read_action_counts(database: Source) -> list[dict[str, Any]]:
@@ -85,9 +91,29 @@ class ReadOnlyDatabase:
         finally:
             self.rows("ROLLBACK")
 
+    def copy(self, output: Path) -> None:
+        """Write all of it, as of one moment, to a new file."""
+        try:
+            with closing(sqlite3.connect(output)) as target:
+                self._connection.backup(target)
+        except FAILURES as error:
+            raise LedgerError(f"{output}: {error} ({room(output.parent)})") from error
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+@contextmanager
+def live(path: Path) -> Iterator[tuple[ReadOnlyDatabase, Record]]:
+    """Open a ledger on which an agent may work; yield one moment of it, and what its head says."""
+    check_ours(path)
+    head = read_head(path)  # before the events: it may be older, not newer
+    check_present(path, head)
+    with closing(ReadOnlyDatabase(path)) as database:
+        check_format(database)
+        with database.moment():
+            yield database, head
 
 
 class LedgerReader:

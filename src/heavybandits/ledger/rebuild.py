@@ -28,6 +28,8 @@ from ..parts.registry import library_parts
 from .inputs import read_inputs
 from .integrity import verify
 from .repair import copied, intact_states, new_ledger, place_ledger
+from .resume import read_owners
+from .snapshot import state_in
 from .sqlite import SqliteLedger
 from .store import Row, to_event
 
@@ -78,17 +80,18 @@ def _read_past(ledger: Path) -> tuple[list[Entry], Start]:
     with copied(ledger) as (database, head):
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
+        owners = read_owners(database)
         inputs = dict(read_inputs(database))
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
             f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
-    past = read_start(states[0])
+    past = read_start(state_in(states[0]))
     issued = sum(row.kind == Selected.kind for row in rows)
-    past = past._replace(owners=new_owner(past.owners, issued))
+    past = past._replace(owners=new_owner(owners, issued))
     entries = [Entry(row, inputs.get(row.event)) for row in rows]
-    return entries, past._replace(limits=read_start(states[max(states)]).limits)
+    return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:

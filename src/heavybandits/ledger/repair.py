@@ -30,12 +30,14 @@ from ..agents.raw_inputs import RawInputs
 from .head import Head, Record, unused
 from .inputs import read_inputs
 from .integrity import Survey, chain, check_present, reason, survey
+from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
 from .store import Row
 from .tables import (
     FORMAT,
     INSERT,
     INSERT_INPUTS,
+    INSERT_OWNER,
     SEALED,
     SNAPSHOT,
     about,
@@ -181,6 +183,7 @@ def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings
         )
     entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
     statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
+    statements += [(INSERT_OWNER, (owner.first, owner.agent)) for owner in read_owners(source)]
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
     statements += [(INSERT, (*row, link)) for row, link in rows]
     statements += [(INSERT_INPUTS, (n, *inputs)) for n, inputs in _intact_inputs(source, found)]
@@ -221,7 +224,7 @@ def export(path: str | Path, output: str | Path) -> Findings:
 EXPORTED = (
     *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
     *("reward", "noise_scale", "previous_reward"),
-    *("arm", "action", "expected", "width", "propensity", "available"),
+    *("arm", "action", "expected", "width", "propensity", "available", "name"),
 )
 
 

@@ -4,25 +4,15 @@ Traffic of decisions has a port of its own, which `http` answers.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
-
-from . import schemas
 from .config import LOOPBACK, Limits
 from .gate import Answer, Gate, HttpRequest
-from .metrics import write_metrics
-from .page import write_page
+from .live import Live
 from .problems import ProblemError, problem_of
 from .served import ServedAgent
 from .tokens import Guard
-
-STATIC = Path(__file__).parent / "static"
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -56,16 +46,12 @@ class AdminApplication:
         *,
         local: bool = True,
     ) -> None:
-        self._agents, self._gate, self._guard = agents, gate, guard
-        self._limits, self._local = limits, local
-        shown = {
-            "/": self._page,
-            "/live.js": self._script,
-            "/live": self._events,
-            "/metrics": self._metrics,
-        }
-        self._paths = frozenset(shown)
-        self._pages = Starlette(routes=[Route(path, make) for path, make in shown.items()])
+        self._gate, self._limits, self._local = gate, limits, local
+        self._live = Live(agents, guard, local=local)
+
+    def stop(self) -> None:
+        """End the streams of the page, and report that the service is not ready any more."""
+        self._gate.stopping = self._live.stopping = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,9 +69,10 @@ class AdminApplication:
         try:
             if self._local:
                 check_host(headers.get(b"host"))
-            if request.path in self._paths:
-                self._check_reader(request)
-                return await self._pages(scope, receive, send)
+            if request.path in self._live.paths:
+                if request.method not in ("GET", "HEAD"):
+                    raise ProblemError(405, "use GET here", {"allow": "GET, HEAD"})
+                return await self._live(scope, receive, send)
             answer = await self._operate(request._replace(body=await self._read(receive)))
         except Exception as error:
             answer = problem_of(error)
@@ -133,39 +120,6 @@ class AdminApplication:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         body = b"" if request.method == "HEAD" else answer
         await send({"type": "http.response.body", "body": body})
-
-    # ---- pages
-
-    def _check_reader(self, request: HttpRequest) -> None:
-        if request.method not in ("GET", "HEAD"):
-            raise ProblemError(405, "use GET here", {"allow": "GET, HEAD"})
-        if not self._local:
-            query = request.query
-            in_query = b"Bearer " + query[6:] if query.startswith(b"token=") else None
-            self._guard.check(in_query or request.authorization, "read")
-
-    async def _metrics(self, _: Request) -> Response:
-        text, kind = await asyncio.to_thread(write_metrics, self._agents.values())
-        return PlainTextResponse(text, media_type=kind)
-
-    async def _summaries(self) -> list[dict[str, Any]]:
-        """Return the state of every agent, from a thread: it waits for the commit of the moment."""
-        agents = tuple(self._agents.values())
-        return await asyncio.to_thread(lambda: [one.summary() for one in agents])
-
-    async def _page(self, _: Request) -> Response:
-        return HTMLResponse(write_page(await self._summaries()))
-
-    async def _script(self, _: Request) -> Response:
-        return Response((STATIC / "live.js").read_bytes(), media_type="text/javascript")
-
-    async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self._stream(), media_type="text/event-stream")
-
-    async def _stream(self) -> AsyncIterator[bytes]:
-        while not self._gate.stopping:
-            yield b"data: " + schemas.encode(await self._summaries()) + b"\n\n"
-            await asyncio.sleep(1.0)
 
 
 def check_host(host: bytes | None) -> None:

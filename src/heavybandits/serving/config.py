@@ -120,6 +120,9 @@ class ServiceConfig:
         Where relative paths start, and where the service stores its secret and its settings.
     limits : Limits
         Limits on requests.
+    drain : float
+        Seconds that the service still answers after SIGTERM while it reports that it is not ready:
+        the time in which a load balancer notices.
     tokens : tuple of Token
         Bearer tokens; none allow everything, on the loopback address only.
     """
@@ -131,6 +134,7 @@ class ServiceConfig:
     admin_port: int = 8001
     folder: Path = Path(".")
     limits: Limits = Limits()
+    drain: float = 0.0
     tokens: tuple[Token, ...] = ()
 
     def __post_init__(self) -> None:
@@ -181,7 +185,7 @@ def make_config(given: Mapping[str, Any], folder: Path) -> ServiceConfig:
     """
     _check_keys("the file", given, ("service", "agents", "limits", "tokens"))
     service = dict(given.get("service", {}))
-    own = ("host", "port", "admin_host", "admin_port", "folder")
+    own = ("host", "port", "admin_host", "admin_port", "folder", "drain")
     _check_keys("[service]", service, own)
     service["folder"] = (folder / service.get("folder", ".")).absolute()
     agents = []

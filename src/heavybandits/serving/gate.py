@@ -6,13 +6,13 @@ the agents of this process, or a link to those of another one. It has no state o
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from . import schemas
+from .logs import read_trace
 from .openapi import make_document
 from .prepared import Preparer
 from .problems import ProblemError, problem_of
@@ -157,8 +157,7 @@ class Gate:
     def report(self, problem: ProblemError, request: HttpRequest | None) -> bytes:
         """Write a rejected request to the log; return its problem document."""
         path = "" if request is None else request.path
-        given = None if request is None else request.traceparent
-        trace = uuid.uuid4().hex if given is None else given.decode("latin-1")[3:35]
+        trace = read_trace(None if request is None else request.traceparent)
         known = {"path": path, "status": problem.status, "trace": trace}
         if problem.status != 503:
             LOGGER.log(

@@ -20,6 +20,7 @@ from .problems import TITLES, ProblemError
 MOST_HEAD = 1 << 16  # bytes of a request line and its headers
 MOST_PIPELINED = 32  # requests of one connection that wait for an earlier one
 IDLE_SECONDS = 75.0  # of a connection without a request
+IDLE_AT_STOP = 0.5  # seconds that an idle connection stays open when the service stops
 SWEEP_SECONDS = 0.25  # between two looks at what is too slow
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -272,23 +273,25 @@ class HttpServer:
             for connection in tuple(self._connections):
                 connection.check_time(now, self.limits.seconds)
 
-    async def stop(self, idle_seconds: float, seconds: float) -> None:
-        """Accept nothing more, answer what is on its way, and close.
+    async def stop(self, drain: float, seconds: float) -> None:
+        """Report that the service is not ready, accept nothing more, answer the rest, and close.
 
         A client may just be sending on an idle connection: its answer asks it to close.
 
         Parameters
         ----------
-        idle_seconds : float
-            How long an idle connection stays open.
+        drain : float
+            Seconds in which a load balancer may notice: everything is still answered.
         seconds : float
             How long answers may take.
         """
-        self.stopping = True
         assert self._server is not None
         assert self._sweeper is not None
+        self.gate.stopping = True
+        await asyncio.sleep(drain)
+        self.stopping = True
         self._server.close()
-        await self._wait(idle_seconds)
+        await self._wait(IDLE_AT_STOP)
         for connection in tuple(self._connections):
             connection.close()
         await self._wait(seconds)

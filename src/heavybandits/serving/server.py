@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 import uvicorn
 
@@ -21,7 +22,6 @@ from .tokens import Guard
 
 LOGGER = logging.getLogger("heavybandits.serving")
 STOP_SECONDS = 20.0  # in which open requests must end
-IDLE_SECONDS = 0.5  # that an idle connection stays open when the service stops
 SWITCH_SECONDS = 0.001  # after which Python lets another thread run
 
 Ready = Callable[[], None]
@@ -74,24 +74,34 @@ async def _serve(
     admin: socket.socket,
     ready: Ready | None,
 ) -> None:
-    guard, stop = Guard(config.tokens), stop_event()
-    gates = [Gate(agents.preparers, agents, guard, admin=one) for one in (False, True)]
-    http = HttpServer(gates[0], config.limits)
+    stop, gate = stop_event(), Gate(agents.preparers, agents, Guard(config.tokens))
+    http = HttpServer(gate, config.limits)
     await http.start(api)
-    pages = admin_server(config, agents, gates[1], guard)
-    serving = asyncio.create_task(pages.serve(sockets=[admin]))
+    pages = start_admin(config, agents, admin)
     threading.Thread(target=warm, args=(agents, ready), daemon=True).start()
     await stop.wait()
-    for gate in gates:
-        gate.stopping = True
-    await http.stop(IDLE_SECONDS, STOP_SECONDS)
-    pages.should_exit = True
-    await serving
+    await http.stop(config.drain, STOP_SECONDS)
+    await pages.stop()
 
 
-def admin_server(config: ServiceConfig, agents: Agents, gate: Gate, guard: Guard) -> uvicorn.Server:
-    """Make the server of the administration's port, which leaves signals to the process."""
-    local = config.admin_host in LOOPBACK
+class AdminServer(NamedTuple):
+    """The server of the administration's port, which leaves signals to the process."""
+
+    application: AdminApplication
+    server: uvicorn.Server
+    serving: "asyncio.Task[None]"
+
+    async def stop(self) -> None:
+        """Answer what is on its way, and close."""
+        self.application.stop()
+        self.server.should_exit = True
+        await self.serving
+
+
+def start_admin(config: ServiceConfig, agents: Agents, listening: socket.socket) -> AdminServer:
+    """Serve page, metrics and every operation on a socket."""
+    guard, local = Guard(config.tokens), config.admin_host in LOOPBACK
+    gate = Gate(agents.preparers, agents, guard, admin=True)
     application = AdminApplication(agents.served, gate, guard, config.limits, local=local)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -108,7 +118,8 @@ def admin_server(config: ServiceConfig, agents: Agents, gate: Gate, guard: Guard
         )
     )
     server.capture_signals = contextlib.nullcontext  # type: ignore[assignment,method-assign]
-    return server
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    return AdminServer(application, server, serving)
 
 
 def stop_event() -> asyncio.Event:
