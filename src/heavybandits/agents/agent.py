@@ -36,7 +36,7 @@ from . import decide, inspect
 from .agent_policy import AgentPolicy
 from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
-from .inputs import Actions, Context, Inputs, check_encoder
+from .inputs import Actions, Context, Inputs, WrittenInputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
 from .rewards import (
@@ -286,7 +286,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -299,7 +299,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -311,7 +311,7 @@ class Agent:
 
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -325,7 +325,8 @@ class Agent:
         Parameters
         ----------
         arms : array (K, d) or arm set
-            The features, one row per arm; or an arm set such as `UnitBall(d)`.
+            The features, one row per arm; or an arm set such as `UnitBall(d)`. The decision service
+            passes a `Request`, which it has validated.
         mask : array of K booleans, optional
             False for an arm that is not available now.
         context : mapping, optional
@@ -402,7 +403,7 @@ class Agent:
         *,
         chosen: str | int,
         propensity: float | None = None,
-        arms: ArrayLike | None = None,
+        arms: ArrayLike | decide.Request | None = None,
         mask: ArrayLike | None = None,
         event_id: str | None = None,
         group: str = POLICY,
@@ -520,7 +521,7 @@ class Agent:
         self,
         size: int,
         choose: Callable[[AgentState], Choices],
-        inputs: Inputs | None,
+        inputs: Inputs | WrittenInputs | None,
         log: decide.Log | None,
         group: str,
     ) -> list[Ticket]:
@@ -536,7 +537,7 @@ class Agent:
         plan = decide.plan_many(state, choices, now, before=before, log=log)
         return list(self._commit(plan))
 
-    def _logged(self, inputs: Inputs | None) -> Inputs | None:
+    def _logged(self, inputs: Inputs | WrittenInputs | None) -> Inputs | WrittenInputs | None:
         """Return the named inputs if they are to be logged."""
         return inputs if self._ledger is not None and self._log_inputs else None
 
@@ -1222,6 +1223,6 @@ def with_new_owner(state: AgentState) -> AgentState:
     return state._replace(owners=new_owner(state.owners, state.tickets.issued))
 
 
-def _check_inputs(inputs: Inputs | None) -> None:
+def _check_inputs(inputs: Inputs | WrittenInputs | None) -> None:
     if inputs is not None:
         inputs.check()
