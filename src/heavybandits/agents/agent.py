@@ -25,6 +25,7 @@ from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.feedback import read_feedback
+from ..ledger.moment import Moment
 from ..ledger.reader import read_history, read_marks
 from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork
@@ -229,6 +230,8 @@ class Agent:
         *,
         encoder: FeatureMap | None = None,
         corrections: Mapping[TicketLike, float] | None = None,
+        until: Moment | None = None,
+        without: Iterable[TicketLike] = (),
         output: str | Path | None = None,
         parts: Iterable[type] = (),
         clock: Clock = time.time,
@@ -237,8 +240,8 @@ class Agent:
 
         It learns the decisions in the ledger and their rewards, in the order in which they came,
         bit-for-bit as an agent of that policy would have. It continues with the next ticket, under
-        its own `id`, and accepts the tickets that wait. No agent may have the ledger open; it does
-        not change.
+        its own `id`, and accepts the tickets that wait. The ledger does not change, and its agent
+        may work on it meanwhile: what is read is one moment of it.
 
         Parameters
         ----------
@@ -248,10 +251,18 @@ class Agent:
             None for the policy in the ledger. Limits and `log_inputs` are those of the ledger.
         encoder : features.FeatureMap, optional
             None for the encoder in the ledger. Another one encodes every decision again from its
-            logged inputs, and the policy must have its dimension.
+            logged inputs, and the policy must have its dimension. A column that was not logged is
+            missing, if the encoder allows it to be (`allow_missing`).
         corrections : mapping, optional
             Rewards by ticket that were wrong. If given, even as {}, these and all revisions in the
             ledger replace the first rewards. None repeats every revision where it came.
+        until : int, float, datetime or str, optional
+            Learn only what came until then: the number of an event, a time (in seconds of the
+            agent's clock, or as a datetime), or the name of a mark. Tickets that were issued later
+            are rejected as foreign. None for all events.
+        without : iterable of Ticket, str or int, default ()
+            Tickets (also by event id) from which nothing is learned, as if they had been cancelled,
+            such as orders that were fraudulent.
         output : path, optional
             A new file for the ledger of the new agent; None for an agent without a ledger.
         parts : iterable of classes, optional
@@ -262,7 +273,10 @@ class Agent:
         Raises
         ------
         LedgerError
-            The ledger is damaged, or an agent has it open.
+            The ledger is damaged.
+        InvalidInputError
+            There is no such moment or ticket in the ledger, or another encoder needs inputs that
+            the ledger does not have.
 
         Examples
         --------
@@ -277,7 +291,14 @@ class Agent:
 
         check_clock(clock)
         state, store, log_inputs = rebuild_state(
-            ledger, policy, encoder=encoder, corrections=corrections, output=output, parts=parts
+            ledger,
+            policy,
+            encoder=encoder,
+            corrections=corrections,
+            until=until,
+            without=without,
+            output=output,
+            parts=parts,
         )
         return cls.from_state(state, clock, store, log_inputs)
 

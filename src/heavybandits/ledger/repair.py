@@ -32,8 +32,9 @@ from .inputs import read_inputs
 from .integrity import Survey, chain, check_present, reason, survey
 from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
-from .store import Row
+from .store import Row, Source
 from .tables import (
+    EXPORTED,
     FORMAT,
     INSERT,
     INSERT_INPUTS,
@@ -221,13 +222,6 @@ def export(path: str | Path, output: str | Path) -> Findings:
     return findings
 
 
-EXPORTED = (
-    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
-    *("reward", "noise_scale", "previous_reward"),
-    *("arm", "action", "expected", "width", "propensity", "available", "name"),
-)
-
-
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
     columns = {name: [getattr(row, name) for row in rows] for name in EXPORTED}
     chosen = [row.features if row.kind in (Selected.kind, Revised.kind) else None for row in rows]
@@ -257,7 +251,7 @@ def copied(path: Path) -> Iterator[tuple[Database, Record]]:
             yield database, head
 
 
-def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
+def intact_states(database: Source, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
     with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
