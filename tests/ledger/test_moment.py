@@ -142,7 +142,7 @@ def test_nothing_is_learned_from_tickets_that_are_left_out(tmp_path: Path) -> No
     keys: list[str] = []
     work(tmp_path / "all.db", set())
     wanted = work(tmp_path / "some.db", {2, 3, 5})
-    left_out = [keys[0], 3, "order-5"]
+    left_out: Any = [keys[0], 3, "order-5"]
     assert bits(hb.Agent.rebuild(tmp_path / "all.db", without=left_out)) == wanted
     for wrong, words in (([99], "ticket 99 is not in"), ("order-5", "must be a list")):
         with pytest.raises(hb.InvalidInputError, match=words):

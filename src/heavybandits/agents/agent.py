@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from . import decide, inspect
 from .agent_policy import AgentPolicy
 from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
+from .group_commit import GroupCommit
 from .inputs import Actions, Context, Inputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
@@ -107,6 +108,10 @@ class Agent:
     log_inputs : bool, default True
         Store the named inputs as JSON in the ledger, next to the features. `Agent.rebuild` needs
         them for another encoder.
+    group_commit : bool, default True
+        Write the calls that arrive during a flush of the ledger together, with one flush for all
+        of them. No call returns before its flush. It concerns calls of several threads other than
+        the main thread.
 
     Several threads may use one agent. A call that raises changes nothing, and a call that is
     interrupted by a signal takes effect completely or not at all.
@@ -127,6 +132,7 @@ class Agent:
     _ledger: Ledger | None = None
     _unfinished: Undo | None = None  # finishes or undoes an interrupted call
     _in_batch: bool = False
+    _group: GroupCommit | None = None  # writes the calls of many threads together
 
     def __init__(
         self,
@@ -141,13 +147,17 @@ class Agent:
         clock: Clock = time.time,
         encoder: FeatureMap | None = None,
         log_inputs: bool = True,
+        group_commit: bool = True,
     ) -> None:
         policy = check_part("policy", policy, Policy)
         limits = make_limits(max_pending, expire_after, expired_reward)
         generator, every = own_generator(rng), whole("snapshot_every", snapshot_every)
         if encoder is not None:
             check_encoder(encoder, policy)
-        self._log_inputs = flag("log_inputs", log_inputs)
+        self._log_inputs, grouped = (
+            flag("log_inputs", log_inputs),
+            flag("group_commit", group_commit),
+        )
         learned = make_state(policy)
         start = policy, learned, TicketTable(), generator, limits, new_owner((), 0), encoder
         self._start(AgentState(*start), clock)
@@ -156,6 +166,7 @@ class Agent:
                 raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
             self._ledger = SqliteLedger(ledger, every)
             self._state = self._ledger.resume(self._state, self._policy)
+            self._group = GroupCommit(self.batch) if grouped else None
 
     def _start(self, state: AgentState, clock: Clock) -> None:
         check_clock(clock)
@@ -178,6 +189,7 @@ class Agent:
         agent = cls.__new__(cls)
         agent._start(state, clock)
         agent._ledger, agent._log_inputs = ledger, log_inputs
+        agent._group = None if ledger is None else GroupCommit(agent.batch)
         return agent
 
     @classmethod
@@ -376,6 +388,18 @@ class Agent:
         LedgerError
             The decision could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            ask: Callable[[], Any] = partial(
+                self.select,
+                arms,
+                mask,
+                context=context,
+                actions=actions,
+                k=cast(Any, k),
+                event_id=event_id,
+                group=group,
+            )
+            return self._group.run(ask)
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -465,6 +489,20 @@ class Agent:
         >>> agent.update(ticket, 0.7), ticket.group
         ('applied', 'holdout')
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.record,
+                    context,
+                    actions,
+                    chosen=chosen,
+                    propensity=propensity,
+                    arms=arms,
+                    mask=mask,
+                    event_id=event_id,
+                    group=group,
+                )
+            )
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -521,6 +559,12 @@ class Agent:
         group : str, default "policy"
             The group of all of them, as for `select`.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.select_many, arms, mask, contexts=contexts, actions=actions, group=group
+                )
+            )
         group = check_group(group)
         with self._lock:
             batch, inputs = decide.read_batch(
@@ -598,6 +642,8 @@ class Agent:
         LedgerError
             The reward could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update, ticket, reward, noise_scale))
         with self._lock:
             given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
@@ -616,6 +662,8 @@ class Agent:
         list of str
             What `update` would return for each of them.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update_many, rewards))
         with self._lock:
             takes = self._policy.takes_noise_scale
             return self._reward(check_rewards(rewards, self._state.owners, takes))
@@ -636,6 +684,8 @@ class Agent:
         ticket : Ticket, str or int
             The ticket, its `key` or its `id`.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.cancel, ticket))
         with self._lock:
             number, now = self._number(ticket), self._expire_due()
             self._commit(plan_cancel(self._state, number, now))
@@ -675,6 +725,8 @@ class Agent:
         reward : float
             The right reward.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.revise, ticket, reward))
         with self._lock:
             number, given = self._number(ticket), finite_number("reward", reward) + 0.0
             ledger, now = self._needs_ledger("revise"), self._expire_due()
@@ -888,9 +940,13 @@ class Agent:
                 return
             self._ledger.begin_group()
             self._in_batch = True
+            if self._group is not None:
+                self._group.enter()
             try:
                 yield
             finally:
+                if self._group is not None:
+                    self._group.leave()
                 self._end_batch()
 
     def _end_batch(self) -> None:
