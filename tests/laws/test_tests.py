@@ -42,6 +42,8 @@ ELSEWHERE = [
     ),
     Elsewhere("ledger/reader.py", ("agents/test_named.py",), "reads what an agent writes"),
     Elsewhere("ledger/tables.py", ("ledger/test_sqlite.py",), "the tables that sqlite.py fills"),
+    Elsewhere("ledger/postgres_*.py", ("ledger/test_postgres.py",), "the server below postgres.py"),
+    Elsewhere("ledger/stores.py", ("ledger/test_address.py",), "finds the store of an address"),
     Elsewhere("ledger/sqlite_file.py", ("ledger/test_sqlite.py",), "the files below sqlite.py"),
     Elsewhere("testing/*_laws.py", ("testing/test_check_policy.py",), "the laws of check_policy"),
     Elsewhere("features/*.py", ("features/test_encoder.py",), "tested through the encoder"),

@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
 from .._utils.files import replace_atomically
 from .._utils.validation import finite_array, finite_number, flag, whole
@@ -27,9 +28,9 @@ from ..features import FeatureMap
 from ..ledger.feedback import read_feedback
 from ..ledger.moment import Moment
 from ..ledger.reader import read_history, read_marks
-from ..ledger.sqlite import SqliteLedger
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
+from ..ledger.stores import open_ledger
 from ..offline.log import Log
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
@@ -37,7 +38,7 @@ from .agent_policy import AgentPolicy
 from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
 from .group_commit import GroupCommit
-from .inputs import Actions, Context, Inputs, check_encoder
+from .inputs import Actions, Context, Inputs, WrittenInputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
 from .rewards import (
@@ -87,10 +88,11 @@ class Agent:
     rng : int, SeedSequence, Generator or None, default None
         Breaks ties between arms at random. None takes the lowest arm, as `simulate` does. The
         `propensity` of a ticket does not include it.
-    ledger : path, optional
-        A file in which every decision and reward is stored before a call returns. An agent that
-        was killed at any moment continues bit-for-bit identically when its ledger is opened again.
-        An existing ledger has its own generator, and `rng` is ignored.
+    ledger : path or str, optional
+        A file in which every decision and reward is stored before a call returns, or the address
+        of a ledger on a PostgreSQL server, `postgresql://user@host/database?agent=NAME`. An agent
+        that was killed at any moment continues bit-for-bit identically when its ledger is opened
+        again. An existing ledger has its own generator, and `rng` is ignored.
     snapshot_every : int, default 1000
         Events between two snapshots of the state in the ledger.
     max_pending : int, default 100,000
@@ -162,9 +164,7 @@ class Agent:
         start = policy, learned, TicketTable(), generator, limits, new_owner((), 0), encoder
         self._start(AgentState(*start), clock)
         if ledger is not None:
-            if not isinstance(ledger, str | Path):
-                raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
-            self._ledger = SqliteLedger(ledger, every)
+            self._ledger = open_ledger(ledger, every)
             self._state = self._ledger.resume(self._state, self._policy)
             self._group = GroupCommit(self.batch) if grouped else None
 
@@ -319,7 +319,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -332,7 +332,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -344,7 +344,7 @@ class Agent:
 
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -358,7 +358,8 @@ class Agent:
         Parameters
         ----------
         arms : array (K, d) or arm set
-            The features, one row per arm; or an arm set such as `UnitBall(d)`.
+            The features, one row per arm; or an arm set such as `UnitBall(d)`. The decision service
+            passes a `Request`, which it has validated.
         mask : array of K booleans, optional
             False for an arm that is not available now.
         context : mapping, optional
@@ -447,7 +448,7 @@ class Agent:
         *,
         chosen: str | int,
         propensity: float | None = None,
-        arms: ArrayLike | None = None,
+        arms: ArrayLike | decide.Request | None = None,
         mask: ArrayLike | None = None,
         event_id: str | None = None,
         group: str = POLICY,
@@ -580,7 +581,7 @@ class Agent:
         self,
         size: int,
         choose: Callable[[AgentState], Choices],
-        inputs: Inputs | None,
+        inputs: Inputs | WrittenInputs | None,
         log: decide.Log | None,
         group: str,
     ) -> list[Ticket]:
@@ -596,7 +597,7 @@ class Agent:
         plan = decide.plan_many(state, choices, now, before=before, log=log)
         return list(self._commit(plan))
 
-    def _logged(self, inputs: Inputs | None) -> Inputs | None:
+    def _logged(self, inputs: Inputs | WrittenInputs | None) -> Inputs | WrittenInputs | None:
         """Return the named inputs if they are to be logged."""
         return inputs if self._ledger is not None and self._log_inputs else None
 
@@ -899,9 +900,11 @@ class Agent:
             self._unfinished = partial(self._recover, plan, self._ledger.length)
             try:
                 self._ledger.write(plan.events)
-            except LedgerError:  # nothing is on the disk
+            except LedgerError:  # nothing is on the disk, unless the ledger says so
                 self._unfinished = plan.undo
                 self._finish()
+                if self._ledger.in_doubt:
+                    self._unfinished = self._reload
                 raise
         self._apply(plan)
         self._unfinished = None
@@ -960,21 +963,20 @@ class Agent:
         assert self._ledger is not None
         try:
             self._ledger.end_group()
-        except LedgerError:
-            self._unfinished, self._in_batch = None, False
-            self._reload()
+        except LedgerError as error:
+            self._unfinished, self._in_batch = self._reload, False
+            try:
+                self._finish()
+            except LedgerError as why:  # the next call tries again
+                raise why from error
             raise
         self._in_batch = False
         self._ledger.snapshot_if_due(self._state)
 
     def _reload(self) -> None:
-        """Return to what is stored; if it cannot be read, close the ledger."""
+        """Return to what is stored."""
         assert self._ledger is not None
-        try:
-            self._state = self._ledger.reload(self._state, self._policy)
-        except LedgerError:
-            self._ledger.drop()
-            raise
+        self._state = self._ledger.reload(self._state, self._policy)
 
     def _apply(self, plan: Plan) -> None:
         self._state = apply(self._state, plan, self._policy)
@@ -993,6 +995,12 @@ class Agent:
             self._unfinished = None
 
     # ---- reading
+
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        path = None if self._ledger is None else self._ledger.path
+        return self._read(lambda state: inspect.describe(state, path))
 
     def _read(self, read: Callable[[AgentState], T]) -> T:
         with self._lock:
@@ -1254,10 +1262,7 @@ class Agent:
         """
         from ..ledger.backup import backup  # not needed by an agent that only decides
 
-        ledger = self._needs_ledger("backup")
-        if ledger.database.dialect != "sqlite":
-            raise InvalidInputError("backup copies a ledger in a file; use pg_dump for PostgreSQL")
-        return backup(ledger.path, output).path
+        return backup(self._needs_ledger("backup").path, output).path
 
     def close(self) -> None:
         """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""
@@ -1290,6 +1295,6 @@ def with_new_owner(state: AgentState) -> AgentState:
     return state._replace(owners=new_owner(state.owners, state.tickets.issued))
 
 
-def _check_inputs(inputs: Inputs | None) -> None:
+def _check_inputs(inputs: Inputs | WrittenInputs | None) -> None:
     if inputs is not None:
         inputs.check()

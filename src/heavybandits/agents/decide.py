@@ -20,6 +20,7 @@ from .inputs import (
     Batch,
     Context,
     Inputs,
+    WrittenInputs,
     action_names,
     available_json,
     encode,
@@ -40,19 +41,21 @@ class Request(NamedTuple):
     arms: Floats | ArmSet
     allowed: Mask
     names: tuple[str, ...] | None = None
-    inputs: Inputs | None = None
+    inputs: Inputs | WrittenInputs | None = None
 
 
 def read_request(
     encoder: FeatureMap | None,
     policy: AgentPolicy,
     *,
-    arms: ArrayLike | ArmSet | None,
-    mask: ArrayLike | None,
-    context: Context | None,
-    actions: Actions | None,
+    arms: ArrayLike | ArmSet | Request | None,
+    mask: ArrayLike | None = None,
+    context: Context | None = None,
+    actions: Actions | None = None,
 ) -> Request:
-    """Validate the arguments of `Agent.select`."""
+    """Validate the arguments of `Agent.select`; a `Request` was validated before."""
+    if isinstance(arms, Request):
+        return arms
     names, inputs = None, None
     if arms is None and actions is None:
         raise InvalidInputError(

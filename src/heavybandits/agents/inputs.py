@@ -210,6 +210,20 @@ class Inputs:
         return RawInputs(new_salt(), given, to_json(actions))
 
 
+class WrittenInputs(NamedTuple):
+    """The named inputs of one decision that are JSON already, as a service receives them."""
+
+    context: str | None
+    actions: str
+
+    def check(self) -> None:
+        """Do nothing: JSON can be logged."""
+
+    def raw(self, _: int) -> RawInputs:
+        """Return what the decision was made from, as a ledger stores it."""
+        return RawInputs(new_salt(), self.context, self.actions)
+
+
 def raw_arms(arms: ArmSet | Floats) -> RawInputs | None:
     """Return the features of all rows, as a ledger stores them; None for a set without rows."""
     return RawInputs(new_salt(), arms=arms.tobytes()) if isinstance(arms, np.ndarray) else None

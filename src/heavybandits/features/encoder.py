@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, write_html
 from .._utils.errors import EncodingError, InvalidInputError, printable
 from .._utils.files import replace_atomically
 from .._utils.tables import to_text
@@ -331,6 +332,17 @@ class Encoder:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        wanted = ("part", "column", "type", "encoding", "features", "missing_values")
+        rows = [{name: row[name] for name in wanted} for row in self.describe()]
+        facts = {
+            "interactions": self.interactions,
+            "actions": ", ".join(self.actions),
+            "divided by": self.bound,
+            "cost": str(self.estimate_cost()),
+        }
+        return write_html(Card(f"Encoder: {len(rows)} columns, {self.dim} features", facts, rows))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoder) and self.to_dict() == other.to_dict()

@@ -10,10 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from .._utils.errors import InvalidInputError
+from .address import Address, locate
 from .head import End, Head, Record
 from .integrity import verify
 from .reader import live
-from .repair import new_ledger, place_ledger
+from .repair import mode_of, new_ledger, place_ledger
 from .sqlite_file import Database
 from .tables import MARK_OPEN
 
@@ -54,13 +56,16 @@ def backup(path: str | Path, output: str | Path) -> Backup:
     ...         backup(f"{folder}/live.db", f"{folder}/copy.db").events
     2
     """
-    source, target = Path(path).absolute(), new_ledger(output)
+    place, target = locate(path), new_ledger(output)
+    if isinstance(place, Address):
+        raise InvalidInputError("backup copies a ledger in a file; use pg_dump for PostgreSQL")
+    source = place.absolute()
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder) / target.name
         with live(source) as (database, head):
             database.copy(made)
         end = _seal(made, source, head)
-        place_ledger(made, target, like=source)
+        place_ledger(made, target, mode_of(source))
     return Backup(target, end.events)
 
 

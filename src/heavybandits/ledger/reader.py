@@ -18,9 +18,11 @@ from .._utils.errors import LedgerError
 from .._utils.validation import whole
 from ..features import FeatureMap
 from ..offline.log import Log
+from .address import Address, locate
 from .feedback import read_feedback
 from .head import End, Record, check_ours, read_head
 from .integrity import check_present, damaged, verify
+from .postgres import PostgresTables, open_tables
 from .sqlite_file import FAILURES, room
 from .store import Dialect, Source, first_value
 from .tables import EXPORTED, about, check_format
@@ -52,11 +54,15 @@ def read_marks(database: Source) -> dict[str, int]:
 def read_action_counts(database: Source) -> list[dict[str, Any]]:
     """Return one row per action, or per arm without a name: plays, rewards and their sum."""
     rows = database.rows(
-        "SELECT COALESCE(action, arm) AS name, count(*), count(reward), sum(reward) "
-        "FROM plays GROUP BY name ORDER BY name"
+        "SELECT action, CASE WHEN action IS NULL THEN arm END AS number, "
+        "count(*), count(reward), sum(reward) FROM plays GROUP BY action, number"
     )
     names = ("action", "plays", "rewards", "total")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    counts = [
+        dict(zip(names, (number if action is None else action, *sums), strict=True))
+        for action, number, *sums in rows
+    ]
+    return sorted(counts, key=lambda row: (isinstance(row["action"], str), row["action"]))
 
 
 def _read_events(database: Source, after: int) -> list[dict[str, Any]]:
@@ -106,6 +112,10 @@ class ReadOnlyDatabase:
         finally:
             self.rows("ROLLBACK")
 
+    def head(self) -> Record:
+        """Return what the head next to the file says."""
+        return read_head(self.path)
+
     def copy(self, output: Path) -> None:
         """Write all of it, as of one moment, to a new file."""
         try:
@@ -117,6 +127,23 @@ class ReadOnlyDatabase:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def open_source(ledger: str | Path) -> ReadOnlyDatabase | PostgresTables:
+    """Open a ledger to read it, in a file or on a server."""
+    place = locate(ledger)
+    if isinstance(place, Address):
+        return open_tables(place)
+    path = place.absolute()
+    check_ours(path)
+    check_present(path, read_head(path))
+    database = ReadOnlyDatabase(path)
+    try:
+        check_format(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 @contextmanager
@@ -140,8 +167,8 @@ class LedgerReader:
 
     Parameters
     ----------
-    path : path
-        The ledger.
+    path : path or str
+        The ledger: a file, or an address `postgresql://user@host/database?agent=NAME`.
 
     Raises
     ------
@@ -162,27 +189,23 @@ class LedgerReader:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path).absolute()
         self._end: End | None = None
-        check_ours(self._path)
-        check_present(self._path, read_head(self._path))
-        self.database = ReadOnlyDatabase(self._path)
+        self.database = open_source(path)
         try:
-            check_format(self.database)
             self._read(lambda _: None)
         except BaseException:
             self.close()
             raise
 
-    def _read(self, query: Callable[[ReadOnlyDatabase], T]) -> T:
+    def _read(self, query: Callable[[Source], T]) -> T:
         """Return what a query finds, after all events up to that moment have been checked."""
-        head = read_head(self._path)  # before the events: it may be older, not newer
+        head = self.database.head()  # before the events: it may be older, not newer
         with self.database.moment():
             self._end = verify(self.database, head, self._end).end
             try:
                 return query(self.database)
             except (TypeError, ValueError) as error:  # of values that no agent has written
-                raise damaged(self._path, str(error)) from error
+                raise damaged(self.database.path, str(error)) from error
 
     @property
     def events(self) -> int:

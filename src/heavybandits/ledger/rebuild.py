@@ -1,5 +1,6 @@
 """The state after everything in a ledger, with another policy, encoder or rewards."""
 
+import secrets
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,12 +27,14 @@ from ..core.state import make_state
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
+from .address import Address, locate
 from .head import InUseError, Record
 from .inputs import read_inputs
 from .integrity import verify
 from .moment import Moment, last_event
+from .postgres import PostgresLedger, is_taken
 from .reader import live
-from .repair import copied, intact_states, new_ledger, place_ledger
+from .repair import copied, intact_states, mode_of, new_ledger, place_ledger
 from .resume import read_owners
 from .snapshot import state_in
 from .sqlite import SqliteLedger
@@ -44,7 +47,7 @@ class Rebuilt(NamedTuple):
     """A state, the ledger that ends there, and whether that ledger logs named inputs."""
 
     state: AgentState
-    ledger: SqliteLedger | None
+    ledger: SqliteLedger | PostgresLedger | None
     log_inputs: bool
 
 
@@ -60,8 +63,8 @@ def rebuild_state(
     parts: Iterable[type] = (),
 ) -> Rebuilt:
     """Return the state after the events of a ledger, as `Agent.rebuild` describes it."""
-    target = None if output is None else new_ledger(output)
-    entries, past = _read_past(Path(ledger), until)
+    source, target = locate(ledger), None if output is None else new_target(output)
+    entries, past = _read_past(source, until)
     state, rows = _start(past, policy, encoder, parts), [entry.row for entry in entries]
     repeated: Iterable[Entry] = entries
     left_out = _read_left_out(without, rows, past.owners, state.policy.plays)
@@ -72,7 +75,7 @@ def rebuild_state(
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(entry, state) for entry in repeated)
     same = canonical(past.policy) == canonical(describe(state.policy))
-    state, written = _repeat_all(state, repeated, same, target, Path(ledger))
+    state, written = _repeat_all(state, repeated, same, target, mode_of(source))
     return Rebuilt(state, written, _logs_inputs(rows))
 
 
@@ -83,7 +86,17 @@ class Entry(NamedTuple):
     inputs: RawInputs | None
 
 
-def _read_past(ledger: Path, until: Moment | None) -> tuple[list[Entry], Start]:
+def new_target(output: str | Path) -> Path | Address:
+    """Return where a new ledger will be; raise InvalidInputError if there is one already."""
+    place = locate(output)
+    if not isinstance(place, Address):
+        return new_ledger(place)
+    if is_taken(place):
+        raise InvalidInputError(f"output must be a new ledger, and {place} is there already")
+    return place
+
+
+def _read_past(ledger: Path | Address, until: Moment | None) -> tuple[list[Entry], Start]:
     """Return the events of a ledger up to a moment, and the agent before the first of them."""
     rows: list[Row] = []
     with _opened(ledger) as (database, head):
@@ -106,13 +119,13 @@ def _read_past(ledger: Path, until: Moment | None) -> tuple[list[Entry], Start]:
 
 
 @contextmanager
-def _opened(ledger: Path) -> Iterator[tuple[Source, Record]]:
+def _opened(ledger: Path | Address) -> Iterator[tuple[Source, Record]]:
     """Open a copy of a ledger, or one moment of it while an agent works on it."""
     with ExitStack() as stack:
         try:
             found: tuple[Source, Record] = stack.enter_context(copied(ledger))
-        except InUseError:
-            found = stack.enter_context(live(ledger.absolute()))
+        except InUseError:  # a file
+            found = stack.enter_context(live(Path(str(ledger)).absolute()))
         yield found
 
 
@@ -141,12 +154,21 @@ def _start(
 
 
 def _repeat_all(
-    state: AgentState, rows: Iterable[Entry], same: bool, target: Path | None, like: Path
-) -> tuple[AgentState, SqliteLedger | None]:
+    state: AgentState, rows: Iterable[Entry], same: bool, target: Path | Address | None, mode: int
+) -> tuple[AgentState, SqliteLedger | PostgresLedger | None]:
     """Return the state after all events, and the new ledger. It gets its name when it is complete:
     an agent could also open a part of it."""
     if target is None:
         return _repeat(state, rows, same, None), None
+    if isinstance(target, Address):
+        stored = PostgresLedger(target.of(f"building-{secrets.token_hex(8)}"), BATCH)
+        try:
+            state = _repeat(state, rows, same, stored)
+            stored.rename(target)
+        except BaseException:
+            stored.remove()
+            raise
+        return state, stored
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder) / target.name
         ledger = SqliteLedger(made, BATCH)
@@ -156,13 +178,16 @@ def _repeat_all(
             ledger.drop()
             raise
         ledger.close(state)
-        place_ledger(made, target, like)
+        place_ledger(made, target, mode)
     ledger = SqliteLedger(target, BATCH)
     return ledger.resume(state, AgentPolicy(state.policy)), ledger
 
 
 def _repeat(
-    state: AgentState, rows: Iterable[Entry], same: bool, ledger: SqliteLedger | None
+    state: AgentState,
+    rows: Iterable[Entry],
+    same: bool,
+    ledger: SqliteLedger | PostgresLedger | None,
 ) -> AgentState:
     """Return the state after these events, which are written to the ledger if there is one.
 

@@ -56,8 +56,7 @@ def resume(
     if since is None and _length(database) > CHECKED_WHOLE:
         since = newest_sealed(database)
     found = verify(database, head, since)
-    _check_policy(database, state.policy)
-    state = state._replace(encoder=_check_encoder(database, state.encoder))
+    state = check_owner(database, state)
     state, places, start = _restore(database, state)
     if since is not None and start.events < since.events:
         found = verify(database, head, start)
@@ -80,6 +79,13 @@ def read_owners(database: Source) -> Owners:
         return check_owners(database.rows("SELECT agent, first FROM owners ORDER BY first"))
     except (TypeError, ValueError) as error:
         raise damaged(database.path, str(error)) from error
+
+
+def check_owner(database: Source, state: AgentState) -> AgentState:
+    """Return the state with the encoder of the ledger; raise LedgerError if the ledger belongs to
+    another policy or encoder."""
+    _check_policy(database, state.policy)
+    return state._replace(encoder=_check_encoder(database, state.encoder))
 
 
 def _check_policy(database: Source, policy: Policy) -> None:

@@ -137,6 +137,11 @@ class SqliteLedger:
         """Return the number of events."""
         return self._end.events
 
+    @property
+    def in_doubt(self) -> bool:
+        """Return False: a file whose last write is in doubt is closed."""
+        return False
+
     def write(self, events: Sequence[Event]) -> None:
         """Store all of these events, or none of them and raise LedgerError."""
         length, link = self._end
@@ -165,9 +170,13 @@ class SqliteLedger:
             self._head.write(self._end)
 
     def reload(self, state: AgentState, learner: Learner) -> AgentState:
-        """Return the state after the last event that is stored."""
-        start = newest_sealed(self.database)
-        found = resume(self.database, self._head.read(), state, learner, start)
+        """Return the state after the last event that is stored; if it cannot be read, close."""
+        try:
+            start = newest_sealed(self.database)
+            found = resume(self.database, self._head.read(), state, learner, start)
+        except LedgerError:
+            self.drop()
+            raise
         state, self._end, self._since, self._places = found
         return state
 

@@ -74,6 +74,10 @@ class Ledger(Protocol):
     def length(self) -> int:
         """Return the number of events."""
 
+    @property
+    def in_doubt(self) -> bool:
+        """Return True if events may be stored that the agent has not applied: it must reload."""
+
     def resume(self, state: AgentState, learner: Learner) -> AgentState:
         """Return the state after the last event; a new ledger starts with the one given."""
 
