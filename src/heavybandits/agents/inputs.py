@@ -1,7 +1,7 @@
 """Inputs of decisions: batches of arms, and named inputs that are encoded and logged as JSON."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from .._utils.validation import bounded_array
 from ..core.arrays import Booleans, Floats
 from ..core.protocols import ArmSet, Policy
 from ..features import Encoder, FeatureMap
+from ..features.columns import Column
 from ..features.values import to_plain
 from .raw_inputs import RawInputs, new_salt
 
@@ -356,12 +357,27 @@ def available_json(
     return json.dumps(np.flatnonzero(allowed).tolist(), separators=(",", ":"))
 
 
+def fill_absent(columns: Iterable[Column], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a logged row in which every absent column that may be missing is missing.
+
+    >>> from heavybandits.features import Number
+    >>> fill_absent([Number("age"), Number("loyalty", allow_missing=True)], {"age": 30})
+    {'loyalty': None, 'age': 30}
+    """
+    return {column.name: None for column in columns if column.allow_missing} | dict(row)
+
+
 def encode_again(encoder: FeatureMap, logged: RawInputs | None, action: str | None) -> Floats:
     """Return the features that another encoder makes of the logged inputs of a decision."""
     if logged is None or logged.actions is None or action is None:
         raise _not_logged()
     context = None if logged.context is None else json.loads(logged.context)
-    rows = encoder.encode(context, {action: json.loads(logged.actions)[action]})
+    shown = json.loads(logged.actions)[action]
+    if isinstance(encoder, Encoder):
+        context = fill_absent(encoder.context_columns, context or {})
+        described = [column for column in encoder.action_columns if column.name != encoder.action]
+        shown = fill_absent(described, shown)
+    rows = encoder.encode(context, {action: shown})
     return bounded_array("what the encoder makes", rows, (1, encoder.dim))[0]
 
 
@@ -369,7 +385,11 @@ def encode_rows_again(encoder: FeatureMap, logged: RawInputs | None) -> Floats:
     """Return the features that another encoder makes of the logged rows of a warm start."""
     if logged is None or logged.rows is None:
         raise _not_logged()
-    rows = encoder.encode_rows(json.loads(logged.rows))
+    named = json.loads(logged.rows)
+    if isinstance(encoder, Encoder):
+        columns = (*encoder.context_columns, *encoder.action_columns)
+        named = [fill_absent(columns, row) for row in named]
+    rows = encoder.encode_rows(named)
     return bounded_array("what the encoder makes", rows, (None, encoder.dim))
 
 
