@@ -116,7 +116,7 @@ def test_a_shell_is_asked_for_what_there_is(page):
 
 def test_a_table_that_stands_twice_says_the_same_twice():
     levels = (SOURCE / "experiments" / "levels" / "README.md").read_text()
-    page = (DOCS / "choose_constants.md").read_text()
+    page = (DOCS / "adaptive_threshold.md").read_text()
     rows = [row for row in page.splitlines() if row.startswith(("| logistic |", "| linear |"))]
     assert len(rows) == 14
     assert [row for row in rows if row not in levels] == []

@@ -96,6 +96,14 @@ class LedgerError(RuntimeError):
     __str__ = _message
 
 
+class LedgerFencedError(LedgerError):
+    """Report an agent that may no longer write its ledger, and has stopped.
+
+    Another agent has opened the ledger, or the server has returned to an earlier state of it. Only
+    a ledger on a server raises this. A new agent can open the ledger again.
+    """
+
+
 class PolicyError(AssertionError):
     """Report a policy that fails checks; the message has one line per reason."""
 

@@ -179,7 +179,17 @@ class Revised:
     lesson: int = 0
 
 
+@event
+class Marked:
+    """The caller gave this moment a name, to return to it later."""
+
+    kind: ClassVar[str] = "mark"
+    ticket: int
+    time: float
+    name: str
+
+
 Settled = Rewarded | Cancelled | Expired
-Event = Selected | SelectedMany | Settled | CancelledAll | Reset | WarmStarted | Revised
+Event = Selected | SelectedMany | Settled | CancelledAll | Reset | WarmStarted | Revised | Marked
 
 SETTLING = (Rewarded.kind, Cancelled.kind, Expired.kind)  # of these a ticket has one at most

@@ -37,6 +37,7 @@ from .tickets import Decision, Owner, Owners, check_event_id, check_group
 
 FORMAT = files.Format("state file")
 DATABASE = b"SQLite format 3\0"  # first bytes of a ledger
+MOST_OWNERS = 1000  # earlier agents whose tickets are still accepted
 
 Description = dict[str, Any]  # of a part or an encoder, as JSON
 
@@ -54,7 +55,7 @@ def pack(state: AgentState) -> bytes:
         "tickets": _describe_tickets(state.tickets),
         "limits": state.limits._asdict(),
         "generator": position_of(state.generator),
-        "owners": [list(owner) for owner in state.owners],
+        "owners": [list(owner) for owner in state.owners[-MOST_OWNERS:]],
         "encoder": describe_encoder(state.encoder),
         "version": state.version,
     }
@@ -173,10 +174,18 @@ def _restore(policy: Policy, body: dict[str, Any], blobs: files.Blobs) -> AgentS
 
 
 def _restore_owners(entries: Any) -> Owners:
+    owners = check_owners(entries)
+    if len(owners) > MOST_OWNERS:
+        raise StateError(f"the state file has {len(owners)} agents, and at most {MOST_OWNERS} fit")
+    return owners
+
+
+def check_owners(entries: Any) -> Owners:
+    """Return the agents that issued tickets; raise StateError unless they can be that."""
     owners = tuple(Owner(_name(agent), _count("first", first)) for agent, first in entries)
     firsts = [owner.first for owner in owners]
-    if not owners or len(owners) > 1000 or firsts != sorted(firsts):
-        raise StateError("the state file does not say which agent issued its tickets")
+    if not owners or firsts != sorted(firsts):
+        raise StateError("it does not say which agent issued its tickets")
     return owners
 
 

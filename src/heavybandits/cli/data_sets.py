@@ -9,7 +9,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.validation import closest
 from ..experiments.data import LOADERS, load_data
 from ..offline.log import Log
-from .sources import read_features
+from .sources import read_features, read_log
 
 
 class Source(NamedTuple):
@@ -30,8 +30,8 @@ def open_source(name: str, options: dict[str, Any]) -> Source:
             f"{name!r} must be a file or one of the data sets {', '.join(LOADERS)}{hint}"
         )
     if name not in LOADERS or Path(name).exists():
-        reward = reward or "reward"
-        return Source(Log(name, features=columns, reward=reward, drop_missing=drop_missing), {})
+        given = {"reward": reward, "drop_missing": drop_missing}
+        return Source(read_log(name, columns, given), {})
     data = load_data(name)
     click.echo(f"{name}: {data.about}", err=True)
     columns, reward = columns or data.features, reward or data.reward

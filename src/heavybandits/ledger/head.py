@@ -43,6 +43,10 @@ _SHARED_BLOCK = 1 << 15
 _SHARED_STARTS = (0, 3)  # SQLite cuts the file to three bytes when it is opened first
 
 
+class InUseError(LedgerError):
+    """An agent has the ledger open."""
+
+
 class End(NamedTuple):
     """The end of a ledger: its number of events, and the last link of their chain."""
 
@@ -231,7 +235,7 @@ def _lock(file: int, ledger: Path, exclusive: bool) -> None:
     try:
         fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
-        raise LedgerError(
+        raise InUseError(
             f"{ledger} is in use by another agent, here or in another process; "
             "a ledger has one at a time"
         ) from error

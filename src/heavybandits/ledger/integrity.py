@@ -65,6 +65,8 @@ def survey(
 ) -> Survey:
     """Return what is intact in a ledger, and all that is not.
 
+    Without `since` that is every page and every event.
+
     Parameters
     ----------
     database : Source
@@ -72,19 +74,24 @@ def survey(
     head : Record
         What its head said before the database was read.
     since : End, optional
-        The end of an earlier survey of the same open file: only the events after it are checked.
+        An earlier end, of a snapshot or of a survey of the same open file: only the events after
+        it are checked.
     visit : function, optional
         Called with each intact row and its link.
     """
-    problems = [] if since is not None else list(_page_problems(database))
+    problems = list(_table_problems(database))
+    if since is None:
+        problems += _page_problems(database)
     links: dict[int, bytes] = {}
     kinds: dict[str, int] = {}
     end, last_time, stored = since or End(0, b""), None, []
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
-        places = {*stored, -1 if head.end is None else head.end.events}
-        end = since or first_end(database)
+        place = -1 if head.end is None else head.end.events
+        places, end = {*stored, place}, since or first_end(database)
         links[end.events] = end.link
+        if 0 <= place < end.events:  # the head is older than what is checked
+            links[place] = read_link(database, place) or b""
         for row, link in _linked_rows(database, end):
             end = End(row.event, link)
             kinds[row.kind] = kinds.get(row.kind, 0) + 1
@@ -109,24 +116,33 @@ def reason(error: LedgerError, database: Source) -> str:
 # ---- the pages
 
 
-def _page_problems(database: Source) -> Iterator[str]:
-    """Yield what is wrong with the tables and pages as such; a server checks its own."""
+def _table_problems(database: Source) -> Iterator[str]:
+    """Yield what is wrong with the tables as such; a server checks its own."""
     if database.dialect != "sqlite":
         return
     try:
         schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         if {sql for (sql,) in schema} != set(SCHEMA):
             yield "its tables are not those of a ledger"
-        found = first_value(database, "PRAGMA integrity_check(1)")  # of the indexes too
-        if found != "ok":
-            yield str(found)
-        if isinstance(database, Database):
-            _try_free_pages(database)
     except LedgerError as error:
         yield reason(error, database)
 
 
-def _try_free_pages(database: Database) -> None:
+def _page_problems(database: Source) -> Iterator[str]:
+    """Yield what is wrong with the pages, of the indexes too; a server checks its own."""
+    if database.dialect != "sqlite":
+        return
+    try:
+        found = first_value(database, "PRAGMA integrity_check(1)")
+        if found != "ok":
+            yield str(found)
+        if isinstance(database, Database):
+            try_free_pages(database)
+    except LedgerError as error:
+        yield reason(error, database)
+
+
+def try_free_pages(database: Database) -> None:
     """Raise LedgerError unless the free pages can be used: SQLite's own check trusts their list.
 
     All of them are taken in a transaction that is rolled back: nothing is written.
@@ -160,6 +176,24 @@ def _link(previous: bytes, contents: tuple[Any, ...]) -> bytes:
 def first_end(database: Source) -> End:
     """Return the end of the chain before any event."""
     return End(0, chain(b"", *(about(database, name) for name in SEALED)))
+
+
+def read_link(database: Source, event: int) -> bytes | None:
+    """Return the link that is stored with an event; None if there is no such event."""
+    if event == 0:
+        return first_end(database).link
+    found = first_value(database, "SELECT link FROM events WHERE event = ?", event)
+    return found if isinstance(found, bytes) else None
+
+
+def newest_sealed(database: Source) -> End | None:
+    """Return the end after which the newest intact snapshot was stored; None if there is none."""
+    for event, seal in database.rows("SELECT event, seal FROM states ORDER BY event DESC"):
+        data = first_value(database, "SELECT data FROM states WHERE event = ?", event)
+        link = read_link(database, event)
+        if link is not None and seal == chain(link, data):
+            return End(event, link)
+    return None
 
 
 def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, bytes]]:
