@@ -320,7 +320,8 @@ class Encoder:
     def __str__(self) -> str:
         rows = self.describe()
         blocks = f" ({printable(', '.join(self.actions))})" if self.actions else ""
-        size = f'{count_of(len(rows), "column")}, {self.dim} features, interactions "{self.interactions}"'
+        columns = count_of(len(rows), "column")
+        size = f'{columns}, {self.dim} features, interactions "{self.interactions}"'
         for row in rows:
             row["column"] = printable(row["column"])
             if row["other_share"]:
