@@ -1,4 +1,4 @@
-"""`reproduce`: run the paper's experiments, write the report and print how many claims hold."""
+"""`reproduce`: run the paper's experiments, write the report and count the verdicts."""
 
 import sys
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ def reproduce(
 def conclude(
     compute: Runner, names: Sequence[str], as_json: bool, claims: bool, **options: Any
 ) -> None:
-    """Run, write the report, print how many claims hold, and exit with 1 if cells failed."""
+    """Run, write the report, count the verdicts, and exit with 1 if cells failed."""
 
     def announce(text: str) -> None:
         if compute.progress:
