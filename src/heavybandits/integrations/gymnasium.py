@@ -82,7 +82,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         self._seed: int | None = None
         self._episode = self._play = 0
         self._total = 0.0
-        arms, link, law, _ = self.problem
+        arms, link, law = self.problem[:3]
         key, scores = np.uint64(0), np.zeros(self._size)
         self._refresh = compiled(offer_kernel, arms, self._view, key, 0)
         self._outcome = compiled(outcome_kernel, link, scores, law, key, 0)
@@ -153,7 +153,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
             last = self._size - 1
             raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
         means = self._arms @ self.problem.theta
-        _, link, law, _ = self.problem
+        _, link, law = self.problem[:3]
         noise = float(self._outcome(link, means, law, self._keys[1], self._play))
         best, chosen = int(means.argmax()), float(means[action])
         regret = float(means[best]) - chosen
