@@ -46,9 +46,9 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     """Simulate a generalised linear bandit: the observation is the arms, the action a row of them.
 
     The reward is mu(x.theta*) + noise, or what the noise, the drift and the adversary of the
-    problem make of it; a delay is rejected. `info` contains what a policy must not see: `mean_reward`,
-    `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After `horizon` steps
-    the episode is truncated.
+    problem make of it; a delay is rejected. `info` contains what a policy must not see:
+    `mean_reward`, `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After
+    `horizon` steps the episode is truncated.
 
     With reset(seed=s), episode e has the arms and the noise of repetition e of
     `simulate(..., seed=s)`, at every step the same, whatever was played before.
