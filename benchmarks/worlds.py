@@ -32,11 +32,11 @@ def worlds(horizon: int) -> dict[str, hb.Problem]:
 def policies(horizon: int) -> dict[str, Any]:
     """Return the policies: without and with clipping, and one that forgets."""
     linucb = hb.linucb(dim=DIM, radius=1.0)
-    clipped = hb.linucb(dim=DIM, radius=1.0, filter=hb.filters.AdaptiveClip())
+    forgets = linucb._replace(estimator=hb.estimators.Discounted(linucb.estimator, horizon / 10.0))
     return {
         "LinUCB": linucb,
-        "LinUCB, clipped": clipped,
-        "LinUCB, clipped, forgets": hb.policies.TimeDiscounted(clipped, horizon / 10.0),
+        "LinUCB, clipped": hb.linucb(dim=DIM, radius=1.0, filter=hb.filters.AdaptiveClip()),
+        "LinUCB, forgets": forgets,
     }
 
 
