@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    "every visitor comes once": Setting(3000, 30_000_000, 0.0),
+    "every visitor comes once": Setting(3000, 3000, 0.0),
     "visitors come back": Setting(3000, 1000, 0.0),
     "visitors come back, some spend more": Setting(3000, 1000, 0.5),
 }
