@@ -92,7 +92,8 @@ def draw_visitors(
 ) -> Visitors:
     """Return visits by units; a unit that comes back keeps its kind and its appetite.
 
-    With as many units as visits each unit comes once. Appetites are lognormal with mean 1; `spread` is the standard deviation of their logarithm.
+    With as many units as visits each unit comes once. Appetites are lognormal with mean 1; `spread`
+    is the standard deviation of their logarithm.
     """
     kind = rng.integers(kinds, size=units)
     appetite = rng.lognormal(-0.5 * spread**2, spread, units)

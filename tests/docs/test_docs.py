@@ -27,7 +27,8 @@ SMALL = {
         "REPETITIONS": "2",
         "TUNING": "2",
         "NUMBA_DISABLE_JIT": "1",
-    }
+    },
+    "route_models": {"PORT": "18731"},
 }
 
 

@@ -24,6 +24,7 @@ PORT = Number(1, 65_535)
 @click.option("--demo", is_flag=True, help="Serve a shop with simulated visitors.")
 @with_default("--port", 8000, "Port of the API (with --csv and --demo).", type=PORT)
 @with_default("--admin-port", 8001, "Port of the live page (with --csv and --demo).", type=PORT)
+@click.option("--check", is_flag=True, help="Validate CONFIG, compile what it needs, and end.")
 @click.option("--new-token", metavar="SCOPES", help="Print a new token with these scopes.")
 def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
     """Serve the agents of CONFIG, a TOML file, over HTTP.
@@ -32,6 +33,7 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
     heavybandits serve shop.toml
     heavybandits serve --csv log.csv --context city,age --action product --reward revenue
     heavybandits serve --demo
+    heavybandits serve --check shop.toml
     heavybandits serve --new-token decide,reward
     """
     optional("starlette", "serve")
@@ -50,6 +52,8 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
         return run_csv(given)
     assert config is not None
     made = read_config(config)
+    if given["check"]:
+        return check_config(made)
     run(made, lambda: announce(made))
 
 
@@ -60,6 +64,14 @@ def print_token(scopes: str) -> None:
     allowed, text = check_scopes(scopes.split(",")), new_token()
     click.echo(f"token, shown once: {text}\n\nadd to the configuration:\n\n[[tokens]]")
     click.echo(f'name = "new"\nsha256 = "{hash_token(text)}"\nscopes = {json.dumps(allowed)}')
+
+
+def check_config(config: Any) -> None:
+    """Print a line about each agent of a configuration that is valid."""
+    from ..serving.check import check
+
+    for line in check(config):
+        click.echo(line)
 
 
 def announce(config: Any, example: dict[str, Any] | None = None) -> None:
