@@ -97,11 +97,12 @@ def serve_visits(
     gains = []
     for unit, kind, appetite in zip(*visitors, strict=True):
         request = schemas.Decide(actions, {"kind": str(kind)}, unit=f"user-{unit}")
-        made = served.decide(request)
+        made = served.decide(served.preparer.decide(request))
         chosen = place_of[made.action]
         one = np.array([kind]), np.array([chosen])
         reward = float(shop.draw(*one, rng, appetite)[0])
-        served.reward(schemas.Reward(reward, ticket=made.ticket))
+        given = schemas.Reward(reward, ticket=made.ticket)
+        served.reward(served.preparer.reward(given))
         if made.group == "policy":
             gains.append(appetite * (shop.means[kind, chosen] - shop.means[kind, 0]))
     return float(np.mean(gains))

@@ -301,7 +301,7 @@ def test_rows_are_tidy():
     assert set(rows[0]) == set(result.columns)
     assert all(type(value) in (str, int, float) for value in rows[0].values())
     assert result.policies == ["CRTM", "CRMM"]
-    assert repr(result) == "Result(30 rows: CRTM, CRMM)"
+    assert repr(result).startswith("Result: 2 policies, 3 repetitions, 400 plays, 30 rows\n")
     plays, curves = result.curves("CRTM")
     assert plays.tolist() == [80, 160, 240, 320, 400]
     assert curves.shape == (3, 5)

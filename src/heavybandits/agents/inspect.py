@@ -1,7 +1,10 @@
 """What can be read from the state of an agent, as plain functions: always copies."""
 
+from pathlib import Path
+
 import numpy as np
 
+from .._utils.display import Card, write_part
 from ..core.arrays import Floats
 from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
@@ -10,6 +13,24 @@ from ..core.part import fallbacks_of, walk
 from ..parts.estimators.auto import ScaleFreeEstimate, raw_theta, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .state import AgentState
+
+
+def describe(state: AgentState, ledger: Path | str | None) -> Card:
+    """Return what a person wants to know of an agent: what it has learned and what it waits for."""
+    counts, policy = state.tickets.counts, state.policy
+    ignored = [f"{counts[name]:,} {name}" for name in ("late", "duplicate", "unknown")]
+    facts = {
+        "learned": f"{updates(state):,} decisions, {counts['applied']:,} rewards",
+        "waiting": f"{len(state.tickets.pending):,} tickets; {counts['expired']:,} expired",
+        "ignored": f"rewards that were {', '.join(ignored)}"
+        if any(counts[name] for name in ("late", "duplicate", "unknown"))
+        else None,
+        "actions": f"{len(state.tickets.action_counts):,}" if state.tickets.action_counts else None,
+        "ledger": None if ledger is None else str(ledger),
+        "id": f"{state.owners[-1].agent}, version {state.version}",
+        "policy": write_part(policy),
+    }
+    return Card(f"Agent: {type(policy).__name__}, {policy.dim:,} features", facts)
 
 
 def region_of(state: AgentState) -> Region:

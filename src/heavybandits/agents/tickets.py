@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, write_html
 from .._utils.errors import ForeignTicketError, InvalidInputError
 from ..core.arrays import Floats
 
@@ -108,6 +109,26 @@ def gather(decisions: Sequence[Decision]) -> Choices:
         [one.width for one in decisions],
         [one.propensity for one in decisions],
         [one.action for one in decisions],
+    )
+
+
+def join_choices(parts: Sequence[Choices]) -> Choices:
+    """Combine decisions that were made block by block, in their order.
+
+    >>> one = gather([Decision(2, np.ones(3), 0.5, 0.1, plays=1)])
+    >>> join_choices([one, one]).features.shape
+    (2, 3)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    chain = itertools.chain.from_iterable
+    return Choices(
+        list(chain(part.arms for part in parts)),
+        np.concatenate([part.features for part in parts]),
+        list(chain(part.expected for part in parts)),
+        list(chain(part.widths for part in parts)),
+        list(chain(part.propensities for part in parts)),
+        list(chain(part.actions for part in parts)),
     )
 
 
@@ -210,6 +231,13 @@ class Ticket(NamedTuple):
     group: str = POLICY
     version: int = 1
 
+    def __repr__(self) -> str:
+        facts = (f"{name} {text}" for name, text in _ticket_facts(self).items())
+        return f"<Ticket {', '.join((self.key, *facts))}>"
+
+    def _repr_html_(self) -> str:
+        return write_html(Card(f"Ticket {self.key}", _ticket_facts(self)))
+
     @property
     def key(self) -> str:
         """Return agent and id as one text, to store or send instead of the ticket.
@@ -217,6 +245,21 @@ class Ticket(NamedTuple):
         Unlike the id alone, every other agent rejects it.
         """
         return f"{self.agent}:{self.id}"
+
+
+def _ticket_facts(ticket: Ticket) -> dict[str, str]:
+    """Return what a person wants to know of a ticket, by name."""
+    facts = {"arm": str(ticket.arm)} if ticket.action is None else {"action": ticket.action}
+    facts |= {"expected": f"{ticket.expected:.4g}", "width": f"{ticket.width:.4g}"}
+    if ticket.propensity is not None:
+        facts["propensity"] = f"{ticket.propensity:.4g}"
+    if ticket.plays_left > 1:
+        facts["plays left"] = str(ticket.plays_left)
+    if ticket.event_id is not None:
+        facts["event id"] = ticket.event_id
+    if ticket.group != POLICY:
+        facts["group"] = ticket.group
+    return facts
 
 
 TicketLike = Ticket | int | str  # a ticket, its id or its key

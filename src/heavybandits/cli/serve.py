@@ -50,7 +50,7 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
         return run_csv(given)
     assert config is not None
     made = read_config(config)
-    run(made, lambda service: announce(made))
+    run(made, lambda: announce(made))
 
 
 def print_token(scopes: str) -> None:
@@ -85,7 +85,7 @@ def run_demo(given: dict[str, Any]) -> None:
         url = f"http://{config.host}:{config.port}"
         example = {"context": {"city": "Oslo"}, "actions": demo.PRODUCTS}
 
-        def start(_: Any) -> None:
+        def start() -> None:
             announce(config, example)
             threading.Thread(target=demo.send_visitors, args=(url, stop), daemon=True).start()
 
@@ -113,4 +113,4 @@ def run_csv(given: dict[str, Any]) -> None:
         admin_port=given["admin_port"],
     )
     click.echo(fitted.diagnosis)
-    run(fitted.config, lambda service: announce(fitted.config, fitted.example))
+    run(fitted.config, lambda: announce(fitted.config, fitted.example))

@@ -1,13 +1,15 @@
 """Logs: which columns of a table to read, and the arrays that they become."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.arrays import Floats
@@ -38,7 +40,7 @@ FeatureColumns: TypeAlias = Sequence[str] | FeatureMap
 ActionFeatures: TypeAlias = Mapping[str, frames.Row] | str | ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """A table and the names of its columns, for `evaluate`, `replay` and `diagnose`.
 
@@ -92,17 +94,22 @@ class Log:
     (('a', 'b'), [0.5, 0.5], 2)
     """
 
-    data: frames.Table = field(repr=False)
+    data: frames.Table
     _: KW_ONLY
     features: FeatureColumns = ()
     reward: str = "reward"
     action: str | None = None
     propensity: str | None = None
     available: str | None = None
-    action_features: ActionFeatures | None = field(default=None, repr=False)
+    action_features: ActionFeatures | None = None
     group: str | None = None
     drop_missing: bool = False
     notes: Sequence[str] = ()
+
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        return describe_log(self)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, FeatureMap):
@@ -189,6 +196,31 @@ class Log:
 
 
 LogLike: TypeAlias = "frames.Table | Log"
+
+
+def describe_log(log: Log) -> Card:
+    """Return what the log is, without reading a table that was not read yet.
+
+    >>> describe_log(Log({"reward": [1.0]})).title
+    'Log: dict, not read yet'
+    """
+    data = str(log.data) if isinstance(log.data, str | Path) else type(log.data).__name__
+    facts: dict[str, Any] = {
+        "features": ", ".join(log.columns) if log.encoder is None else f"encoder, dim {log.dim}",
+        "reward": log.reward,
+        "action": log.action,
+        "propensity": log.propensity,
+        "available": log.available,
+    }
+    if "decisions" not in vars(log):
+        return Card(f"Log: {data}, not read yet", facts)
+    d = log.decisions
+    facts["rewards"] = (
+        f"mean {d.rewards.mean():.4g}, {d.rewards.min():.4g} to {d.rewards.max():.4g}"
+    )
+    facts["propensities"] = f"{d.propensities.min():.4g} to {d.propensities.max():.4g}"
+    facts["rows left out"] = d.dropped or None
+    return Card(f"Log: {d.rewards.size:,} decisions, {len(d.actions):,} actions ({data})", facts)
 
 
 def as_log(

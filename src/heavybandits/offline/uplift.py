@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import InvalidInputError
 from .._utils.statistics import Estimate
 from .._utils.validation import bounded_number
@@ -107,7 +108,19 @@ class Uplift(NamedTuple):
         }
 
     def __repr__(self) -> str:
-        return f"Uplift({_shown(Estimate(self.difference, self.low, self.high))})"
+        return show_text(self)
+
+    def _repr_html_(self) -> str:
+        return show_html(self)
+
+    def _card(self) -> Card:
+        facts = {
+            f"group {part.name}": f"{_shown(part.mean)}; {part.rows:,} rows" for part in self.groups
+        }
+        facts["confidence"] = f"{1.0 - self.delta:.9g}"
+        facts["warnings"] = "; ".join(self.warnings)
+        found = _shown(Estimate(self.difference, self.low, self.high))
+        return Card(f"Uplift: difference {found}", facts)
 
     def __str__(self) -> str:
         first, second = self.groups

@@ -90,8 +90,6 @@ class Limits:
     ----------
     body : int
         Bytes of a body.
-    depth : int
-        Nesting of the JSON of a body.
     seconds : float
         Time in which a body must arrive.
     connections : int
@@ -101,7 +99,6 @@ class Limits:
     """
 
     body: int = 1 << 20
-    depth: int = 8
     seconds: float = 10.0
     connections: int = 1000
     queue: int = 1000
@@ -123,6 +120,9 @@ class ServiceConfig:
         Where relative paths start, and where the service stores its secret and its settings.
     limits : Limits
         Limits on requests.
+    drain : float
+        Seconds that the service still answers after SIGTERM while it reports that it is not ready:
+        the time in which a load balancer notices.
     tokens : tuple of Token
         Bearer tokens; none allow everything, on the loopback address only.
     """
@@ -134,6 +134,7 @@ class ServiceConfig:
     admin_port: int = 8001
     folder: Path = Path(".")
     limits: Limits = Limits()
+    drain: float = 0.0
     tokens: tuple[Token, ...] = ()
 
     def __post_init__(self) -> None:
@@ -184,7 +185,7 @@ def make_config(given: Mapping[str, Any], folder: Path) -> ServiceConfig:
     """
     _check_keys("the file", given, ("service", "agents", "limits", "tokens"))
     service = dict(given.get("service", {}))
-    own = ("host", "port", "admin_host", "admin_port", "folder")
+    own = ("host", "port", "admin_host", "admin_port", "folder", "drain")
     _check_keys("[service]", service, own)
     service["folder"] = (folder / service.get("folder", ".")).absolute()
     agents = []
@@ -286,14 +287,15 @@ def _column(where: str, table: Any) -> Any:
 
 
 def open_agent(
-    config: AgentConfig, folder: Path, *, policy: Policy | None = None, ledger: str | None = None
+    config: AgentConfig, encoder: FeatureMap, policy: Policy, ledger: str | None
 ) -> Agent:
-    """Open the agent of a configuration; `policy` and `ledger` replace those of the file."""
-    encoder = encoder_of(config, folder)
-    made = policy_of(config, encoder.dim) if policy is None else policy
+    """Open the agent of a configuration.
+
+    It has no generator to break ties between equal scores at random: the lowest row wins them, and
+    so the propensities are exact.
+    """
     return Agent(
-        made,
-        rng=config.seed,
+        policy,
         ledger=ledger,
         encoder=encoder,
         max_pending=config.max_pending,

@@ -76,8 +76,8 @@ def read_gauges(served: ServedAgent) -> dict[str, float | None]:
         "queue_length": served.writer.waiting,
         "pending": agent.counters["pending"],
         "oldest_pending_seconds": find_oldest(agent) or 0.0,
-        "policy_version": served.stored.version,
-        "holdout_share": served.stored.holdout,
+        "policy_version": served.settings.version,
+        "holdout_share": served.settings.holdout,
         "threshold": agent.threshold,
         "clipped_share": agent.truncated_share,
         "effective_sample_size": monitor.effective_sample_size,
@@ -119,9 +119,9 @@ class AgentCollector:
     def _info(self) -> Metric:
         family = InfoMetricFamily(f"{PREFIX}_agent", "Policy and mode.", labels=["agent"])
         for served in self.agents:
-            policies = served.stored.policies
+            policies = served.settings.policies
             policy = policies[-1]["policy"] if policies else served.config.policy
-            family.add_metric([served.name], {"policy": policy, "mode": served.stored.mode})
+            family.add_metric([served.name], {"policy": policy, "mode": served.settings.mode})
         return family
 
     def _rewards(self) -> Iterator[Metric]:

@@ -24,7 +24,7 @@ def summarize(served: "ServedAgent") -> dict[str, Any]:
 
 
 def _describe_settings(served: "ServedAgent") -> dict[str, Any]:
-    stored, rollout = served.stored, served.rollout
+    stored, rollout = served.settings, served.rollout
     return {
         "policy": stored.policies[-1]["policy"] if stored.policies else served.config.policy,
         "mode": stored.mode,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import Axes, Figure
 from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
@@ -23,7 +24,7 @@ from .figures import plot_diagnosis
 from .fit import Bin, Fit, check_mean, check_rate, make_design
 from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base, group_sample
 from .tail_index import Tail, estimate_tail, square_shares
-from .text import write_dict, write_summary, write_text
+from .text import make_card, write_dict, write_text
 
 # The next three numbers were set on one set of seeds and tested on others
 # (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised
@@ -131,8 +132,10 @@ class Diagnosis:
         """The recommended algorithm, and what the assumptions of others mean for these rewards."""
         return advise(self)
 
-    def __repr__(self) -> str:
-        return write_summary(self)
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        return make_card(self)
 
     def __str__(self) -> str:
         return write_text(self)

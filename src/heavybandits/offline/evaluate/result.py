@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
@@ -198,15 +199,30 @@ class Evaluation:
         plain = {name: _finite(number) for name, number in numbers.items()}
         return plain | {"reasons": self.reasons, "warnings": self.warnings}
 
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        d, settings = self.diagnostics, self.settings
+        size = f"{d.rows:,}, effective sample size {d.effective_sample_size:,.0f}"
+        facts = {
+            "log": _shown(self.logged),
+            "baseline": None if self.baseline is None else _shown(self.baseline),
+            "difference": _shown(self.difference),
+            "confidence": f"{1.0 - settings['delta']:.9g}",
+            "estimator": f"{settings['estimator']}, aggregate {settings['aggregate']}",
+            "rows": f"{size}, overlap {d.overlap:.0%}",
+            "no interval": "; ".join(self.reasons),
+            "warnings": "; ".join(self.warnings),
+        }
+        value = _shown(Estimate(self.value, self.low, self.high))
+        return Card(f"Evaluation: mean reward {value}", facts)
+
     @property
     def _other(self) -> str:
         """What `difference` compares the policy with, as text."""
         if self.baseline is None:
             return f"the log itself {_shown(self.logged)}"
         return f"the log itself {_shown(self.logged)}; the baseline {_shown(self.baseline)}"
-
-    def __repr__(self) -> str:
-        return f"Evaluation({_shown(Estimate(self.value, self.low, self.high))})"
 
     def __str__(self) -> str:
         d, settings = self.diagnostics, self.settings
