@@ -19,7 +19,7 @@ from .address import load_driver
 T = TypeVar("T")
 Connection = Any  # of psycopg, which is imported only when there is an address
 
-PATIENCE = 10.0  # seconds for which a lost server is looked for before a call fails
+PATIENCE = 5.0  # seconds for which a lost server is looked for before a call fails
 CONNECT_SECONDS = 3  # for one connection
 CALL_SECONDS = 10.0  # without an answer before a connection counts as lost
 PAUSES = 0.02, 0.5  # seconds before the first and the last attempts to connect again
