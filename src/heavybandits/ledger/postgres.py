@@ -432,7 +432,7 @@ class PostgresLedger:
         """Delete the ledger, if the server can be reached, and close the connection."""
         with suppress(LedgerError), self._server.transaction() as connection:
             for statement in tables.DELETE:
-                connection.execute(statement, (self._tables.agent,))
+                self._server.execute(connection, statement, (self._tables.agent,))
         self.drop()
 
     def leak(self) -> None:
