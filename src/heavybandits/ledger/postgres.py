@@ -441,14 +441,14 @@ class PostgresLedger:
 
 
 def _send_few(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by one statement; return False if the fence does not hold."""
+    """Store events by one statement; return False if the fence is not intact."""
     statement = tables.insert_few(inputs=bool(at.inputs))
     raw = tables.to_columns(at.inputs)
     return bool(fetch(connection, statement, (*fence, *raw, *tables.to_columns(at.unsent))))
 
 
 def _send_many(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by a copy in one transaction; return False if the fence does not hold."""
+    """Store events by a copy in one transaction; return False if the fence is not intact."""
     with connection.transaction():
         found = fetch(connection, tables.FENCE, fence)
         if not found:

@@ -49,7 +49,7 @@ WHERE ask.kind = 'select'"""
 def scope(
     statement: str, ledger: int, values: Sequence[Any], unsent: Unsent = NOTHING
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement about the tables of one ledger, and its values; ? stands for a value.
+    """Return a statement about the tables of one ledger, and its values; ? is a placeholder.
 
     Rows that are not sent yet count as rows of the tables.
     """
@@ -133,7 +133,7 @@ DELETE = (
 
 
 def insert_few(inputs: bool) -> str:
-    """Return one statement that stores events, and inputs, if the fence holds."""
+    """Return one statement that stores events, and inputs, if the fence is intact."""
     added = ""
     if inputs:
         added = f"""raw AS (INSERT INTO {SCHEMA}.inputs (ledger, {", ".join(INPUTS)})
