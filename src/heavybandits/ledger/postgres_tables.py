@@ -12,7 +12,7 @@ from typing import Any
 from .._utils.errors import LedgerError
 from .._utils.files import too_new
 from .address import Address, parse_server, split_agent
-from .postgres_server import Server, fetch
+from .postgres_server import Server
 from .store import BLOBS, TEXTS, WHOLE, Row
 from .tables import INPUTS, SETTLED
 
@@ -188,13 +188,14 @@ def _migrate(server: Server) -> list[int]:
     known = read_migrations()
     with server.transaction() as connection:
         for statement in _START:
-            connection.execute(statement)
-        ((applied,),) = fetch(connection, _VERSION, ())
+            server.execute(connection, statement)
+        ((applied,),) = server.execute(connection, _VERSION)
         _check_known(applied or 0)
         missing = [number for number in known if number > (applied or 0)]
         for number in missing:
-            connection.execute(known[number])
-            connection.execute(f"INSERT INTO {SCHEMA}.migrations (number) VALUES (%s)", (number,))
+            server.run_script(connection, known[number])
+            insert = f"INSERT INTO {SCHEMA}.migrations (number) VALUES (%s)"
+            server.execute(connection, insert, (number,))
     return missing
 
 
