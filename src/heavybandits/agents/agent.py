@@ -184,7 +184,21 @@ class Agent:
     ) -> "Agent":
         """Make an agent that continues from a state, which no other agent may use.
 
-        A ledger must end at this state.
+        Parameters
+        ----------
+        state : AgentState
+            Everything that the agent is, as `Agent.state` returns it.
+        clock : function, default time
+            Returns seconds since the same moment as the clock of the earlier agent.
+        ledger : Ledger, optional
+            The open ledger of the agent, which must end at this state.
+        log_inputs : bool, default True
+            Store the named inputs in the ledger.
+
+        Returns
+        -------
+        Agent
+            The agent.
         """
         agent = cls.__new__(cls)
         agent._start(state, clock)
@@ -216,6 +230,11 @@ class Agent:
             The clock of the saved agent: seconds since the same moment.
         encoder : features.FeatureMap, optional
             The encoder of the saved agent, if the file does not contain it.
+
+        Returns
+        -------
+        Agent
+            The loaded agent, with its own `id`.
 
         Raises
         ------
@@ -281,6 +300,11 @@ class Agent:
             Classes of your own parts that the policy in the ledger uses.
         clock : function, default time.time
             The clock of the new agent.
+
+        Returns
+        -------
+        Agent
+            The new agent.
 
         Raises
         ------
@@ -357,7 +381,7 @@ class Agent:
 
         Parameters
         ----------
-        arms : array (K, d) or arm set
+        arms : array (K, d) or arm set, optional
             The features, one row per arm; or an arm set such as `UnitBall(d)`. The decision service
             passes a `Request`, which it has validated.
         mask : array of K booleans, optional
@@ -545,20 +569,35 @@ class Agent:
         actions: Actions | Sequence[Actions] | None = None,
         group: str = POLICY,
     ) -> list[Ticket]:
-        """Make many decisions in one compiled call, with the same tickets as many `select`s.
+        """Make many decisions at once, with the same tickets as many `select`s.
+
+        They are encoded and decided in blocks, so that memory does not grow with their number
+        times the features of their arms.
 
         Parameters
         ----------
-        arms : array (n, K, d), or n arrays (K, d) of any K
+        arms : array (n, K, d) or n arrays (K, d) of any K, optional
             The features of every decision.
         mask : array (n, K) of booleans, optional
             False for an arm that is not available; for arms that are one array.
         contexts : sequence of mappings, optional
             The context of every decision. Instead of `arms`, for an agent with an encoder.
         actions : mapping, or sequence of mappings, optional
-            The actions of all decisions, or in a list of each.
+            The actions of all decisions, or a list with the actions of each decision.
         group : str, default "policy"
-            The group of all of them, as for `select`.
+            The group of all decisions, as for `select`.
+
+        Returns
+        -------
+        list of Ticket
+            One ticket per decision, in their order.
+
+        Raises
+        ------
+        InvalidInputError
+            An argument is not valid. No decision was made.
+        LedgerError
+            The decisions could not be written. Nothing has changed.
         """
         if self._group is not None and self._group.takes():
             return self._group.run(
@@ -568,14 +607,16 @@ class Agent:
             )
         group = check_group(group)
         with self._lock:
-            batch, inputs = decide.read_batch(
+            many = decide.read_many(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
-            choose = partial(self._policy.choose_many, batch=batch)
+            if decide.excess(self._state, many.size) > 0:
+                many.check()  # before a ticket expires for them
+            choose = partial(decide.choose_many, policy=self._policy, many=many)
             log = None
             if self._ledger is not None:
-                log = decide.log_batch(batch, inputs, self._log_inputs)
-            return self._select_together(batch.size, choose, self._logged(inputs), log, group)
+                log = decide.log_many(many, self._log_inputs)
+            return self._select_together(many.size, choose, self._logged(many.named), log, group)
 
     def _select_together(
         self,
@@ -833,6 +874,11 @@ class Agent:
         ticket : str, int or Ticket
             The `key`, the `id`, or the `event_id` that the caller gave.
 
+        Returns
+        -------
+        Ticket
+            The ticket.
+
         Raises
         ------
         InvalidInputError
@@ -916,10 +962,15 @@ class Agent:
     def batch(self) -> Iterator[None]:
         """Flush the ledger once for all calls in a `with` block, instead of once for each.
 
-        The block holds the agent: other threads wait. When it ends, all calls in it are on the
+        The block locks the agent: other threads wait. When it ends, all calls in it are on the
         disk, or it raises LedgerError and none of them has happened. So do not send an answer to
         anyone before the block has ended. A call that raises in the block has no effect, and
-        those before it are stored. Without a ledger the block only holds the agent.
+        those before it are stored. Without a ledger the block only locks the agent.
+
+        Yields
+        ------
+        None
+            Nothing; call the agent in the block.
 
         Raises
         ------
@@ -1121,7 +1172,7 @@ class Agent:
     def predict(
         self, arms: ArrayLike, return_width: bool = False
     ) -> Floats | tuple[Floats, Floats]:
-        """Return the mean rewards expected of the arms, (K,).
+        """Return the expected mean rewards of the arms.
 
         Parameters
         ----------
@@ -1129,6 +1180,13 @@ class Agent:
             The features, one row per arm.
         return_width : bool, default False
             Also return the confidence widths of x.theta.
+
+        Returns
+        -------
+        means : array (K,)
+            The expected mean reward of each arm.
+        widths : array (K,)
+            The confidence width of each arm, on the scale of x.theta. Only with `return_width`.
         """
         rows = finite_array("arms", arms, (None, self.policy.dim))
         means, widths = self._read(lambda state: self._policy.compiled.predict(state.learned, rows))
@@ -1145,11 +1203,22 @@ class Agent:
 
         Parameters
         ----------
-        arms : Ticket, str, int or array (K, d)
+        arms : Ticket, str, int or array (K, d), optional
             What to explain, by what the agent knows now: arms, or a ticket, its key, id or event
             id. What the agent knew when it chose is on the ticket, as `expected` and `width`.
         context, actions : mapping, optional
             Instead of `arms`, for an agent with an encoder.
+
+        Returns
+        -------
+        Explanation
+            The contributions and bonuses of every feature, one row per arm. `print` shows the
+            largest.
+
+        Raises
+        ------
+        InvalidInputError
+            The policy has no confidence region, or an argument is not valid.
         """
         with self._lock:
             found = self.ticket(arms) if isinstance(arms, str | int) else arms
@@ -1159,7 +1228,17 @@ class Agent:
         """Return the plays in the ledger, one row each.
 
         Columns: ticket, time, arm, action, expected, width, propensity, outcome, reward, settled
-        (when), first_reward. `reward` is the one in force, `first_reward` that before revisions.
+        (when), first_reward. `reward` is the current reward, `first_reward` that before revisions.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per play.
+
+        Raises
+        ------
+        InvalidInputError
+            The agent has no ledger.
         """
         return self._read(lambda _: read_history(self._needs_ledger("history").database))
 
@@ -1224,6 +1303,16 @@ class Agent:
 
         It is another agent with its own `id`: it accepts the tickets that were issued before, as
         this one does, and from now on each accepts its own alone.
+
+        Parameters
+        ----------
+        clock : function, optional
+            The clock of the copy. Default: the clock of this agent.
+
+        Returns
+        -------
+        Agent
+            The copy.
         """
         with self._lock:
             state = unpack(pack(self.state), policy=self.policy, encoder=self.encoder)
@@ -1234,6 +1323,11 @@ class Agent:
         """Write policy, state, pending tickets and generator to one file, which `load` reads.
 
         The file is replaced at once: it never contains half of a state.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write. An existing file is replaced.
         """
         data = self._read(pack)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))

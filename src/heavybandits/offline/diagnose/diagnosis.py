@@ -141,7 +141,13 @@ class Diagnosis:
         return write_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, without the rewards themselves."""
+        """Return plain values for JSON, without the rewards themselves.
+
+        Returns
+        -------
+        dict
+            None replaces a number that is not finite.
+        """
         return write_dict(self)
 
     def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
@@ -198,8 +204,10 @@ def diagnose(
         Probability with which the bounds of the theorems may fail.
     drop_missing : bool, default False
         Leave out rows with a missing value instead of raising an error.
-    resamples, seed : int, default 200 and 0
-        Size and seed of the bootstrap for the intervals.
+    resamples : int, default 200
+        Number of bootstrap samples for the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
 
     Returns
     -------
