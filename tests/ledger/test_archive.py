@@ -149,3 +149,15 @@ def test_the_command_moves_what_came_before(
     assert result.exit_code == 0, result.output
     assert f"moved {events} events" in result.output
     assert examine(shop).intact
+
+
+def test_files_of_a_run_that_was_killed_are_ignored(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "_forget", lambda *_: None)
+        compact(shop, tmp_path / "old")
+    with opened(shop) as agent:
+        assert len(agent.history()) == 30
+    compact(shop, tmp_path / "old", before=15)
+    assert hb.Agent.rebuild(shop).updates == 30

@@ -104,10 +104,8 @@ def _last_movable(database: Database, before: Moment | None) -> int:
 
 def _write_segments(database: Database, first: int, last: int, folder: Path) -> Iterator[Path]:
     """Write these events and their raw inputs to files, and yield each file."""
-    inputs, write = (
-        dict(read_inputs(database, last)),
-        optional("pyarrow.parquet", "lab").write_table,
-    )
+    write = optional("pyarrow.parquet", "lab").write_table
+    inputs = dict(read_inputs(database, last))
     with closing(linked_rows(database, base_of(database).end)) as rows:
         for start in range(first, last, SEGMENT):
             end = min(start + SEGMENT, last)
@@ -166,7 +164,7 @@ def read_archive(database: Source) -> Iterator[tuple[Row, RawInputs | None]]:
     """
     base, end = base_of(database), first_end(database)
     while end.events < base.end.events:
-        path = _find_segment(Path(base.folder), end.events + 1, database)
+        path = _find_segment(database, Path(base.folder), end.events + 1, base.end.events)
         for row, link, raw in _read_segment(path):
             expected = chain(end.link, *row)
             if (row.event, link) != (end.events + 1, expected):
@@ -179,8 +177,10 @@ def read_archive(database: Source) -> Iterator[tuple[Row, RawInputs | None]]:
         raise LedgerError(f"{base.folder} has other events than those of {database.path}")
 
 
-def _find_segment(folder: Path, first: int, database: Source) -> Path:
-    found = sorted(folder.glob(f"events-{first:012}-*.parquet")) if folder.is_dir() else []
+def _find_segment(database: Source, folder: Path, first: int, last: int) -> Path:
+    """Return the longest file from this event on; one beyond the last event was never used."""
+    paths = folder.glob(f"{_name(first, last)[:20]}*.parquet")
+    found = sorted(path for path in paths if path.name <= _name(first, last))
     if not found:
         raise LedgerError(
             f"the events of {database.path} from event {first} on were archived in {folder}, and "
