@@ -38,6 +38,13 @@ from torture_nestings import nest_policies
 from torture_numba import compare_public
 from torture_parts import break_parts
 from torture_policies import play_generated
+from torture_postgres import (
+    kill_callers,
+    lose_messages,
+    lose_tails,
+    restart_servers,
+    take_over,
+)
 from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
@@ -65,6 +72,11 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers, each before six readers
+    "postgres": (kill_callers, 1000),  # of agents on a server, each with 16 callers
+    "restarts": (restart_servers, 100),  # of a server, at once, under 16 callers
+    "takeovers": (take_over, 1000),  # of a ledger on a server, under 16 callers
+    "messages": (lose_messages, 400),  # lost, late or cut between an agent and its server
+    "tails": (lose_tails, 300),  # of a ledger, when its server returns to an older state
     "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 

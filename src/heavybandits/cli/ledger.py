@@ -56,7 +56,7 @@ def check(file: str, as_json: bool) -> None:
 def repair(file: str, output: Path) -> None:
     """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
-    That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
+    That is every event as far as the chain of hashes is valid. FILE is only read.
     What is wrong with FILE is printed, and the code is 0 if OUTPUT was written.
 
     \b

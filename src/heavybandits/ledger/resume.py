@@ -120,7 +120,7 @@ def _restore(database: Source, state: AgentState) -> tuple[AgentState, Places, E
             return found.state._replace(limits=state.limits), places, End(event, link)
         except (StateError, LedgerError) as error:
             problem = error
-    raise damaged(database.path, "it holds no intact state") from problem
+    raise damaged(database.path, "it contains no intact state") from problem
 
 
 def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:

@@ -122,11 +122,11 @@ def state_in(data: bytes) -> bytes:
 def _split(data: bytes) -> tuple[int, int]:
     """Return where the expired tickets begin, and where the state file does."""
     if len(data) < _LENGTHS.size:
-        raise StateError("the snapshot is cut off")
+        raise StateError("the snapshot is truncated")
     waiting, expired = _LENGTHS.unpack_from(data)
     first = _LENGTHS.size + waiting
     if first + expired > len(data):
-        raise StateError("the snapshot is cut off")
+        raise StateError("the snapshot is truncated")
     return first, first + expired
 
 
@@ -142,7 +142,7 @@ def unpack_snapshot(data: bytes, policy: Policy, encoder: FeatureMap | None) -> 
     issued = state.tickets.issued
     valid = len(expired) <= MOST_EXPIRED and ((expired >= 0) & (expired < issued)).all()
     if not valid or len(events) > issued or (np.diff(events, prepend=0) <= 0).any():
-        raise StateError("the snapshot holds tickets that cannot be")
+        raise StateError("the snapshot contains tickets that cannot be")
     state.tickets.expired = dict.fromkeys(expired.tolist())
     return Snapshot(state, events)
 

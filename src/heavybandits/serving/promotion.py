@@ -1,11 +1,11 @@
 """Promotion: another policy takes over, with everything that is in the ledger."""
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
 from . import schemas
+from .ledgers import find_ledger, version_name
 from .problems import ProblemError
 from .settings import Description
 
@@ -27,22 +27,17 @@ def swap(served: "ServedAgent", policies: list[Description]) -> schemas.Settings
 def _swap(served: "ServedAgent", policies: list[Description]) -> None:
     settings, agent = served.settings, served.agent
     version = settings.version + 1
-    assert agent.ledger is not None
-    old, new = agent.ledger.path, new_ledger(served, version)
+    name = version_name(served.config, version)
+    old, new = (find_ledger(served.config, served.folder, one) for one in (settings.ledger, name))
+    assert old is not None
     policy = served.policy_of(policies)
     agent.close()
     try:
-        made = Agent.rebuild(old, policy, output=served.folder / new)
+        made = Agent.rebuild(old, policy, output=new)
     except Exception:
         served.agent = served.open()
         raise
     served.take_over(made)
-    settings.policies, settings.version, settings.ledger = policies, version, new
+    settings.policies, settings.version, settings.ledger = policies, version, name
     settings.rollout = served.rollout = None
     served.save()
-
-
-def new_ledger(served: "ServedAgent", version: int) -> str:
-    """Return the file of the ledger of a version."""
-    first = Path(str(served.config.ledger))
-    return str(first.with_name(f"{first.stem}.v{version}{first.suffix}"))

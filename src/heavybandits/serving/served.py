@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError, LedgerFencedError
 from ..agents.agent import Agent
 from ..agents.decide import Request, check_same, choose_one
 from ..agents.state import BeforeChoice
@@ -23,6 +23,7 @@ from ..core.protocols import Policy
 from . import history, promotion, schemas
 from .config import AgentConfig, Limits, encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
+from .ledgers import find_ledger
 from .marks import FrozenPolicy, pack_learned, write_mark
 from .monitor import Monitor
 from .prepared import (
@@ -90,9 +91,7 @@ class ServedAgent:
 
     def open(self) -> Agent:
         """Open the agent on its ledger."""
-        ledger = self.settings.ledger
-        if ledger is not None and "://" not in ledger:
-            ledger = str(self.folder / ledger)
+        ledger = find_ledger(self.config, self.folder, self.settings.ledger)
         policy = self.policy_of(self.settings.policies)
         return open_agent(self.config, self.encoder, policy, ledger)
 
@@ -133,7 +132,8 @@ class ServedAgent:
         """Write all requests of one commit together; forget them if that fails.
 
         An agent that cannot say what is on its disk has closed its ledger: it is opened again, and
-        if that fails too, before each later commit.
+        if that fails too, before each later commit. A ledger that another service has opened is
+        left to it.
         """
         if self._broken:
             self.agent = self.open()
@@ -141,9 +141,12 @@ class ServedAgent:
         try:
             with self.agent.batch():
                 yield
-        except LedgerError:
+        except LedgerError as error:
             self._recent.clear()
-            self._broken = self._is_closed()
+            if isinstance(error, LedgerFencedError):
+                self.ready = False
+            else:
+                self._broken = self._is_closed()
             raise
 
     def _is_closed(self) -> bool:
