@@ -30,6 +30,7 @@ from torture_damage import damage_ledgers
 from torture_edges import restore_edges
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
+from torture_groups import back_up, fill_groups, kill_groups
 from torture_helpers import edit_helpers
 from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_links import lay_links
@@ -61,6 +62,9 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
     "agents": (interleave_agents, 100_000),  # several at once, foreign tickets, revisions, rebuilds
     "kills": (kill_agents, 1000),  # of processes that work on a ledger
+    "groups": (kill_groups, 1000),  # kills of processes in which 16 threads write a ledger
+    "group-disks": (fill_groups, 600),  # I/O errors while eight threads write a ledger
+    "backups": (back_up, 200),  # copies of ledgers on which threads work
     "alarms": (interrupt_ledgers, 5000),  # signals to processes that work on a ledger
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
     "edges": (restore_edges, 2000),  # agents at the ends of the range, kept in every way

@@ -34,8 +34,9 @@ from .integrity import Survey, chain, check_present, reason, survey
 from .postgres import open_tables
 from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
-from .store import Row, Source
+from .store import Row, Source, first_value
 from .tables import (
+    ARCHIVED,
     EXPORTED,
     FORMAT,
     INSERT,
@@ -192,6 +193,8 @@ def _rewrite(path: Path | Address, source: Source, head: Record, made: Path) -> 
             f"{source.path} contains no intact state: its events can be exported, not repaired"
         )
     entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
+    archived = first_value(source, "SELECT value FROM about WHERE name = ?", ARCHIVED)
+    entries |= {} if archived is None else {ARCHIVED: archived}
     statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
     statements += [(INSERT_OWNER, (owner.first, owner.agent)) for owner in read_owners(source)]
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]

@@ -186,4 +186,7 @@ def find_selected(database: Source, ticket: int, length: int) -> int:
         rows = database.rows(first, middle)
         earlier = [event for event, number in rows if number < ticket]
         low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
-    return int(first_value(database, first, low))
+    for event, number in database.rows(first, low):
+        if number == ticket:
+            return int(event)
+    raise InvalidInputError(f"ticket {ticket} is no longer in the ledger: its events were archived")

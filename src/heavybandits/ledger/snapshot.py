@@ -170,7 +170,7 @@ def _read_rows(database: Source, events: Integers) -> Iterator[Row]:
     for start in range(0, len(events), _LOOKUPS):
         part = events[start : start + _LOOKUPS].tolist()
         before = dict(database.rows(_query("event, link", part), *(n - 1 for n in part)))
-        before[0] = read_link(database, 0)
+        before[part[0] - 1] = read_link(database, part[0] - 1)  # perhaps that of no row
         rows = {row[0]: row for row in database.rows(_query(f"{COLUMNS}, link", part), *part)}
         for number in part:
             *values, link = rows.get(number) or (None,)
