@@ -390,6 +390,7 @@ while done < 30:
         armed = False
         assert "must have one reward" in str(error)
         done += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
 agent.close()
 """
 
