@@ -37,6 +37,7 @@ from torture_nestings import nest_policies
 from torture_numba import compare_public
 from torture_parts import break_parts
 from torture_policies import play_generated
+from torture_serve import kill_service
 from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
@@ -61,6 +62,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers, each before six readers
+    "serve": (kill_service, 1000),  # of core and front ends of a service, under 32 clients
     "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 
