@@ -99,6 +99,16 @@ def split_agent(text: str) -> tuple[str, list[str]]:
     return server + mark + urllib.parse.urlencode(rest, quote_via=urllib.parse.quote), agents
 
 
+def address_of(text: str, agent: str) -> str:
+    """Return the address of another ledger in the same database, with the secrets of this one.
+
+    >>> address_of("postgresql://ann:secret@db/shop?agent=tea", "tea-v2")
+    'postgresql://ann:secret@db/shop?agent=tea-v2'
+    """
+    server = split_agent(text)[0]
+    return f"{server}{'' if server.endswith('?') else '&'}agent={agent}"
+
+
 def parse_server(text: str) -> Mapping[str, str]:
     """Return what libpq needs for a connection to this database, by its names."""
     driver = load_driver()

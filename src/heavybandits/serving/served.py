@@ -5,6 +5,7 @@ method is an operation of the table in `routes`.
 """
 
 import logging
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from ..agents.decide import Request, check_same, choose_one
 from ..agents.state import BeforeChoice
 from ..agents.tickets import POLICY, Decision, Ticket
 from ..core.protocols import Policy
+from ..ledger.address import address_of, is_address
 from . import history, promotion, schemas
 from .config import AgentConfig, Limits, encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
@@ -80,7 +82,7 @@ class ServedAgent:
         self._broken = False  # the ledger must be opened again
         self.rollout: Rollout | None = None
         self.frozen: FrozenPolicy | None = None
-        self.ready = False
+        self.ready, self.promoting = False, threading.Lock()
         self.writer: Writer = InlineWriter(self.monitor.answered)
         if self.agent.ledger is not None:
             name = f"writer of {self.name}"
@@ -90,11 +92,20 @@ class ServedAgent:
 
     def open(self) -> Agent:
         """Open the agent on its ledger."""
-        ledger = self.settings.ledger
-        if ledger is not None and "://" not in ledger:
-            ledger = str(self.folder / ledger)
         policy = self.policy_of(self.settings.policies)
-        return open_agent(self.config, self.encoder, policy, ledger)
+        return open_agent(self.config, self.encoder, policy, self.ledger_of(self.settings.ledger))
+
+    def ledger_of(self, name: str | None) -> str | None:
+        """Return the ledger that the settings name: a file, or an address with its secrets.
+
+        Without a name it is that of the configuration.
+        """
+        first = self.config.ledger
+        if first is None:
+            return None
+        if is_address(first):
+            return first if name is None else address_of(first, name)
+        return str(self.folder / (name or first))
 
     def policy_of(self, policies: list[Description]) -> Policy:
         """Return the last of these policies; without one, that of the configuration."""
@@ -380,17 +391,17 @@ class ServedAgent:
 
     def promote(self, request: schemas.Policy) -> schemas.Settings:
         """Replace the policy by one that has learned everything in the ledger."""
-        return promotion.swap(self, [*self.settings.policies, self.describe(request)])
+        return promotion.promote(self, [*self.settings.policies, self.describe(request)])
 
     def rollback(self, _: schemas.Empty) -> schemas.Settings:
         """Return to the policy before the last promotion; it has learned everything since."""
         if not self.settings.policies:
             raise ProblemError(409, "nothing was promoted")
-        return promotion.swap(self, self.settings.policies[:-1])
+        return promotion.promote(self, self.settings.policies[:-1])
 
     def rebuild(self, _: schemas.Empty) -> schemas.Settings:
         """Learn everything in the ledger again, with the policy in force."""
-        return promotion.swap(self, self.settings.policies)
+        return promotion.promote(self, self.settings.policies)
 
     # ---- roll-out of a challenger
 

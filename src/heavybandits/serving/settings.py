@@ -16,8 +16,9 @@ Description = dict[str, Any]  # of a policy: its name, parameters and epsilon
 class Settings:
     """Mode, hold-out, policies and marks of an agent, as the administration has set them.
 
-    `version` grows with each promotion; `policies` are those promoted, the newest last; `frozen`
-    is the file of the state that decides when the mode is "frozen".
+    `ledger` names the one in use after a promotion: a file, or the agent of an address. `version`
+    grows with each promotion; `policies` are those promoted, the newest last; `frozen` is the file
+    of the state that decides when the mode is "frozen".
     """
 
     mode: str
@@ -49,7 +50,7 @@ class SettingsFile:
         """Return the settings; those of the configuration if nothing was ever set."""
         config = self._config
         if not self._path.exists():
-            return Settings(config.mode, config.holdout, config.baseline, ledger=config.ledger)
+            return Settings(config.mode, config.holdout, config.baseline)
         try:
             given = json.loads(self._path.read_text())
             known = {one.name for one in fields(Settings)}
