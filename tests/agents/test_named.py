@@ -840,7 +840,7 @@ def test_a_table_that_was_learned_is_kept_as_rows(tmp_path: Any, kind: str) -> N
     ("given", "words"),
     [
         ({"clock": 5}, "clock must be a function"),
-        ({"ledger": 5}, "ledger must be the path of a file"),
+        ({"ledger": 5}, "ledger must be a path or an address"),
     ],
 )
 def test_what_is_no_clock_and_no_ledger_is_refused(given: Any, words: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
 from ..ledger.feedback import read_feedback
+from ..ledger.moment import Moment
 from ..ledger.reader import read_history, read_marks
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
@@ -36,6 +37,7 @@ from . import decide, inspect
 from .agent_policy import AgentPolicy
 from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
+from .group_commit import GroupCommit
 from .inputs import Actions, Context, Inputs, WrittenInputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
@@ -108,6 +110,10 @@ class Agent:
     log_inputs : bool, default True
         Store the named inputs as JSON in the ledger, next to the features. `Agent.rebuild` needs
         them for another encoder.
+    group_commit : bool, default True
+        Write the calls that arrive during a flush of the ledger together, with one flush for all
+        of them. No call returns before its flush. It concerns calls of several threads other than
+        the main thread.
 
     Several threads may use one agent. A call that raises changes nothing, and a call that is
     interrupted by a signal takes effect completely or not at all.
@@ -128,6 +134,7 @@ class Agent:
     _ledger: Ledger | None = None
     _unfinished: Undo | None = None  # finishes or undoes an interrupted call
     _in_batch: bool = False
+    _group: GroupCommit | None = None  # writes the calls of many threads together
 
     def __init__(
         self,
@@ -142,19 +149,24 @@ class Agent:
         clock: Clock = time.time,
         encoder: FeatureMap | None = None,
         log_inputs: bool = True,
+        group_commit: bool = True,
     ) -> None:
         policy = check_part("policy", policy, Policy)
         limits = make_limits(max_pending, expire_after, expired_reward)
         generator, every = own_generator(rng), whole("snapshot_every", snapshot_every)
         if encoder is not None:
             check_encoder(encoder, policy)
-        self._log_inputs = flag("log_inputs", log_inputs)
+        self._log_inputs, grouped = (
+            flag("log_inputs", log_inputs),
+            flag("group_commit", group_commit),
+        )
         learned = make_state(policy)
         start = policy, learned, TicketTable(), generator, limits, new_owner((), 0), encoder
         self._start(AgentState(*start), clock)
         if ledger is not None:
             self._ledger = open_ledger(ledger, every)
             self._state = self._ledger.resume(self._state, self._policy)
+            self._group = GroupCommit(self.batch) if grouped else None
 
     def _start(self, state: AgentState, clock: Clock) -> None:
         check_clock(clock)
@@ -177,6 +189,7 @@ class Agent:
         agent = cls.__new__(cls)
         agent._start(state, clock)
         agent._ledger, agent._log_inputs = ledger, log_inputs
+        agent._group = None if ledger is None else GroupCommit(agent.batch)
         return agent
 
     @classmethod
@@ -229,6 +242,8 @@ class Agent:
         *,
         encoder: FeatureMap | None = None,
         corrections: Mapping[TicketLike, float] | None = None,
+        until: Moment | None = None,
+        without: Iterable[TicketLike] = (),
         output: str | Path | None = None,
         parts: Iterable[type] = (),
         clock: Clock = time.time,
@@ -237,8 +252,8 @@ class Agent:
 
         It learns the decisions in the ledger and their rewards, in the order in which they came,
         bit-for-bit as an agent of that policy would have. It continues with the next ticket, under
-        its own `id`, and accepts the tickets that wait. No agent may have the ledger open; it does
-        not change.
+        its own `id`, and accepts the tickets that wait. The ledger does not change, and its agent
+        may work on it meanwhile: what is read is one moment of it.
 
         Parameters
         ----------
@@ -248,10 +263,18 @@ class Agent:
             None for the policy in the ledger. Limits and `log_inputs` are those of the ledger.
         encoder : features.FeatureMap, optional
             None for the encoder in the ledger. Another one encodes every decision again from its
-            logged inputs, and the policy must have its dimension.
+            logged inputs, and the policy must have its dimension. A column that was not logged is
+            missing, if the encoder allows it to be (`allow_missing`).
         corrections : mapping, optional
             Rewards by ticket that were wrong. If given, even as {}, these and all revisions in the
             ledger replace the first rewards. None repeats every revision where it came.
+        until : int, float, datetime or str, optional
+            Learn only what came until then: the number of an event, a time (in seconds of the
+            agent's clock, or as a datetime), or the name of a mark. Tickets that were issued later
+            are rejected as foreign. None for all events.
+        without : iterable of Ticket, str or int, default ()
+            Tickets (also by event id) from which nothing is learned, as if they had been cancelled,
+            such as orders that were fraudulent.
         output : path, optional
             A new file for the ledger of the new agent; None for an agent without a ledger.
         parts : iterable of classes, optional
@@ -262,7 +285,10 @@ class Agent:
         Raises
         ------
         LedgerError
-            The ledger is damaged, or an agent has it open.
+            The ledger is damaged.
+        InvalidInputError
+            There is no such moment or ticket in the ledger, or another encoder needs inputs that
+            the ledger does not have.
 
         Examples
         --------
@@ -277,7 +303,14 @@ class Agent:
 
         check_clock(clock)
         state, store, log_inputs = rebuild_state(
-            ledger, policy, encoder=encoder, corrections=corrections, output=output, parts=parts
+            ledger,
+            policy,
+            encoder=encoder,
+            corrections=corrections,
+            until=until,
+            without=without,
+            output=output,
+            parts=parts,
         )
         return cls.from_state(state, clock, store, log_inputs)
 
@@ -356,6 +389,18 @@ class Agent:
         LedgerError
             The decision could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            ask: Callable[[], Any] = partial(
+                self.select,
+                arms,
+                mask,
+                context=context,
+                actions=actions,
+                k=cast(Any, k),
+                event_id=event_id,
+                group=group,
+            )
+            return self._group.run(ask)
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -445,6 +490,20 @@ class Agent:
         >>> agent.update(ticket, 0.7), ticket.group
         ('applied', 'holdout')
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.record,
+                    context,
+                    actions,
+                    chosen=chosen,
+                    propensity=propensity,
+                    arms=arms,
+                    mask=mask,
+                    event_id=event_id,
+                    group=group,
+                )
+            )
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -486,7 +545,10 @@ class Agent:
         actions: Actions | Sequence[Actions] | None = None,
         group: str = POLICY,
     ) -> list[Ticket]:
-        """Make many decisions in one compiled call, with the same tickets as many `select`s.
+        """Make many decisions at once, with the same tickets as many `select`s.
+
+        They are encoded and decided in blocks, so that memory does not grow with their number
+        times the features of their arms.
 
         Parameters
         ----------
@@ -501,16 +563,24 @@ class Agent:
         group : str, default "policy"
             The group of all of them, as for `select`.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.select_many, arms, mask, contexts=contexts, actions=actions, group=group
+                )
+            )
         group = check_group(group)
         with self._lock:
-            batch, inputs = decide.read_batch(
+            many = decide.read_many(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
-            choose = partial(self._policy.choose_many, batch=batch)
+            if decide.excess(self._state, many.size) > 0:
+                many.check()  # before a ticket expires for them
+            choose = partial(decide.choose_many, policy=self._policy, many=many)
             log = None
             if self._ledger is not None:
-                log = decide.log_batch(batch, inputs, self._log_inputs)
-            return self._select_together(batch.size, choose, self._logged(inputs), log, group)
+                log = decide.log_many(many, self._log_inputs)
+            return self._select_together(many.size, choose, self._logged(many.named), log, group)
 
     def _select_together(
         self,
@@ -578,6 +648,8 @@ class Agent:
         LedgerError
             The reward could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update, ticket, reward, noise_scale))
         with self._lock:
             given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
@@ -596,6 +668,8 @@ class Agent:
         list of str
             What `update` would return for each of them.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update_many, rewards))
         with self._lock:
             takes = self._policy.takes_noise_scale
             return self._reward(check_rewards(rewards, self._state.owners, takes))
@@ -616,6 +690,8 @@ class Agent:
         ticket : Ticket, str or int
             The ticket, its `key` or its `id`.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.cancel, ticket))
         with self._lock:
             number, now = self._number(ticket), self._expire_due()
             self._commit(plan_cancel(self._state, number, now))
@@ -655,6 +731,8 @@ class Agent:
         reward : float
             The right reward.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.revise, ticket, reward))
         with self._lock:
             number, given = self._number(ticket), finite_number("reward", reward) + 0.0
             ledger, now = self._needs_ledger("revise"), self._expire_due()
@@ -870,9 +948,13 @@ class Agent:
                 return
             self._ledger.begin_group()
             self._in_batch = True
+            if self._group is not None:
+                self._group.enter()
             try:
                 yield
             finally:
+                if self._group is not None:
+                    self._group.leave()
                 self._end_batch()
 
     def _end_batch(self) -> None:

@@ -112,6 +112,26 @@ def gather(decisions: Sequence[Decision]) -> Choices:
     )
 
 
+def join_choices(parts: Sequence[Choices]) -> Choices:
+    """Combine decisions that were made block by block, in their order.
+
+    >>> one = gather([Decision(2, np.ones(3), 0.5, 0.1, plays=1)])
+    >>> join_choices([one, one]).features.shape
+    (2, 3)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    chain = itertools.chain.from_iterable
+    return Choices(
+        list(chain(part.arms for part in parts)),
+        np.concatenate([part.features for part in parts]),
+        list(chain(part.expected for part in parts)),
+        list(chain(part.widths for part in parts)),
+        list(chain(part.propensities for part in parts)),
+        list(chain(part.actions for part in parts)),
+    )
+
+
 # ---- what the caller says of a decision
 
 LONGEST_ID = 200  # characters of an event id or a group

@@ -392,6 +392,56 @@ class Encoder:
                 f"{{'tea': {{'price': 4.0}}}}, got {actions!r:.80}"
             )
         left = self._read(given, self._read_context)
+        wide = self._read_actions(actions)
+        try:
+            return self._join.join(np.array([left]), wide, actions) * self._factor
+        except EncodingError as error:
+            raise error.at("among the actions") from None
+
+    def encode_many(self, contexts: Sequence[Row | None], actions: Mapping[str, Row]) -> Floats:
+        """Return the features of the same actions in many contexts.
+
+        The result is bit-for-bit that of `encode` for each context. The values of the actions are
+        read once.
+
+        Parameters
+        ----------
+        contexts : sequence of mapping of column to value, or None
+            As for `encode`.
+        actions : mapping of name to mapping of column to value
+            As for `encode`.
+
+        Returns
+        -------
+        ndarray of shape (len(contexts), len(actions), dim)
+
+        Raises
+        ------
+        EncodingError
+            A value cannot be encoded, or a column is missing or unknown. It names the column.
+        InvalidInputError
+            An argument is not a mapping, or there is no action.
+
+        Examples
+        --------
+        >>> from heavybandits.features import Number
+        >>> encoder = Encoder([Number("age", 40, 10)], [Number("price")], interactions="none")
+        >>> people = [{"age": 40}, {"age": 50}]
+        >>> x = encoder.encode_many(people, {"tea": {"price": 2.0}})
+        >>> (x * encoder.bound).round(6).tolist()
+        [[[1.0, 0.0, 2.0]], [[1.0, 1.0, 2.0]]]
+        """
+        out = np.empty((len(contexts), len(actions), self.dim))
+        wide: Floats | None = None
+        for place, given in enumerate(contexts):
+            left = self._read({} if given is None else given, self._read_context)
+            wide = self._read_actions(actions) if wide is None else wide
+            out[place] = self._join.join(np.array([left]), wide, actions)
+        out *= self._factor
+        return out
+
+    def _read_actions(self, actions: Mapping[str, Row]) -> Floats:
+        """Return 1 and the features of every action, one row each."""
         right: list[float] = []
         for name, row in actions.items():
             if not (type(row) is dict or isinstance(row, Mapping)):
@@ -400,11 +450,7 @@ class Encoder:
                 )
             used = self._with_name(row, name) if self._name_is_column else row
             right += self._read(used, self._read_action, name)
-        wide = np.array(right).reshape(len(actions), -1)
-        try:
-            return self._join.join(np.array([left]), wide, actions) * self._factor
-        except EncodingError as error:
-            raise error.at("among the actions") from None
+        return np.array(right).reshape(len(actions), -1)
 
     def encode_rows(self, rows: Table) -> Floats:
         """Return the features of logged rows, each a context and one action.

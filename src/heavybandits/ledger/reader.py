@@ -8,10 +8,14 @@ import sqlite3
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .._utils.errors import LedgerError
+from .._utils.validation import whole
 from ..features import FeatureMap
 from ..offline.log import Log
 from .address import Address, locate
@@ -21,9 +25,10 @@ from .integrity import check_present, damaged, verify
 from .postgres import PostgresTables, open_tables
 from .sqlite_file import FAILURES, room
 from .store import Dialect, Source, first_value
-from .tables import about, check_format
+from .tables import EXPORTED, about, check_format
 
 T = TypeVar("T")
+_PAGE = 1000  # events that are read at once
 
 PLAYS = (
     *("ticket", "time", "arm", "action", "expected", "width", "propensity"),
@@ -58,6 +63,16 @@ def read_action_counts(database: Source) -> list[dict[str, Any]]:
         for action, number, *sums in rows
     ]
     return sorted(counts, key=lambda row: (isinstance(row["action"], str), row["action"]))
+
+
+def _read_events(database: Source, after: int) -> list[dict[str, Any]]:
+    """Return the next events after a number, a page of them at most."""
+    names = (*EXPORTED, "features")
+    query = f"SELECT {', '.join(names)} FROM events WHERE event > ? ORDER BY event LIMIT {_PAGE}"
+    rows = [dict(zip(names, row, strict=True)) for row in database.rows(query, after)]
+    for row in rows:
+        row["features"] = None if row["features"] is None else np.frombuffer(row["features"])
+    return rows
 
 
 class ReadOnlyDatabase:
@@ -228,6 +243,42 @@ class LedgerReader:
             The encoder of the log; default that of the ledger, which has every `Encoder`.
         """
         return self.read(lambda database: read_feedback(database, encoder))
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the last event before each mark, by the name of the mark."""
+        return self._read(read_marks)
+
+    def follow(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the events after a number, one row each, up to the newest.
+
+        To follow an agent, call it again with the number of the last event, as often as you like.
+
+        Parameters
+        ----------
+        after : int, default 0
+            The number of the last event that you have.
+
+        Yields
+        ------
+        dict
+            The columns of the event; those that its kind does not have are None, `features` is
+            an array.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...     with LedgerReader(f"{folder}/agent.db") as reader:
+        ...         [(row["event"], row["kind"]) for row in reader.follow(after=1)]
+        [(2, 'reward')]
+        """
+        last = whole("after", after, least=0)
+        while rows := self._read(partial(_read_events, after=last)):
+            yield from rows
+            last = rows[-1]["event"]
 
     def action_counts(self) -> list[dict[str, Any]]:
         """Return one row per action, or per arm without a name: plays, rewards and their total."""

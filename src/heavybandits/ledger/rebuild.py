@@ -4,6 +4,7 @@ import secrets
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import canonical
 from .._utils.validation import finite_number
 from ..agents.agent_policy import AgentPolicy
-from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
+from ..agents.events import SETTLING, Cancelled, Event, Revised, Rewarded, Selected, WarmStarted
 from ..agents.inputs import check_encoder, encode_again, encode_rows_again
 from ..agents.pending import TicketTable
 from ..agents.raw_inputs import RawInputs
@@ -27,14 +28,17 @@ from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .address import Address, locate
+from .head import InUseError, Record
 from .inputs import read_inputs
 from .integrity import verify
+from .moment import Moment, last_event
 from .postgres import PostgresLedger, is_taken
+from .reader import live
 from .repair import copied, intact_states, mode_of, new_ledger, place_ledger
 from .resume import read_owners
 from .snapshot import state_in
 from .sqlite import SqliteLedger
-from .store import Row, to_event
+from .store import Row, Source, to_event
 
 BATCH = 1000  # events that are written in one transaction
 
@@ -53,14 +57,19 @@ def rebuild_state(
     *,
     encoder: FeatureMap | None = None,
     corrections: Mapping[TicketLike, float] | None = None,
+    until: Moment | None = None,
+    without: Iterable[TicketLike] = (),
     output: str | Path | None = None,
     parts: Iterable[type] = (),
 ) -> Rebuilt:
-    """Return the state after all events of a ledger, as `Agent.rebuild` describes it."""
+    """Return the state after the events of a ledger, as `Agent.rebuild` describes it."""
     source, target = locate(ledger), None if output is None else new_target(output)
-    entries, past = _read_past(source)
+    entries, past = _read_past(source, until)
     state, rows = _start(past, policy, encoder, parts), [entry.row for entry in entries]
     repeated: Iterable[Entry] = entries
+    left_out = _read_left_out(without, rows, past.owners, state.policy.plays)
+    if left_out:
+        repeated = _leave_out(repeated, left_out)
     if corrections is not None:
         repeated = _correct(repeated, _right_rewards(rows, corrections, past.owners))
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
@@ -87,14 +96,16 @@ def new_target(output: str | Path) -> Path | Address:
     return place
 
 
-def _read_past(ledger: Path | Address) -> tuple[list[Entry], Start]:
-    """Return the events of a ledger, and the agent before the first of them."""
+def _read_past(ledger: Path | Address, until: Moment | None) -> tuple[list[Entry], Start]:
+    """Return the events of a ledger up to a moment, and the agent before the first of them."""
     rows: list[Row] = []
-    with copied(ledger) as (database, head):
+    with _opened(ledger) as (database, head):
+        last = None if until is None else last_event(database, until)
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
         owners = read_owners(database)
-        inputs = dict(read_inputs(database))
+        inputs = dict(read_inputs(database, last))
+    rows = rows[:last]
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
@@ -105,6 +116,17 @@ def _read_past(ledger: Path | Address) -> tuple[list[Entry], Start]:
     past = past._replace(owners=new_owner(owners, issued))
     entries = [Entry(row, inputs.get(row.event)) for row in rows]
     return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
+
+
+@contextmanager
+def _opened(ledger: Path | Address) -> Iterator[tuple[Source, Record]]:
+    """Open a copy of a ledger, or one moment of it while an agent works on it."""
+    with ExitStack() as stack:
+        try:
+            found: tuple[Source, Record] = stack.enter_context(copied(ledger))
+        except InUseError:  # a file
+            found = stack.enter_context(live(Path(str(ledger)).absolute()))
+        yield found
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:
@@ -269,3 +291,36 @@ def _correct(entries: Iterable[Entry], right: Mapping[int, float]) -> Iterator[E
         if row.kind in SETTLING and reward is not None:
             reward = right.get(row.ticket, reward)
         yield Entry(row._replace(event=number, reward=reward), inputs)
+
+
+# ---- decisions that are left out
+
+
+def _read_left_out(
+    without: Iterable[TicketLike], rows: list[Row], owners: Owners, plays: int
+) -> set[int]:
+    """Return the numbers of the tickets from which nothing is learned."""
+    issued = {row.ticket for row in rows if row.kind == Selected.kind}
+    by_id = {row.event_id: row.ticket for row in rows if row.event_id is not None}
+    if isinstance(without, str):
+        raise InvalidInputError(f"without must be a list of tickets, got {without!r:.80}")
+    found = {by_id[t] if t in by_id else ticket_number(t, owners) for t in without}
+    if not found <= issued:
+        raise InvalidInputError(f"ticket {min(found - issued)} is not in that part of the ledger")
+    if found and plays != 1:
+        raise InvalidInputError(
+            f"without needs a policy of one play per decision, that of the ledger has {plays}"
+        )
+    return found
+
+
+def _leave_out(entries: Iterable[Entry], tickets: set[int]) -> Iterator[Entry]:
+    """Yield the events as if these tickets had been cancelled instead of rewarded."""
+    number = 0
+    for row, inputs in entries:
+        if row.ticket in tickets and row.kind == Revised.kind:
+            continue
+        number += 1
+        if row.ticket in tickets and row.kind in SETTLING:
+            row = Row(number, Cancelled.kind, row.ticket, row.time)
+        yield Entry(row._replace(event=number), inputs)

@@ -36,6 +36,7 @@ from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
 from .store import Row, Source
 from .tables import (
+    EXPORTED,
     FORMAT,
     INSERT,
     INSERT_INPUTS,
@@ -228,13 +229,6 @@ def export(path: str | Path | Address, output: str | Path) -> Findings:
     else:
         write_parquet(columns, output, mode)
     return findings
-
-
-EXPORTED = (
-    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
-    *("reward", "noise_scale", "previous_reward"),
-    *("arm", "action", "expected", "width", "propensity", "available", "name"),
-)
 
 
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:

@@ -19,7 +19,7 @@ from ..agents.state_file import pack, unpack
 from ..core.protocols import Policy
 from ..features import FeatureMap
 from .integrity import chain, read_link
-from .store import Row, Source, read_decision
+from .store import Row, RowCheck, Source, read_decision
 from .tables import COLUMNS
 
 Integers = NDArray[np.int64]
@@ -152,11 +152,12 @@ def restore_waiting(database: Source, snapshot: Snapshot, last: int) -> Places:
 
     Raises LedgerError if the row of one of them is not as it was written.
     """
-    tickets, policy = snapshot.state.tickets, snapshot.state.policy
+    tickets, policy, check = snapshot.state.tickets, snapshot.state.policy, RowCheck()
     for row in _read_rows(database, snapshot.events):
         try:
+            check(row)
             decision = read_decision(row, policy)
-        except (KeyError, TypeError, ValueError) as error:
+        except (TypeError, ValueError, LedgerError) as error:
             raise LedgerError(f"event {row.event} does not fit: {error}") from error
         if row.ticket >= tickets.issued or row.ticket in tickets.pending:
             raise LedgerError(f"event {row.event} issued a ticket {row.ticket} that cannot be")

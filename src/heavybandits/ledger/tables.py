@@ -49,6 +49,13 @@ SCHEMA = (
       (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
     WHERE ask.kind = 'select'""",
 )
+# Columns of an event that are exported; of arrays there are the features, apart from these.
+EXPORTED = (
+    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
+    *("reward", "noise_scale", "previous_reward"),
+    *("arm", "action", "expected", "width", "propensity", "available", "name"),
+)
+
 INPUTS = ("event", *RawInputs._fields)
 INSERT_INPUTS = f"INSERT INTO inputs ({', '.join(INPUTS)}) VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_OWNER = "INSERT OR REPLACE INTO owners (first, agent) VALUES (?, ?)"
