@@ -247,7 +247,7 @@ class LedgerReader:
     @property
     def marks(self) -> dict[str, int]:
         """Return the last event before each mark, by the name of the mark."""
-        return self._read(read_marks)
+        return self.read(read_marks)
 
     def follow(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the events after a number, one row each, up to the newest.
@@ -276,7 +276,7 @@ class LedgerReader:
         [(2, 'reward')]
         """
         last = whole("after", after, least=0)
-        while rows := self._read(partial(_read_events, after=last)):
+        while rows := self.read(partial(_read_events, after=last)):
             yield from rows
             last = rows[-1]["event"]
 
