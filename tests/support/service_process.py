@@ -100,7 +100,7 @@ class ServiceProcess:
         headers: dict[str, str] | None = None,
     ) -> Answer:
         port = self.admin if admin else self.port
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20.0)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=100.0)
         data = body if isinstance(body, bytes) or body is None else json.dumps(body)
         sent = {"Content-Type": "application/json"} | (headers or {})
         try:
