@@ -145,7 +145,8 @@ def link_names(app, doctree):
 def size_pictures(app, page, template, context, doctree):
     """Every picture says how large it is, so that nothing jumps when it arrives."""
     if "body" in context:
-        context["body"] = pictures.with_sizes(context["body"], HERE / "images")
+        folders = {Path(app.srcdir, source).parent for source in app.builder.images}  # of notebooks
+        context["body"] = pictures.with_sizes(context["body"], HERE / "images", *folders)
 
 
 def keep_still(app, page, template, context, doctree):

@@ -76,7 +76,7 @@ def make_uplift() -> hb.Uplift:
 
 # Each object with pieces of text that it must show, at a prompt and in a notebook.
 SHOWN: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "agent": (make_agent, ("2 features", "1 decisions", "1 tickets", "UCB")),
+    "agent": (make_agent, ("2 features", "1 decision,", "1 ticket;", "UCB")),
     "ticket": (lambda: make_agent().select(np.eye(2)), (":2", "arm", "expected", "propensity")),
     "result": (make_result, ("2 policies", "3 repetitions", "200 plays", "<b>auto</b>", "seed 1")),
     "empty result": (lambda: hb.Result({}), ("Result: 0 rows",)),

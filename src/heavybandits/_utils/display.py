@@ -42,6 +42,15 @@ class HasCard(Protocol):
     def _card(self) -> Card: ...
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_of(1, "ticket"), count_of(2001, "ticket")
+    ('1 ticket', '2,001 tickets')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def show_text(thing: HasCard) -> str:
     """Return what an object shows at a prompt."""
     return write_card(thing._card())

@@ -98,7 +98,7 @@ class Agent:
     max_pending : int, default 100,000
         Tickets that may wait at once. One more, and the oldest expires.
     expire_after : float, optional
-        Seconds that a ticket waits for its reward; None waits forever.
+        Seconds that a ticket waits for its reward; None waits without a limit.
     expired_reward : float, optional
         The reward of a ticket that expires, such as 0.0 for a sale that was not made. None learns
         nothing, as if the ticket were cancelled. A reward that comes later is counted as late.
@@ -184,7 +184,21 @@ class Agent:
     ) -> "Agent":
         """Make an agent that continues from a state, which no other agent may use.
 
-        A ledger must end at this state.
+        Parameters
+        ----------
+        state : AgentState
+            Everything that the agent is, as `Agent.state` returns it.
+        clock : function, default time
+            Returns seconds since the same moment as the clock of the earlier agent.
+        ledger : Ledger, optional
+            The open ledger of the agent, which must end at this state.
+        log_inputs : bool, default True
+            Store the named inputs in the ledger.
+
+        Returns
+        -------
+        Agent
+            The agent.
         """
         agent = cls.__new__(cls)
         agent._start(state, clock)
@@ -216,6 +230,11 @@ class Agent:
             The clock of the saved agent: seconds since the same moment.
         encoder : features.FeatureMap, optional
             The encoder of the saved agent, if the file does not contain it.
+
+        Returns
+        -------
+        Agent
+            The loaded agent, with its own `id`.
 
         Raises
         ------
@@ -281,6 +300,11 @@ class Agent:
             Classes of your own parts that the policy in the ledger uses.
         clock : function, default time.time
             The clock of the new agent.
+
+        Returns
+        -------
+        Agent
+            The new agent.
 
         Raises
         ------
@@ -357,7 +381,7 @@ class Agent:
 
         Parameters
         ----------
-        arms : array (K, d) or arm set
+        arms : array (K, d) or arm set, optional
             The features, one row per arm; or an arm set such as `UnitBall(d)`. The decision service
             passes a `Request`, which it has validated.
         mask : array of K booleans, optional
@@ -372,7 +396,7 @@ class Agent:
             a propensity, because the probability of a list is not that of one of its arms.
         event_id : str, optional
             The caller's id of the decision. The same id again returns the same ticket, so a call
-            may be repeated after a failure. With a ledger ids are remembered forever, without one
+            may be repeated after a failure. With a ledger ids are always remembered, without one
             as long as the ticket is pending.
         group : str, default "policy"
             The group of the decision in the log, such as an experiment that it belongs to.
@@ -552,16 +576,28 @@ class Agent:
 
         Parameters
         ----------
-        arms : array (n, K, d), or n arrays (K, d) of any K
+        arms : array (n, K, d) or n arrays (K, d) of any K, optional
             The features of every decision.
         mask : array (n, K) of booleans, optional
             False for an arm that is not available; for arms that are one array.
         contexts : sequence of mappings, optional
             The context of every decision. Instead of `arms`, for an agent with an encoder.
         actions : mapping, or sequence of mappings, optional
-            The actions of all decisions, or in a list of each.
+            The actions of all decisions, or a list with the actions of each decision.
         group : str, default "policy"
-            The group of all of them, as for `select`.
+            The group of all decisions, as for `select`.
+
+        Returns
+        -------
+        list of Ticket
+            One ticket per decision, in their order.
+
+        Raises
+        ------
+        InvalidInputError
+            An argument is not valid. No decision was made.
+        LedgerError
+            The decisions could not be written. Nothing has changed.
         """
         if self._group is not None and self._group.takes():
             return self._group.run(
@@ -838,6 +874,11 @@ class Agent:
         ticket : str, int or Ticket
             The `key`, the `id`, or the `event_id` that the caller gave.
 
+        Returns
+        -------
+        Ticket
+            The ticket.
+
         Raises
         ------
         InvalidInputError
@@ -921,10 +962,15 @@ class Agent:
     def batch(self) -> Iterator[None]:
         """Flush the ledger once for all calls in a `with` block, instead of once for each.
 
-        The block holds the agent: other threads wait. When it ends, all calls in it are on the
+        The block locks the agent: other threads wait. When it ends, all calls in it are on the
         disk, or it raises LedgerError and none of them has happened. So do not send an answer to
         anyone before the block has ended. A call that raises in the block has no effect, and
-        those before it are stored. Without a ledger the block only holds the agent.
+        those before it are stored. Without a ledger the block only locks the agent.
+
+        Yields
+        ------
+        None
+            Nothing; call the agent in the block.
 
         Raises
         ------
@@ -1081,14 +1127,18 @@ class Agent:
 
     @property
     def restarts(self) -> int:
-        """Return how often an `auto` has restarted: after eight rewards in a row that no noise
-        explains (another unit, level or problem), or after two at the very start that exceed most
-        of the first 32 by far. 0 for every other policy."""
+        """Return how often an `auto` has restarted; 0 for every other policy.
+
+        It restarts after eight rewards in a row that no noise explains (another unit, mean reward
+        or problem), or after two at the very start that exceed most of the first 32 by far.
+        """
         return self._read(inspect.restarts)
 
     @property
     def drift(self) -> DriftReport:
-        """Return how often a change of level, unit or effect was noticed, and how many rewards ago.
+        """Return how often a change of the rewards was noticed, and how many rewards ago.
+
+        The change may be one of the mean reward, of the unit or of the effect of the features.
 
         For an `auto`, and for every policy whose filter is wrapped in `filters.DriftMonitor`.
         """
@@ -1126,7 +1176,7 @@ class Agent:
     def predict(
         self, arms: ArrayLike, return_width: bool = False
     ) -> Floats | tuple[Floats, Floats]:
-        """Return the mean rewards expected of the arms, (K,).
+        """Return the expected mean rewards of the arms.
 
         Parameters
         ----------
@@ -1134,6 +1184,13 @@ class Agent:
             The features, one row per arm.
         return_width : bool, default False
             Also return the confidence widths of x.theta.
+
+        Returns
+        -------
+        means : array (K,)
+            The expected mean reward of each arm.
+        widths : array (K,)
+            The confidence width of each arm, on the scale of x.theta. Only with `return_width`.
         """
         rows = finite_array("arms", arms, (None, self.policy.dim))
         means, widths = self._read(lambda state: self._policy.compiled.predict(state.learned, rows))
@@ -1150,11 +1207,22 @@ class Agent:
 
         Parameters
         ----------
-        arms : Ticket, str, int or array (K, d)
+        arms : Ticket, str, int or array (K, d), optional
             What to explain, by what the agent knows now: arms, or a ticket, its key, id or event
             id. What the agent knew when it chose is on the ticket, as `expected` and `width`.
         context, actions : mapping, optional
             Instead of `arms`, for an agent with an encoder.
+
+        Returns
+        -------
+        Explanation
+            The contributions and bonuses of every feature, one row per arm. `print` shows the
+            largest.
+
+        Raises
+        ------
+        InvalidInputError
+            The policy has no confidence region, or an argument is not valid.
         """
         with self._lock:
             found = self.ticket(arms) if isinstance(arms, str | int) else arms
@@ -1164,7 +1232,17 @@ class Agent:
         """Return the plays in the ledger, one row each.
 
         Columns: ticket, time, arm, action, expected, width, propensity, outcome, reward, settled
-        (when), first_reward. `reward` is the one in force, `first_reward` that before revisions.
+        (when), first_reward. `reward` is the current reward, `first_reward` that before revisions.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per play.
+
+        Raises
+        ------
+        InvalidInputError
+            The agent has no ledger.
         """
         return self._read(lambda _: read_history(self._needs_ledger("history").database))
 
@@ -1229,6 +1307,16 @@ class Agent:
 
         It is another agent with its own `id`: it accepts the tickets that were issued before, as
         this one does, and from now on each accepts its own alone.
+
+        Parameters
+        ----------
+        clock : function, optional
+            The clock of the copy. Default: the clock of this agent.
+
+        Returns
+        -------
+        Agent
+            The copy.
         """
         with self._lock:
             state = unpack(pack(self.state), policy=self.policy, encoder=self.encoder)
@@ -1239,6 +1327,11 @@ class Agent:
         """Write policy, state, pending tickets and generator to one file, which `load` reads.
 
         The file is replaced at once: it never contains half of a state.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write. An existing file is replaced.
         """
         data = self._read(pack)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))

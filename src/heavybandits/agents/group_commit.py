@@ -57,7 +57,7 @@ class GroupCommit:
     Parameters
     ----------
     batch : function
-        Returns a context that holds the agent. When it ends, all calls in it are on the disk, or it
+        Returns a context that locks the agent. When it ends, all calls in it are on the disk, or it
         raises LedgerError and none of them has happened.
     """
 
@@ -74,7 +74,7 @@ class GroupCommit:
         return thread not in (self._main, self._inside) and os.getpid() == self._process
 
     def enter(self) -> None:
-        """Let this thread, which holds the agent, perform its calls itself."""
+        """Let this thread, which has locked the agent, perform its calls itself."""
         self._inside = threading.get_ident()
 
     def leave(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils.display import Card, write_html
+from .._utils.display import Card, count_of, write_html
 from .._utils.errors import EncodingError, InvalidInputError, printable
 from .._utils.files import replace_atomically
 from .._utils.tables import to_text
@@ -320,7 +320,8 @@ class Encoder:
     def __str__(self) -> str:
         rows = self.describe()
         blocks = f" ({printable(', '.join(self.actions))})" if self.actions else ""
-        size = f'{len(rows)} columns, {self.dim} features, interactions "{self.interactions}"'
+        columns = count_of(len(rows), "column")
+        size = f'{columns}, {self.dim} features, interactions "{self.interactions}"'
         for row in rows:
             row["column"] = printable(row["column"])
             if row["other_share"]:
@@ -342,7 +343,8 @@ class Encoder:
             "divided by": self.bound,
             "cost": str(self.estimate_cost()),
         }
-        return write_html(Card(f"Encoder: {len(rows)} columns, {self.dim} features", facts, rows))
+        size = f"{count_of(len(rows), 'column')}, {count_of(self.dim, 'feature')}"
+        return write_html(Card(f"Encoder: {size}", facts, rows))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoder) and self.to_dict() == other.to_dict()

@@ -96,17 +96,18 @@ def split_agent(text: str) -> tuple[str, list[str]]:
     given = urllib.parse.parse_qsl(query, keep_blank_values=True)
     rest = [(name, value) for name, value in given if name != "agent"]
     agents = [value for name, value in given if name == "agent"]
-    return server + mark + urllib.parse.urlencode(rest, quote_via=urllib.parse.quote), agents
+    options = urllib.parse.urlencode(rest, quote_via=urllib.parse.quote)
+    return server + (mark if rest else "") + options, agents
 
 
-def address_of(text: str, agent: str) -> str:
-    """Return the address of another ledger in the same database, with the secrets of this one.
+def with_agent(text: str, agent: str) -> str:
+    """Return an address with another agent, and with its password.
 
-    >>> address_of("postgresql://ann:secret@db/shop?agent=tea", "tea-v2")
-    'postgresql://ann:secret@db/shop?agent=tea-v2'
+    >>> with_agent("postgresql://db/shop?sslmode=require&agent=a", "b")
+    'postgresql://db/shop?sslmode=require&agent=b'
     """
-    server = split_agent(text)[0]
-    return f"{server}{'' if server.endswith('?') else '&'}agent={agent}"
+    server, _ = split_agent(text)
+    return f"{server}{'&' if '?' in server else '?'}agent={agent}"
 
 
 def parse_server(text: str) -> Mapping[str, str]:

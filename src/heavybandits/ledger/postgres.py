@@ -325,22 +325,23 @@ class PostgresLedger:
         return end
 
     def _stop(self, connection: Connection) -> None:
-        """Stop for good: raise LedgerFencedError, which says why."""
+        """Stop for good, and raise the error that says why."""
         found = fetch(connection, tables.STATUS, (self._tables.agent,))
-        why = "was removed from the database"
+        error = LedgerError(f"{self.path} was removed from the database")
         if found:
             epoch, writer, event, _ = found[0]
             if writer != self._writer and epoch > self._epoch:
-                why = "was opened by another agent, which continues it"
+                error = LedgerFencedError(
+                    f"{self.path} was opened by another agent, which continues it"
+                )
             else:
-                why = (
-                    f"ends at event {event} on the server, but {self._at.end.events} events were "
-                    "acknowledged: the server was restored, or replaced by a replica that lacked "
-                    "them. A new Agent continues from what is left, and rejects the tickets that "
-                    "were lost"
+                error = LedgerError(
+                    f"{self.path} ends at event {event} on the server, but {self._at.end.events} "
+                    "events were acknowledged: the server was restored, or replaced by a replica "
+                    "that lacked them. A new Agent continues from what is left, and rejects the "
+                    "tickets that were lost"
                 )
         self._in_doubt = False
-        error = LedgerFencedError(f"{self.path} {why}")
         self._server.close(error)
         raise error
 
@@ -435,7 +436,7 @@ class PostgresLedger:
         """Delete the ledger, if the server can be reached, and close the connection."""
         with suppress(LedgerError), self._server.transaction() as connection:
             for statement in tables.DELETE:
-                connection.execute(statement, (self._tables.agent,))
+                self._server.execute(connection, statement, (self._tables.agent,))
         self.drop()
 
     def leak(self) -> None:
@@ -445,14 +446,14 @@ class PostgresLedger:
 
 
 def _send_few(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by one statement; return False if the fence does not hold."""
+    """Store events by one statement; return False if the fence is not intact."""
     statement = tables.insert_few(inputs=bool(at.inputs))
     raw = tables.to_columns(at.inputs)
     return bool(fetch(connection, statement, (*fence, *raw, *tables.to_columns(at.unsent))))
 
 
 def _send_many(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by a copy in one transaction; return False if the fence does not hold."""
+    """Store events by a copy in one transaction; return False if the fence is not intact."""
     with connection.transaction():
         found = fetch(connection, tables.FENCE, fence)
         if not found:

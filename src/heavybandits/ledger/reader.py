@@ -231,7 +231,13 @@ class LedgerReader:
         return self.read(lambda database: json.loads(about(database, "encoder")))
 
     def history(self) -> list[dict[str, Any]]:
-        """Return the plays, one row each, as `Agent.history` does."""
+        """Return the plays, one row each, as `Agent.history` does.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per play.
+        """
         return self.read(read_history)
 
     def feedback(self, encoder: FeatureMap | None = None) -> Log:
@@ -240,7 +246,12 @@ class LedgerReader:
         Parameters
         ----------
         encoder : features.FeatureMap, optional
-            The encoder of the log; default that of the ledger, which has every `Encoder`.
+            The encoder of the log. Default: that of the ledger, which has every `Encoder`.
+
+        Returns
+        -------
+        Log
+            The log, for `evaluate`, `replay` and `diagnose`.
         """
         return self.read(lambda database: read_feedback(database, encoder))
 
@@ -281,7 +292,13 @@ class LedgerReader:
             last = rows[-1]["event"]
 
     def action_counts(self) -> list[dict[str, Any]]:
-        """Return one row per action, or per arm without a name: plays, rewards and their total."""
+        """Return one row per action, or per arm without a name: plays, rewards and their total.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per action.
+        """
         return self.read(read_action_counts)
 
     def close(self) -> None:

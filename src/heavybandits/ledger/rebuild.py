@@ -28,6 +28,7 @@ from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .address import Address, locate
+from .archive import read_archive
 from .head import InUseError, Record
 from .inputs import read_inputs
 from .integrity import verify
@@ -101,20 +102,20 @@ def _read_past(ledger: Path | Address, until: Moment | None) -> tuple[list[Entry
     rows: list[Row] = []
     with _opened(ledger) as (database, head):
         last = None if until is None else last_event(database, until)
+        archived = [Entry(row, raw) for row, raw in read_archive(database)]
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
         owners = read_owners(database)
         inputs = dict(read_inputs(database, last))
-    rows = rows[:last]
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
             f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
     past = read_start(state_in(states[0]))
-    issued = sum(row.kind == Selected.kind for row in rows)
+    entries = [*archived, *(Entry(row, inputs.get(row.event)) for row in rows)][:last]
+    issued = sum(entry.row.kind == Selected.kind for entry in entries)
     past = past._replace(owners=new_owner(owners, issued))
-    entries = [Entry(row, inputs.get(row.event)) for row in rows]
     return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
 
 

@@ -120,7 +120,7 @@ def _restore(database: Source, state: AgentState) -> tuple[AgentState, Places, E
             return found.state._replace(limits=state.limits), places, End(event, link)
         except (StateError, LedgerError) as error:
             problem = error
-    raise damaged(database.path, "it holds no intact state") from problem
+    raise damaged(database.path, "it contains no intact state") from problem
 
 
 def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:
@@ -186,4 +186,7 @@ def find_selected(database: Source, ticket: int, length: int) -> int:
         rows = database.rows(first, middle)
         earlier = [event for event, number in rows if number < ticket]
         low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
-    return int(first_value(database, first, low))
+    for event, number in database.rows(first, low):
+        if number == ticket:
+            return int(event)
+    raise InvalidInputError(f"ticket {ticket} is no longer in the ledger: its events were archived")

@@ -7,13 +7,12 @@ only for the last events, and for the moment in which the successor takes over.
 import logging
 import secrets
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
-from ..ledger.address import is_address, split_agent
 from ..ledger.successor import Successor
 from . import schemas
+from .ledgers import find_ledger, version_name
 from .problems import ProblemError
 from .settings import Description
 
@@ -37,8 +36,11 @@ def promote(served: "ServedAgent", policies: list[Description]) -> schemas.Setti
 
 def _promote(served: "ServedAgent", policies: list[Description]) -> schemas.Settings:
     version = served.settings.version + 1
-    policy, ledger = served.policy_of(policies), new_ledger(served, version)
-    before, after = served.ledger_of(served.settings.ledger), served.ledger_of(ledger)
+    policy, attempt = served.policy_of(policies), secrets.token_hex(2)
+    ledger = version_name(served.config, f"{version}-{attempt}")
+    before, after = (
+        find_ledger(served.config, served.folder, one) for one in (served.settings.ledger, ledger)
+    )
     assert before is not None
     assert after is not None
     successor = Successor(before, policy, after)
@@ -67,12 +69,3 @@ def _take_over(
     settings.rollout = served.rollout = None
     served.save()
     return old
-
-
-def new_ledger(served: "ServedAgent", version: int) -> str:
-    """Return the name of the ledger of a version, a new one for each attempt."""
-    first, attempt = str(served.config.ledger), secrets.token_hex(2)
-    if is_address(first):
-        return f"{split_agent(first)[1][0]}-v{version}-{attempt}"
-    path = Path(first)
-    return str(path.with_name(f"{path.stem}.v{version}-{attempt}{path.suffix}"))

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError, LedgerFencedError
 from ..agents.agent import Agent
 from ..agents.decide import Request, check_same, choose_one
 from ..agents.state import BeforeChoice
 from ..agents.tickets import POLICY, Decision, Ticket
 from ..core.protocols import Policy
-from ..ledger.address import address_of, is_address
 from . import history, promotion, schemas
 from .config import AgentConfig, Limits, encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
+from .ledgers import find_ledger
 from .marks import FrozenPolicy, pack_learned, write_mark
 from .monitor import Monitor
 from .prepared import (
@@ -93,19 +93,8 @@ class ServedAgent:
     def open(self) -> Agent:
         """Open the agent on its ledger."""
         policy = self.policy_of(self.settings.policies)
-        return open_agent(self.config, self.encoder, policy, self.ledger_of(self.settings.ledger))
-
-    def ledger_of(self, name: str | None) -> str | None:
-        """Return the ledger that the settings name: a file, or an address with its secrets.
-
-        Without a name it is that of the configuration.
-        """
-        first = self.config.ledger
-        if first is None:
-            return None
-        if is_address(first):
-            return first if name is None else address_of(first, name)
-        return str(self.folder / (name or first))
+        ledger = find_ledger(self.config, self.folder, self.settings.ledger)
+        return open_agent(self.config, self.encoder, policy, ledger)
 
     def policy_of(self, policies: list[Description]) -> Policy:
         """Return the last of these policies; without one, that of the configuration."""
@@ -152,9 +141,12 @@ class ServedAgent:
         try:
             with self.agent.batch():
                 yield
-        except LedgerError:
+        except LedgerError as error:
             self._recent.clear()
-            self._broken = self._is_closed()
+            if isinstance(error, LedgerFencedError):
+                self.ready = False
+            else:
+                self._broken = self._is_closed()
             raise
 
     def _is_closed(self) -> bool:

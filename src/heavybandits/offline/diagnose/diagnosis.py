@@ -1,4 +1,4 @@
-"""Diagnosis of rewards: sales, level, fit, tails, moments, symmetry, and the policy to use."""
+"""Diagnosis of rewards: sales, mean, fit, tails, moments, symmetry, and the policy to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Symmetry(NamedTuple):
     """How symmetric the noise is.
 
     `shift` is (trimmed mean - median) / scale, `distance` that of Kolmogorov and Smirnov between
-    both sides, `error` the least distance that is not chance at 1%.
+    both sides, `error` the least distance that is significant at 1%.
     """
 
     symmetric: bool
@@ -141,7 +141,13 @@ class Diagnosis:
         return write_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, without the rewards themselves."""
+        """Return plain values for JSON, without the rewards themselves.
+
+        Returns
+        -------
+        dict
+            None replaces a number that is not finite.
+        """
         return write_dict(self)
 
     def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
@@ -198,8 +204,10 @@ def diagnose(
         Probability with which the bounds of the theorems may fail.
     drop_missing : bool, default False
         Leave out rows with a missing value instead of raising an error.
-    resamples, seed : int, default 200 and 0
-        Size and seed of the bootstrap for the intervals.
+    resamples : int, default 200
+        Number of bootstrap samples for the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
 
     Returns
     -------
