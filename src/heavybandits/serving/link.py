@@ -281,7 +281,7 @@ class LinkConnection(asyncio.Protocol):
         self._outlet = Outlet(self._transport)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Reject what was not answered: nobody knows whether it was recorded."""
+        """Reject what was not answered: it may have been recorded, or not."""
         if not self._leaving:
             self._link.leave(self)
         replies, self._replies = self._replies, {}

@@ -2,8 +2,8 @@
 those that end.
 
 Every front end has a listening socket of its own on the one port, and the core has the Unix socket
-of the link. The supervisor keeps all of them open, so that nobody who connects while a process is
-replaced is rejected: SIGHUP replaces all processes, one after another, without a failed request.
+of the link. The supervisor keeps all of them open, so that no client is rejected while a process is
+replaced: SIGHUP replaces all processes, one after another, without a failed request.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Worker:
         return False
 
     async def go(self) -> None:
-        """Let a process that stands by open the ledgers."""
+        """Let a process that waits open the ledgers."""
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().sock_sendall(self._control, GO)
 

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def open_agents(orders: Orders, control: socket.socket) -> Agents:
-    """Open the agents; one who stands by compiles first, and waits until the ledgers are free."""
+    """Open the agents; a standby compiles first, and waits until the ledgers are free."""
     if orders.role == "standby":
         for one in orders.config.agents:
             warm_copy(one, Path(orders.config.folder))
