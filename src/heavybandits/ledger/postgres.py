@@ -225,7 +225,8 @@ class PostgresLedger:
             return fetch(connection, tables.OPEN, (self._writer, self._tables.agent))[0]
 
     def _restore(self, state: AgentState, learner: Learner) -> AgentState:
-        found = resume(self._tables, Record(self._at.end), state, learner)
+        head = Record(self._at.end)
+        found = self._server.repeat(lambda: resume(self._tables, head, state, learner))
         if found.end != self._at.end:
             raise damaged(self.path, f"it has events after event {self._at.end.events}, its end")
         self._since, self._places = found.since, found.places

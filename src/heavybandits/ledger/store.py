@@ -34,6 +34,10 @@ from ..core.protocols import Policy
 Dialect = Literal["sqlite", "postgresql"]
 
 
+class UnreachableError(LedgerError):
+    """Report a server that does not answer: what is stored there is not known."""
+
+
 class Source(Protocol):
     """The tables of one ledger in a store: `about`, `states`, `events` and the view `plays`.
 
