@@ -12,6 +12,7 @@ from .._utils.errors import InvalidInputError, optional
 from .options import Number, with_default
 
 PORT = Number(1, 65_535)
+COUNT = Number(0, 64)
 
 
 @click.command("serve", short_help="Serve decisions over HTTP.")
@@ -24,6 +25,7 @@ PORT = Number(1, 65_535)
 @click.option("--demo", is_flag=True, help="Serve a shop with simulated visitors.")
 @with_default("--port", 8000, "Port of the API (with --csv and --demo).", type=PORT)
 @with_default("--admin-port", 8001, "Port of the live page (with --csv and --demo).", type=PORT)
+@with_default("--front-ends", 0, "Processes for HTTP before the one with the agents.", type=COUNT)
 @click.option("--new-token", metavar="SCOPES", help="Print a new token with these scopes.")
 def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
     """Serve the agents of CONFIG, a TOML file, over HTTP.
@@ -43,13 +45,16 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
         raise InvalidInputError("serve needs a TOML file, or --csv, or --demo: one of them")
     from ..serving.config import read_config
     from ..serving.server import run
+    from ..serving.supervisor import supervise
 
     if given["demo"]:
         return run_demo(given)
     if given["csv_file"] is not None:
         return run_csv(given)
     assert config is not None
-    made = read_config(config)
+    made, count = read_config(config), given["front_ends"]
+    if count:
+        return supervise(lambda: read_config(config), count, lambda: announce(made))
     run(made, lambda: announce(made))
 
 
