@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .._utils.errors import InvalidInputError, LedgerError, printable
 from .head import End, Record
 from .sqlite_file import Database
-from .store import Row, RowCheck, Source, first_value
+from .store import Row, RowCheck, Source, UnreachableError, first_value
 from .tables import ARCHIVED, COLUMNS, SCHEMA, SEALED, about
 
 Visit = Callable[[Row, bytes], object]
@@ -103,6 +103,8 @@ def survey(
                 links[row.event] = link
             if visit is not None:
                 visit(row, link)
+    except UnreachableError:
+        raise
     except LedgerError as error:
         problems.append(reason(error, database))
     problems += _end_problems(database, head, end, links)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from .._utils.errors import LedgerError
 from .address import load_driver
+from .store import UnreachableError
 
 T = TypeVar("T")
 Values = tuple[Any, ...]
@@ -72,12 +73,22 @@ class Server:
             except ServerLostError as error:
                 if time.monotonic() + pause > end:
                     self._reachable = False
-                    raise LedgerError(f"{self._name}: {error}") from error.__cause__
+                    raise UnreachableError(f"{self._name}: {error}") from error.__cause__
                 time.sleep(pause)
                 pause = min(2.0 * pause, longest)
             else:
                 self._reachable = True
                 return done
+
+    def repeat(self, read: Callable[[], T]) -> T:
+        """Read several things, all of them again if the connection is lost meanwhile."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return read()
+            except UnreachableError:
+                if time.monotonic() > end:
+                    raise
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
         """Do something once."""
@@ -159,17 +170,11 @@ class Server:
         self, connection: Connection, statement: str, values: Values
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds, on a connection in a transaction."""
-        cursor = connection.cursor(f"rows_{next(_numbers)}", binary=True)
-        try:
-            self._in_transaction(connection, lambda: cursor.execute(statement, values))
-            while True:
-                found = self._in_transaction(connection, lambda: cursor.fetchmany(CHUNK))
-                yield from found
-                if len(found) < CHUNK:
-                    return
-        finally:
-            with suppress(LedgerError):
-                self._in_transaction(connection, cursor.close)
+        name = f"rows_{next(_numbers)}"
+        self.execute(connection, f"DECLARE {name} NO SCROLL CURSOR FOR {statement}", values)
+        while found := self.execute(connection, f"FETCH {CHUNK} FROM {name}"):
+            yield from found
+        self.execute(connection, f"CLOSE {name}")
 
     def _in_transaction(self, connection: Connection, work: Callable[[], T]) -> T:
         """Do something on a connection; if it is lost, the transaction is."""
@@ -183,6 +188,7 @@ class Server:
         except (self._driver.Error, UnicodeEncodeError) as error:
             if is_lost(connection, error):
                 self.disconnect()
+                raise UnreachableError(f"{self._name}: {_reason(error)}") from error
             raise LedgerError(f"{self._name}: {_reason(error)}") from error
 
     # ---- closing

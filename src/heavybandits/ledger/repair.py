@@ -34,7 +34,7 @@ from .integrity import Survey, chain, check_present, reason, survey
 from .postgres import open_tables
 from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
-from .store import Row, Source, first_value
+from .store import Row, Source, UnreachableError, first_value
 from .tables import (
     ARCHIVED,
     EXPORTED,
@@ -111,6 +111,8 @@ def _lost_states(database: Source, intact: list[int]) -> list[str]:
     """Return what is wrong with the snapshots, of which these are intact."""
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
@@ -122,6 +124,8 @@ def _altered_inputs(database: Source) -> list[str]:
     try:
         for _ in read_inputs(database):
             pass
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     return []
