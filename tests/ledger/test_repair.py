@@ -174,7 +174,7 @@ def test_repair_writes_over_nothing(path: Path, tmp_path: Path) -> None:
 
 def test_without_a_state_there_is_nothing_to_repair(path: Path, tmp_path: Path) -> None:
     altered(path, "UPDATE states SET data = x'00'")
-    assert "holds no intact state" in run("check", path, code=1).stdout
+    assert "contains no intact state" in run("check", path, code=1).stdout
     words = "its events can be exported, not repaired"
     assert words in run("repair", path, tmp_path / "saved.db", code=1).output
     run("export", path, tmp_path / "events.csv", code=1)

@@ -99,8 +99,8 @@ class LedgerError(RuntimeError):
 class LedgerFencedError(LedgerError):
     """Report an agent that may no longer write its ledger, and has stopped.
 
-    Another agent has opened the ledger, or the server has returned to an earlier state of it. Only
-    a ledger on a server raises this. A new agent can open the ledger again.
+    Another agent has opened the ledger on its server, and continues it. Opening it here again would
+    stop that one.
     """
 
 

@@ -98,7 +98,7 @@ class Agent:
     max_pending : int, default 100,000
         Tickets that may wait at once. One more, and the oldest expires.
     expire_after : float, optional
-        Seconds that a ticket waits for its reward; None waits forever.
+        Seconds that a ticket waits for its reward; None waits without a limit.
     expired_reward : float, optional
         The reward of a ticket that expires, such as 0.0 for a sale that was not made. None learns
         nothing, as if the ticket were cancelled. A reward that comes later is counted as late.
@@ -396,7 +396,7 @@ class Agent:
             a propensity, because the probability of a list is not that of one of its arms.
         event_id : str, optional
             The caller's id of the decision. The same id again returns the same ticket, so a call
-            may be repeated after a failure. With a ledger ids are remembered forever, without one
+            may be repeated after a failure. With a ledger ids are always remembered, without one
             as long as the ticket is pending.
         group : str, default "policy"
             The group of the decision in the log, such as an experiment that it belongs to.
@@ -1127,14 +1127,18 @@ class Agent:
 
     @property
     def restarts(self) -> int:
-        """Return how often an `auto` has restarted: after eight rewards in a row that no noise
-        explains (another unit, level or problem), or after two at the very start that exceed most
-        of the first 32 by far. 0 for every other policy."""
+        """Return how often an `auto` has restarted; 0 for every other policy.
+
+        It restarts after eight rewards in a row that no noise explains (another unit, mean reward
+        or problem), or after two at the very start that exceed most of the first 32 by far.
+        """
         return self._read(inspect.restarts)
 
     @property
     def drift(self) -> DriftReport:
-        """Return how often a change of level, unit or effect was noticed, and how many rewards ago.
+        """Return how often a change of the rewards was noticed, and how many rewards ago.
+
+        The change may be one of the mean reward, of the unit or of the effect of the features.
 
         For an `auto`, and for every policy whose filter is wrapped in `filters.DriftMonitor`.
         """

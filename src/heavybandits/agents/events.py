@@ -54,7 +54,7 @@ class Revision:
     """The features of a reward that is revised, the reward before, and the number of rewards that
     were learned after it.
 
-    `after` holds the arrays of the policy once they are computed, so that it is applied once.
+    `after` contains the arrays of the policy once they are computed, so that it is applied once.
     """
 
     __slots__ = ("after", "before", "features", "later")

@@ -57,7 +57,7 @@ class GroupCommit:
     Parameters
     ----------
     batch : function
-        Returns a context that holds the agent. When it ends, all calls in it are on the disk, or it
+        Returns a context that locks the agent. When it ends, all calls in it are on the disk, or it
         raises LedgerError and none of them has happened.
     """
 
@@ -66,15 +66,18 @@ class GroupCommit:
         self._calls: deque[Call] = deque()
         self._queue, self._led = threading.Lock(), False
         self._process, self._main = os.getpid(), threading.main_thread().ident
-        self._inside: int | None = None  # the thread that leads, or has a batch of its own
+        self._inside: int | None = None  # the thread that has a batch
+        self._leader: int | None = None  # the thread that leads
+        self._size = 0  # of the last group
 
     def takes(self) -> bool:
         """Return True if a call of this thread is to be performed in a group."""
         thread = threading.get_ident()
-        return thread not in (self._main, self._inside) and os.getpid() == self._process
+        own = thread in (self._main, self._inside, self._leader)
+        return not own and os.getpid() == self._process
 
     def enter(self) -> None:
-        """Let this thread, which holds the agent, perform its calls itself."""
+        """Let this thread, which has locked the agent, perform its calls itself."""
         self._inside = threading.get_ident()
 
     def leave(self) -> None:
@@ -95,7 +98,7 @@ class GroupCommit:
 
     def _lead(self) -> None:
         """Perform the first call, and all that have gathered; then let the next one lead."""
-        group = [self._calls.popleft()]
+        group, self._leader = [self._calls.popleft()], threading.get_ident()
         try:
             self._perform(group)
         except BaseException as error:
@@ -107,6 +110,10 @@ class GroupCommit:
             self._hand_over(group)
 
     def _perform(self, group: list[Call]) -> None:
+        """Perform the group; a caller who is alone, as before, needs no batch."""
+        if self._size == 1 and not self._calls:
+            group[0].perform()
+            return
         with self._batch():
             group[0].perform()
             while self._calls and len(group) < MOST_TOGETHER:
@@ -114,6 +121,7 @@ class GroupCommit:
                 group[-1].perform()
 
     def _hand_over(self, group: list[Call]) -> None:
+        self._size, self._leader = len(group), None
         with self._queue:
             following = self._calls[0] if self._calls else None
             self._led = following is not None

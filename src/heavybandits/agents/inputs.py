@@ -395,6 +395,6 @@ def encode_rows_again(encoder: FeatureMap, logged: RawInputs | None) -> Floats:
 
 def _not_logged() -> InvalidInputError:
     return InvalidInputError(
-        "the ledger holds features only, and another encoder needs the inputs: log_inputs was "
+        "the ledger contains features only, and another encoder needs the inputs: log_inputs was "
         "False, the actions had no names, or the inputs were erased"
     )

@@ -58,7 +58,7 @@ Learn = Callable[[Any, Decision], None]
 class TicketTable:
     """The tickets of an agent.
 
-    `pending` holds those that wait, by number and so by age, each with its decision or its batch;
+    `pending` contains those that wait, by number and so by age, with their decision or batch;
     `open` the decisions that still need plays, the first of them next; `expired` the last tickets
     that expired; `counts` the number of each kind; `action_counts` those of actions with names;
     `event_ids` the pending tickets by the caller's id.

@@ -136,7 +136,7 @@ def unpack(
     except files.ContainerError as error:
         raise StateError(f"the state file {error}") from error
     except (MemoryError, OverflowError, RecursionError) as error:
-        raise StateError("the state file asks for more memory than it holds data for") from error
+        raise StateError("the state file asks for more memory than it contains data for") from error
     except Exception as error:  # any error here is caused by the contents of the file
         raise StateError(f"the state file is not well formed: {error}") from error
 
@@ -194,18 +194,18 @@ def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
     tickets.counts = {name: _count(name, body["counts"][name]) for name in tickets.counts}
     tickets.expired = {_count("ticket", number): None for number in body["expired"]}
     if len(tickets.expired) > MOST_EXPIRED or any(n >= tickets.issued for n in tickets.expired):
-        raise StateError("the state file holds tickets that cannot have expired")
+        raise StateError("the state file contains tickets that cannot have expired")
     for entry in body["decisions"]:
         decision = _restore_decision(policy, entry, tickets.issued)
         waiting = {n: decision for n, reward in decision.rewards.items() if reward is None}
         left = decision.plays_left
         valid = left > 0 if entry["open"] else left == 0 and len(waiting) > 0
         if not valid or not tickets.pending.keys().isdisjoint(waiting):
-            raise StateError("the state file holds a decision that cannot be")
+            raise StateError("the state file contains a decision that cannot be")
         tickets.pending |= waiting
         ids = {name: n for n, name in (decision.event_ids or {}).items() if n in waiting}
         if not tickets.event_ids.keys().isdisjoint(ids):
-            raise StateError("the state file holds two tickets with one event_id")
+            raise StateError("the state file contains two tickets with one event_id")
         tickets.event_ids |= ids
         if entry["open"]:
             tickets.open.append(decision)
@@ -221,7 +221,7 @@ def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Dec
     decision = make_decision(policy, entry)
     for number, reward, asked, event_id in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
-            raise StateError(f"the state file holds a ticket {number} that cannot be")
+            raise StateError(f"the state file contains a ticket {number} that cannot be")
         decision.rewards[number] = None if reward is None else finite_number("reward", reward)
         decision.times[number] = finite_number("time", asked)
         if check_event_id(event_id) is not None:

@@ -1,5 +1,6 @@
 """The commands `ledger check`, `repair`, `export`, `backup` and `migrate`."""
 
+import datetime as dt
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from .._utils.errors import InvalidInputError, printable
 from ..ledger import repair as salvage
 from ..ledger.address import is_address
+from ..ledger.archive import compact as make_archive
 from ..ledger.backup import backup as make_backup
 from ..ledger.postgres_tables import migrate_database
 from ..ledger.repair import Findings
@@ -30,6 +32,7 @@ def ledger() -> None:
     heavybandits ledger repair agent.db saved.db
     heavybandits ledger export agent.db events.parquet
     heavybandits ledger backup agent.db copy.db
+    heavybandits ledger compact agent.db archive
     """
 
 
@@ -53,7 +56,7 @@ def check(file: str, as_json: bool) -> None:
 def repair(file: str, output: Path) -> None:
     """Save what is intact in FILE into OUTPUT, a new ledger of the same policy.
 
-    That is every event from the first on, as far as the chain of hashes holds. FILE is only read.
+    That is every event as far as the chain of hashes is valid. FILE is only read.
     What is wrong with FILE is printed, and the code is 0 if OUTPUT was written.
 
     \b
@@ -114,6 +117,34 @@ def migrate(address: str) -> None:
     done = migrate_database(address)
     numbers = ", ".join(map(str, done))
     click.echo(f"applied migrations {numbers}" if done else "the tables are up to date")
+
+
+@ledger.command(short_help="Move old events to Parquet files.")
+@FILE
+@click.argument("archive", type=click.Path(path_type=Path))
+@click.option("--before", metavar="MOMENT", help="An event, a mark or a date, such as 2026-10-01.")
+def compact(file: Path, archive: Path, before: str | None) -> None:
+    """Move old events of FILE to Parquet files in the folder ARCHIVE, and shrink FILE.
+
+    Events from the oldest waiting ticket on stay. An agent continues as before; a rebuild reads the
+    files. Needs the extra `lab`.
+
+    \b
+    heavybandits ledger compact agent.db archive --before 2026-10-01
+    """
+    moved = make_archive(file, archive, None if before is None else _read_moment(before))
+    click.echo(printable(f"moved {moved.events} events to {len(moved.files)} files"), err=True)
+
+
+def _read_moment(text: str) -> int | dt.datetime | str:
+    """Return the number of an event, a date in UTC, or the name of a mark."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
 
 
 def _report_problems(found: Findings) -> None:

@@ -7,6 +7,7 @@ import click
 
 from .._utils.errors import InvalidInputError
 from ..features import Encoder
+from ..ledger.address import is_address
 from ..ledger.reader import LedgerReader
 from ..offline.log import FeatureColumns, Log
 
@@ -25,7 +26,9 @@ class Plottable(Protocol):
 
 
 def is_ledger(file: str) -> bool:
-    """Return True if a file is the ledger of an agent, or another SQLite database."""
+    """Return True for the address of a ledger on a server, and for a SQLite database."""
+    if is_address(file):
+        return True
     try:
         with Path(file).open("rb") as opened:
             return opened.read(len(SQLITE)) == SQLITE

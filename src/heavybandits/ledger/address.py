@@ -96,7 +96,18 @@ def split_agent(text: str) -> tuple[str, list[str]]:
     given = urllib.parse.parse_qsl(query, keep_blank_values=True)
     rest = [(name, value) for name, value in given if name != "agent"]
     agents = [value for name, value in given if name == "agent"]
-    return server + mark + urllib.parse.urlencode(rest, quote_via=urllib.parse.quote), agents
+    options = urllib.parse.urlencode(rest, quote_via=urllib.parse.quote)
+    return server + (mark if rest else "") + options, agents
+
+
+def with_agent(text: str, agent: str) -> str:
+    """Return an address with another agent, and with its password.
+
+    >>> with_agent("postgresql://db/shop?sslmode=require&agent=a", "b")
+    'postgresql://db/shop?sslmode=require&agent=b'
+    """
+    server, _ = split_agent(text)
+    return f"{server}{'&' if '?' in server else '?'}agent={agent}"
 
 
 def parse_server(text: str) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """The files next to a ledger: which of them are ours, where the ledger ends, who has it open.
 
-The head `agent.db-head` records the end of the ledger `agent.db`: a write-ahead log that is cut off
+The head `agent.db-head` records the end of the ledger `agent.db`: a write-ahead log that ends early
 at a commit looks intact without it. The head is also the lock: SQLite's locks are lost when
 anything in the process closes the database file, for example to copy it.
 """

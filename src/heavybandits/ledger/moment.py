@@ -7,6 +7,7 @@ import numpy as np
 
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_number, whole
+from .integrity import base_of
 from .reader import read_marks
 from .store import Source, first_value
 
@@ -30,7 +31,8 @@ def last_event(database: Source, until: Moment) -> int:
     InvalidInputError
         There is no such event or mark.
     """
-    end = int(first_value(database, "SELECT max(event) FROM events") or 0)
+    last = first_value(database, "SELECT max(event) FROM events")
+    end = base_of(database).end.events if last is None else int(last)
     if isinstance(until, str):
         return _find_mark(database, until)
     if isinstance(until, dt.datetime):

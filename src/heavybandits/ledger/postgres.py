@@ -18,7 +18,7 @@ from ..agents.events import Event, Selected, WarmStarted
 from ..agents.rewards import Outcome
 from ..agents.state import AgentState, Learner
 from ..agents.state_file import describe_encoder
-from ..agents.tickets import Decision, new_owner
+from ..agents.tickets import Decision, Owner, new_owner
 from ..core.arrays import Floats
 from ..core.part import describe
 from . import postgres_tables as tables
@@ -211,9 +211,13 @@ class PostgresLedger:
         if writer == self._writer:  # it was created just now
             return state
         state = state._replace(owners=new_owner(state.owners, state.tickets.issued))
-        fence = (ledger, self._epoch, self._writer)
-        self._server.rows(tables.OWN, (state.owners[-1].first, state.owners[-1].agent, *fence))
+        self.own(state.owners[-1])
         return state
+
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
+        fence = (self._tables.agent, self._epoch, self._writer)
+        self._server.rows(tables.OWN, (owner.first, owner.agent, *fence))
 
     def _take_over(self, connection: Connection) -> tuple[Any, ...]:
         with connection.transaction():
@@ -221,7 +225,8 @@ class PostgresLedger:
             return fetch(connection, tables.OPEN, (self._writer, self._tables.agent))[0]
 
     def _restore(self, state: AgentState, learner: Learner) -> AgentState:
-        found = resume(self._tables, Record(self._at.end), state, learner)
+        head = Record(self._at.end)
+        found = self._server.repeat(lambda: resume(self._tables, head, state, learner))
         if found.end != self._at.end:
             raise damaged(self.path, f"it has events after event {self._at.end.events}, its end")
         self._since, self._places = found.since, found.places
@@ -321,22 +326,23 @@ class PostgresLedger:
         return end
 
     def _stop(self, connection: Connection) -> None:
-        """Stop for good: raise LedgerFencedError, which says why."""
+        """Stop for good, and raise the error that says why."""
         found = fetch(connection, tables.STATUS, (self._tables.agent,))
-        why = "was removed from the database"
+        error = LedgerError(f"{self.path} was removed from the database")
         if found:
             epoch, writer, event, _ = found[0]
             if writer != self._writer and epoch > self._epoch:
-                why = "was opened by another agent, which continues it"
+                error = LedgerFencedError(
+                    f"{self.path} was opened by another agent, which continues it"
+                )
             else:
-                why = (
-                    f"ends at event {event} on the server, but {self._at.end.events} events were "
-                    "acknowledged: the server was restored, or replaced by a replica that lacked "
-                    "them. A new Agent continues from what is left, and rejects the tickets that "
-                    "were lost"
+                error = LedgerError(
+                    f"{self.path} ends at event {event} on the server, but {self._at.end.events} "
+                    "events were acknowledged: the server was restored, or replaced by a replica "
+                    "that lacked them. A new Agent continues from what is left, and rejects the "
+                    "tickets that were lost"
                 )
         self._in_doubt = False
-        error = LedgerFencedError(f"{self.path} {why}")
         self._server.close(error)
         raise error
 
@@ -431,7 +437,7 @@ class PostgresLedger:
         """Delete the ledger, if the server can be reached, and close the connection."""
         with suppress(LedgerError), self._server.transaction() as connection:
             for statement in tables.DELETE:
-                connection.execute(statement, (self._tables.agent,))
+                self._server.execute(connection, statement, (self._tables.agent,))
         self.drop()
 
     def leak(self) -> None:
@@ -441,14 +447,14 @@ class PostgresLedger:
 
 
 def _send_few(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by one statement; return False if the fence does not hold."""
+    """Store events by one statement; return False if the fence is not intact."""
     statement = tables.insert_few(inputs=bool(at.inputs))
     raw = tables.to_columns(at.inputs)
     return bool(fetch(connection, statement, (*fence, *raw, *tables.to_columns(at.unsent))))
 
 
 def _send_many(connection: Connection, fence: tuple[Any, ...], at: Position) -> bool:
-    """Store events by a copy in one transaction; return False if the fence does not hold."""
+    """Store events by a copy in one transaction; return False if the fence is not intact."""
     with connection.transaction():
         found = fetch(connection, tables.FENCE, fence)
         if not found:

@@ -10,16 +10,19 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from .._utils.errors import LedgerError
 from .address import load_driver
+from .store import UnreachableError
 
 T = TypeVar("T")
+Values = tuple[Any, ...]
 Connection = Any  # of psycopg, which is imported only when there is an address
 
-PATIENCE = 10.0  # seconds for which a lost server is looked for before a call fails
+PATIENCE = 5.0  # seconds for which a lost server is looked for before a call fails
 CONNECT_SECONDS = 3  # for one connection
 CALL_SECONDS = 10.0  # without an answer before a connection counts as lost
 PAUSES = 0.02, 0.5  # seconds before the first and the last attempts to connect again
@@ -52,6 +55,7 @@ class Server:
         self._connection: Connection | None = None
         self._reachable = False  # when a call has failed, the next ones try once
         self._watch = Watch(CALL_SECONDS)
+        self._worker: ThreadPoolExecutor | None = None
         self._process = os.getpid()
 
     # ---- calls
@@ -69,29 +73,53 @@ class Server:
             except ServerLostError as error:
                 if time.monotonic() + pause > end:
                     self._reachable = False
-                    raise LedgerError(f"{self._name}: {error}") from error.__cause__
+                    raise UnreachableError(f"{self._name}: {error}") from error.__cause__
                 time.sleep(pause)
                 pause = min(2.0 * pause, longest)
             else:
                 self._reachable = True
                 return done
 
+    def repeat(self, read: Callable[[], T]) -> T:
+        """Read several things, all of them again if the connection is lost meanwhile."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return read()
+            except UnreachableError:
+                if time.monotonic() > end:
+                    raise
+
     def _attempt(self, work: Callable[[Connection], T]) -> T:
-        """Do something once. A connection on which it was interrupted is not used again."""
+        """Do something once."""
+        return self._shield(lambda: self._attempt_here(work))
+
+    def _attempt_here(self, work: Callable[[Connection], T]) -> T:
         connection = self._connect()
         try:
             with self._watch.over(connection):
                 return work(connection)
         except (self._driver.Error, UnicodeEncodeError) as error:
             if is_lost(connection, error):
-                self.disconnect()
+                self._disconnect()
                 raise ServerLostError(_reason(error)) from error
             raise LedgerError(f"{self._name}: {_reason(error)}") from error
-        except LedgerError:
-            raise
-        except BaseException:  # a signal: an answer may be on its way
-            self.disconnect()
-            raise
+
+    def _shield(self, work: Callable[[], T]) -> T:
+        """Do something that no signal interrupts: Python runs their handlers in the main thread,
+        and an exception in the middle of the driver's code would leave its memory in disorder.
+
+        What an interrupted caller has begun ends before anything else is done.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "ledger")
+        try:
+            running = self._worker.submit(work)
+        except RuntimeError:  # the program ends
+            return work()
+        return running.result()
 
     def _connect(self) -> Connection:
         if self._closed:
@@ -108,60 +136,68 @@ class Server:
 
     # ---- reading
 
-    def rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Return the rows that a statement finds."""
         return self.insist(lambda connection: fetch(connection, statement, values))
 
     @contextmanager
     def moment(self) -> Iterator[Connection]:
         """All that is read on this connection meanwhile is of one moment."""
-        with self.transaction() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with self.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             yield connection
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, begin: str = "BEGIN") -> Iterator[Connection]:
         """Do several things in one transaction, which is not repeated."""
-        connection = self.insist(_begin)
+        connection = self.insist(lambda connection: _begin(connection, begin))
         try:
             yield connection
-            connection.execute("COMMIT")
-        except self._driver.Error as error:
-            self.disconnect()
-            raise LedgerError(f"{self._name}: {_reason(error)}") from error
+            self.execute(connection, "COMMIT")
         except BaseException:
-            self._roll_back()
+            with suppress(LedgerError):
+                self.execute(connection, "ROLLBACK")
             raise
 
-    def _roll_back(self) -> None:
-        connection = self._connection
-        if connection is not None:
-            try:
-                connection.execute("ROLLBACK")
-            except self._driver.Error:
-                self.disconnect()
+    def execute(self, connection: Connection, statement: str, values: Values = ()) -> list[Any]:
+        """Return the rows that a statement finds, on a connection in a transaction."""
+        return self._in_transaction(connection, lambda: fetch(connection, statement, values))
+
+    def run_script(self, connection: Connection, script: str) -> None:
+        """Execute several statements, on a connection in a transaction."""
+        self._in_transaction(connection, lambda: connection.execute(script))
 
     def stream(
-        self, connection: Connection, statement: str, values: tuple[Any, ...]
+        self, connection: Connection, statement: str, values: Values
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds, on a connection in a transaction."""
+        name = f"rows_{next(_numbers)}"
+        self.execute(connection, f"DECLARE {name} NO SCROLL CURSOR FOR {statement}", values)
+        while found := self.execute(connection, f"FETCH {CHUNK} FROM {name}"):
+            yield from found
+        self.execute(connection, f"CLOSE {name}")
+
+    def _in_transaction(self, connection: Connection, work: Callable[[], T]) -> T:
+        """Do something on a connection; if it is lost, the transaction is."""
+
+        def attempt() -> T:
+            with self._watch.over(connection):
+                return work()
+
         try:
-            with connection.cursor(f"rows_{next(_numbers)}", binary=True) as cursor:
-                with self._watch.over(connection):
-                    cursor.execute(statement, values)
-                while True:
-                    with self._watch.over(connection):
-                        found = cursor.fetchmany(CHUNK)
-                    yield from found
-                    if len(found) < CHUNK:
-                        return
-        except self._driver.Error as error:
+            return self._shield(attempt)
+        except (self._driver.Error, UnicodeEncodeError) as error:
+            if is_lost(connection, error):
+                self.disconnect()
+                raise UnreachableError(f"{self._name}: {_reason(error)}") from error
             raise LedgerError(f"{self._name}: {_reason(error)}") from error
 
     # ---- closing
 
     def disconnect(self) -> None:
         """Close the connection; the next call opens another one."""
+        self._shield(self._disconnect)
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None and os.getpid() == self._process:
             with suppress(Exception):
@@ -172,23 +208,25 @@ class Server:
         self._closed, self._why = True, self._why or why
         self.disconnect()
         self._watch.close()
+        if self._worker is not None:
+            self._worker.shutdown(wait=False)
 
     def leak(self, why: str) -> None:
         """In a forked child, forget the connection: a word on it would reach the parent's."""
         self._closed, self._why = True, LedgerError(f"{self._name} {why}")
-        self._connection = None
+        self._connection, self._worker = None, None
         self._watch = Watch(CALL_SECONDS)
 
 
-def fetch(connection: Connection, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def fetch(connection: Connection, statement: str, values: Values) -> list[tuple[Any, ...]]:
     """Return the rows that a statement finds on a connection."""
     cursor = connection.cursor(binary=True)
     cursor.execute(statement, values)
     return list(cursor.fetchall()) if cursor.description else []
 
 
-def _begin(connection: Connection) -> Connection:
-    connection.execute("BEGIN")
+def _begin(connection: Connection, statement: str) -> Connection:
+    connection.execute(statement)
     return connection
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from .._utils.errors import LedgerError
 from .._utils.files import too_new
 from .address import Address, parse_server, split_agent
-from .postgres_server import Server, fetch
+from .postgres_server import Server
 from .store import BLOBS, TEXTS, WHOLE, Row
 from .tables import INPUTS, SETTLED
 
@@ -49,7 +49,7 @@ WHERE ask.kind = 'select'"""
 def scope(
     statement: str, ledger: int, values: Sequence[Any], unsent: Unsent = NOTHING
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement about the tables of one ledger, and its values; ? stands for a value.
+    """Return a statement about the tables of one ledger, and its values; ? is a placeholder.
 
     Rows that are not sent yet count as rows of the tables.
     """
@@ -133,7 +133,7 @@ DELETE = (
 
 
 def insert_few(inputs: bool) -> str:
-    """Return one statement that stores events, and inputs, if the fence holds."""
+    """Return one statement that stores events, and inputs, if the fence is intact."""
     added = ""
     if inputs:
         added = f"""raw AS (INSERT INTO {SCHEMA}.inputs (ledger, {", ".join(INPUTS)})
@@ -188,13 +188,14 @@ def _migrate(server: Server) -> list[int]:
     known = read_migrations()
     with server.transaction() as connection:
         for statement in _START:
-            connection.execute(statement)
-        ((applied,),) = fetch(connection, _VERSION, ())
+            server.execute(connection, statement)
+        ((applied,),) = server.execute(connection, _VERSION)
         _check_known(applied or 0)
         missing = [number for number in known if number > (applied or 0)]
         for number in missing:
-            connection.execute(known[number])
-            connection.execute(f"INSERT INTO {SCHEMA}.migrations (number) VALUES (%s)", (number,))
+            server.run_script(connection, known[number])
+            insert = f"INSERT INTO {SCHEMA}.migrations (number) VALUES (%s)"
+            server.execute(connection, insert, (number,))
     return missing
 
 

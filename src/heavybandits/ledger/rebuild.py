@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import canonical
@@ -28,6 +28,7 @@ from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
 from .address import Address, locate
+from .archive import read_archive
 from .head import InUseError, Record
 from .inputs import read_inputs
 from .integrity import verify
@@ -74,7 +75,7 @@ def rebuild_state(
         repeated = _correct(repeated, _right_rewards(rows, corrections, past.owners))
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(entry, state) for entry in repeated)
-    same = canonical(past.policy) == canonical(describe(state.policy))
+    same = describes(past.policy, state.policy)
     state, written = _repeat_all(state, repeated, same, target, mode_of(source))
     return Rebuilt(state, written, _logs_inputs(rows))
 
@@ -101,20 +102,20 @@ def _read_past(ledger: Path | Address, until: Moment | None) -> tuple[list[Entry
     rows: list[Row] = []
     with _opened(ledger) as (database, head):
         last = None if until is None else last_event(database, until)
+        archived = [Entry(row, raw) for row, raw in read_archive(database)]
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
         owners = read_owners(database)
         inputs = dict(read_inputs(database, last))
-    rows = rows[:last]
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
             f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
     past = read_start(state_in(states[0]))
-    issued = sum(row.kind == Selected.kind for row in rows)
+    entries = [*archived, *(Entry(row, inputs.get(row.event)) for row in rows)][:last]
+    issued = sum(entry.row.kind == Selected.kind for entry in entries)
     past = past._replace(owners=new_owner(owners, issued))
-    entries = [Entry(row, inputs.get(row.event)) for row in rows]
     return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
 
 
@@ -198,7 +199,7 @@ def _repeat(
         state = ledger.resume(state, learner)
     unwritten: list[Event] = []
     for entry in rows:
-        state, event = _repeat_one(state, entry, same, learner)
+        state, event = repeat_entry(state, entry, same, learner)
         unwritten.append(event)
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
@@ -210,9 +211,15 @@ def _repeat(
     return state
 
 
-def _repeat_one(
+def describes(description: Mapping[str, Any], policy: Policy) -> bool:
+    """Return True if a description is that of this policy."""
+    return canonical(description) == canonical(describe(policy))
+
+
+def repeat_entry(
     state: AgentState, entry: Entry, same: bool, learner: AgentPolicy
 ) -> tuple[AgentState, Event]:
+    """Return the state after an event of another ledger, and the event as it is for this state."""
     row, inputs = entry
     if row.kind == Rewarded.kind and not learner.takes_noise_scale:
         row = row._replace(noise_scale=None)

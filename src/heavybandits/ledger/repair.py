@@ -1,7 +1,7 @@
 """Check, repair and export ledgers that may be damaged.
 
 The functions read copies of the files, so that the ledger itself never changes. What counts is the
-longest intact prefix: the events from the first on, as far as the chain of hashes holds.
+longest intact prefix: the events from the first on, as far as the chain of hashes is valid.
 """
 
 import os
@@ -34,8 +34,9 @@ from .integrity import Survey, chain, check_present, reason, survey
 from .postgres import open_tables
 from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
-from .store import Row, Source
+from .store import Row, Source, UnreachableError, first_value
 from .tables import (
+    ARCHIVED,
     EXPORTED,
     FORMAT,
     INSERT,
@@ -110,10 +111,12 @@ def _lost_states(database: Source, intact: list[int]) -> list[str]:
     """Return what is wrong with the snapshots, of which these are intact."""
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
-    return lost if intact else [*lost, "it holds no intact state"]
+    return lost if intact else [*lost, "it contains no intact state"]
 
 
 def _altered_inputs(database: Source) -> list[str]:
@@ -121,6 +124,8 @@ def _altered_inputs(database: Source) -> list[str]:
     try:
         for _ in read_inputs(database):
             pass
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     return []
@@ -189,9 +194,11 @@ def _rewrite(path: Path | Address, source: Source, head: Record, made: Path) -> 
     snapshots = list(intact_states(source, found))
     if not snapshots:
         raise LedgerError(
-            f"{source.path} holds no intact state: its events can be exported, not repaired"
+            f"{source.path} contains no intact state: its events can be exported, not repaired"
         )
     entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
+    archived = first_value(source, "SELECT value FROM about WHERE name = ?", ARCHIVED)
+    entries |= {} if archived is None else {ARCHIVED: archived}
     statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
     statements += [(INSERT_OWNER, (owner.first, owner.agent)) for owner in read_owners(source)]
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
@@ -248,7 +255,7 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 def copied(path: Path | Address) -> Iterator[tuple[Source, Record]]:
     """Open a copy of a ledger that no agent has open; yield it and what its head says.
 
-    A server shows one moment of a ledger, whoever works on it.
+    A server shows one moment of a ledger, also while others write to it.
     """
     if isinstance(path, Address):
         with closing(open_tables(path)) as tables, tables.moment():

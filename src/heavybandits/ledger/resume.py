@@ -22,7 +22,7 @@ from ..features import FeatureMap
 from .head import End, Record
 from .integrity import chain, damaged, newest_sealed, read_link, verify
 from .snapshot import Places, restore_waiting, unpack_snapshot
-from .store import Row, Source, first_value, repeat_events
+from .store import Row, Source, UnreachableError, first_value, repeat_events
 from .tables import COLUMNS, SETTLED, about
 
 CHECKED_WHOLE = 50_000  # events that an opening agent checks from the first on: 0.2 s
@@ -118,9 +118,11 @@ def _restore(database: Source, state: AgentState) -> tuple[AgentState, Places, E
             found = unpack_snapshot(data, state.policy, state.encoder)
             places = restore_waiting(database, found, event)
             return found.state._replace(limits=state.limits), places, End(event, link)
+        except UnreachableError:
+            raise
         except (StateError, LedgerError) as error:
             problem = error
-    raise damaged(database.path, "it holds no intact state") from problem
+    raise damaged(database.path, "it contains no intact state") from problem
 
 
 def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:
@@ -186,4 +188,7 @@ def find_selected(database: Source, ticket: int, length: int) -> int:
         rows = database.rows(first, middle)
         earlier = [event for event, number in rows if number < ticket]
         low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
-    return int(first_value(database, first, low))
+    for event, number in database.rows(first, low):
+        if number == ticket:
+            return int(event)
+    raise InvalidInputError(f"ticket {ticket} is no longer in the ledger: its events were archived")

@@ -122,11 +122,11 @@ def state_in(data: bytes) -> bytes:
 def _split(data: bytes) -> tuple[int, int]:
     """Return where the expired tickets begin, and where the state file does."""
     if len(data) < _LENGTHS.size:
-        raise StateError("the snapshot is cut off")
+        raise StateError("the snapshot is truncated")
     waiting, expired = _LENGTHS.unpack_from(data)
     first = _LENGTHS.size + waiting
     if first + expired > len(data):
-        raise StateError("the snapshot is cut off")
+        raise StateError("the snapshot is truncated")
     return first, first + expired
 
 
@@ -142,7 +142,7 @@ def unpack_snapshot(data: bytes, policy: Policy, encoder: FeatureMap | None) -> 
     issued = state.tickets.issued
     valid = len(expired) <= MOST_EXPIRED and ((expired >= 0) & (expired < issued)).all()
     if not valid or len(events) > issued or (np.diff(events, prepend=0) <= 0).any():
-        raise StateError("the snapshot holds tickets that cannot be")
+        raise StateError("the snapshot contains tickets that cannot be")
     state.tickets.expired = dict.fromkeys(expired.tolist())
     return Snapshot(state, events)
 
@@ -170,7 +170,7 @@ def _read_rows(database: Source, events: Integers) -> Iterator[Row]:
     for start in range(0, len(events), _LOOKUPS):
         part = events[start : start + _LOOKUPS].tolist()
         before = dict(database.rows(_query("event, link", part), *(n - 1 for n in part)))
-        before[0] = read_link(database, 0)
+        before[part[0] - 1] = read_link(database, part[0] - 1)  # perhaps that of no row
         rows = {row[0]: row for row in database.rows(_query(f"{COLUMNS}, link", part), *part)}
         for number in part:
             *values, link = rows.get(number) or (None,)

@@ -61,6 +61,7 @@ INSERT_INPUTS = f"INSERT INTO inputs ({', '.join(INPUTS)}) VALUES (?, ?, ?, ?, ?
 INSERT_OWNER = "INSERT OR REPLACE INTO owners (first, agent) VALUES (?, ?)"
 SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
 MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
+ARCHIVED = "archived"  # entry of `about`: the events that were moved to files
 SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts
 
 

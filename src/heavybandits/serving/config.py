@@ -42,7 +42,8 @@ class AgentConfig:
     encoder : mapping
         A file, columns, or a log from which columns are inferred.
     ledger : str, optional
-        Path or URL of the ledger; None stores nothing.
+        Path of the ledger, or address `postgresql://user@host/database`, to which the name of the
+        agent is added unless it ends in `?agent=NAME`; None stores nothing.
     mode : str
         online, apprentice, frozen or off.
     holdout : float
@@ -63,7 +64,7 @@ class AgentConfig:
     epsilon: float | None = None
     seed: int = 0
     encoder: Mapping[str, Any] = field(default_factory=dict)
-    ledger: str | None = None
+    ledger: str | None = field(default=None, repr=False)  # may contain a password
     mode: str = "online"
     holdout: float = 0.0
     baseline: str = "first"
@@ -251,7 +252,7 @@ def policy_of(config: AgentConfig, dim: int) -> Policy:
     return make_policy(config.policy, dim, config.parameters, config.epsilon, config.seed)
 
 
-def encoder_of(config: AgentConfig, folder: Path) -> FeatureMap:
+def encoder_of(config: AgentConfig, folder: Path) -> Encoder:
     """Make the encoder of an agent: from a file, from columns, or inferred from a log."""
     given = dict(config.encoder)
     where = f"[agents.{config.name}.encoder]"

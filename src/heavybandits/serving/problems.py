@@ -67,7 +67,7 @@ def problem_of(error: BaseException) -> ProblemError:
     if isinstance(error, ForeignTicketError):
         return ProblemError(404, "ticket must be one that this agent has issued")
     if isinstance(error, LedgerError):
-        return ProblemError(503, "the ledger cannot be written; nothing was recorded, try again")
+        return ProblemError(503, "the ledger cannot be written; try again with the same event_id")
     if isinstance(error, InvalidInputError):
         text = str(error)
         return ProblemError(409 if any(part in text for part in CONFLICTS) else 422, text)

@@ -5,6 +5,7 @@ method is an operation of the table in `routes`.
 """
 
 import logging
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from .._utils.errors import InvalidInputError, LedgerError
+from .._utils.errors import InvalidInputError, LedgerError, LedgerFencedError
 from ..agents.agent import Agent
 from ..agents.decide import Request, check_same, choose_one
 from ..agents.state import BeforeChoice
@@ -23,6 +24,7 @@ from ..core.protocols import Policy
 from . import history, promotion, schemas
 from .config import AgentConfig, Limits, encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
+from .ledgers import find_ledger
 from .marks import FrozenPolicy, pack_learned, write_mark
 from .monitor import Monitor
 from .prepared import (
@@ -80,7 +82,7 @@ class ServedAgent:
         self._broken = False  # the ledger must be opened again
         self.rollout: Rollout | None = None
         self.frozen: FrozenPolicy | None = None
-        self.ready = False
+        self.ready, self.promoting = False, threading.Lock()
         self.writer: Writer = InlineWriter(self.monitor.answered)
         if self.agent.ledger is not None:
             name = f"writer of {self.name}"
@@ -90,10 +92,8 @@ class ServedAgent:
 
     def open(self) -> Agent:
         """Open the agent on its ledger."""
-        ledger = self.settings.ledger
-        if ledger is not None and "://" not in ledger:
-            ledger = str(self.folder / ledger)
         policy = self.policy_of(self.settings.policies)
+        ledger = find_ledger(self.config, self.folder, self.settings.ledger)
         return open_agent(self.config, self.encoder, policy, ledger)
 
     def policy_of(self, policies: list[Description]) -> Policy:
@@ -141,9 +141,12 @@ class ServedAgent:
         try:
             with self.agent.batch():
                 yield
-        except LedgerError:
+        except LedgerError as error:
             self._recent.clear()
-            self._broken = self._is_closed()
+            if isinstance(error, LedgerFencedError):
+                self.ready = False
+            else:
+                self._broken = self._is_closed()
             raise
 
     def _is_closed(self) -> bool:
@@ -380,17 +383,17 @@ class ServedAgent:
 
     def promote(self, request: schemas.Policy) -> schemas.Settings:
         """Replace the policy by one that has learned everything in the ledger."""
-        return promotion.swap(self, [*self.settings.policies, self.describe(request)])
+        return promotion.promote(self, [*self.settings.policies, self.describe(request)])
 
     def rollback(self, _: schemas.Empty) -> schemas.Settings:
         """Return to the policy before the last promotion; it has learned everything since."""
         if not self.settings.policies:
             raise ProblemError(409, "nothing was promoted")
-        return promotion.swap(self, self.settings.policies[:-1])
+        return promotion.promote(self, self.settings.policies[:-1])
 
     def rebuild(self, _: schemas.Empty) -> schemas.Settings:
         """Learn everything in the ledger again, with the policy in force."""
-        return promotion.swap(self, self.settings.policies)
+        return promotion.promote(self, self.settings.policies)
 
     # ---- roll-out of a challenger
 

@@ -8,6 +8,7 @@ from typing import Any
 from .._utils.errors import InvalidInputError
 from .._utils.files import replace_atomically
 from .config import AgentConfig
+from .ledgers import first_name
 
 Description = dict[str, Any]  # of a policy: its name, parameters and epsilon
 
@@ -16,8 +17,9 @@ Description = dict[str, Any]  # of a policy: its name, parameters and epsilon
 class Settings:
     """Mode, hold-out, policies and marks of an agent, as the administration has set them.
 
-    `version` grows with each promotion; `policies` are those promoted, the newest last; `frozen`
-    is the file of the state that decides when the mode is "frozen".
+    `ledger` names the one in use, without the secrets of an address. `version` grows with each
+    promotion; `policies` are those promoted, the newest last; `frozen` is the file of the state
+    that decides when the mode is "frozen".
     """
 
     mode: str
@@ -49,7 +51,8 @@ class SettingsFile:
         """Return the settings; those of the configuration if nothing was ever set."""
         config = self._config
         if not self._path.exists():
-            return Settings(config.mode, config.holdout, config.baseline, ledger=config.ledger)
+            first = first_name(config)
+            return Settings(config.mode, config.holdout, config.baseline, ledger=first)
         try:
             given = json.loads(self._path.read_text())
             known = {one.name for one in fields(Settings)}

@@ -1,4 +1,4 @@
-"""Diagnosis of rewards: sales, level, fit, tails, moments, symmetry, and the policy to use."""
+"""Diagnosis of rewards: sales, mean, fit, tails, moments, symmetry, and the policy to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Symmetry(NamedTuple):
     """How symmetric the noise is.
 
     `shift` is (trimmed mean - median) / scale, `distance` that of Kolmogorov and Smirnov between
-    both sides, `error` the least distance that is not chance at 1%.
+    both sides, `error` the least distance that is significant at 1%.
     """
 
     symmetric: bool

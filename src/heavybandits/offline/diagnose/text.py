@@ -112,7 +112,7 @@ def _findings(diagnosis: "Diagnosis") -> Iterator[tuple[str, str]]:
     yield (
         "symmetric",
         f"{'yes' if symmetry.symmetric else 'no'}: both sides of the noise differ by "
-        f"{symmetry.distance:.3f} (chance: up to {symmetry.error:.3f})",
+        f"{symmetry.distance:.3f} (by chance: up to {symmetry.error:.3f})",
     )
 
 
@@ -129,7 +129,7 @@ def _about_rewards(diagnosis: "Diagnosis") -> str:
 def _about_level(level: float) -> str:
     return (
         f"rewards are {_round(level)} times as large as they differ from each other: auto learns "
-        "this level, for other policies subtract it"
+        "this mean, for other policies subtract it"
     )
 
 
