@@ -71,16 +71,20 @@ class ServiceProcess:
         command += ["--front-ends", str(self.front_ends)]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ)
+        self.wait(self.folder / "log.txt")
+
+    def wait(self, log: Path) -> None:
+        """Wait until all agents are ready."""
         end = time.monotonic() + 60.0
         while time.monotonic() < end:
-            assert self.process.poll() is None, (self.folder / "log.txt").read_text()
+            assert self.process.poll() is None, log.read_text()
             try:
                 if self.get("/readyz").status == 200:
                     return
             except OSError:
                 pass
             time.sleep(0.05)
-        raise AssertionError("the service is not ready: " + (self.folder / "log.txt").read_text())
+        raise AssertionError("the service is not ready: " + log.read_text())
 
     def kill(self) -> None:
         self.process.kill()
