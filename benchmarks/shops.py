@@ -90,11 +90,12 @@ class Visitors(NamedTuple):
 def draw_visitors(
     rng: np.random.Generator, visits: int, units: int, kinds: int = 4, spread: float = 0.0
 ) -> Visitors:
-    """Return visits by units that come back; a unit keeps its kind and its appetite.
+    """Return visits by units; a unit that comes back keeps its kind and its appetite.
 
-    Appetites are lognormal with mean 1; `spread` is the standard deviation of their logarithm.
+    With as many units as visits each unit comes once. Appetites are lognormal with mean 1; `spread`
+    is the standard deviation of their logarithm.
     """
     kind = rng.integers(kinds, size=units)
     appetite = rng.lognormal(-0.5 * spread**2, spread, units)
-    who = rng.integers(units, size=visits)
+    who = np.arange(visits) if units == visits else rng.integers(units, size=visits)
     return Visitors(who, kind[who], appetite[who])

@@ -45,6 +45,7 @@ from torture_postgres import (
     restart_servers,
     take_over,
 )
+from torture_serve import kill_service
 from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
@@ -77,6 +78,7 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "takeovers": (take_over, 1000),  # of a ledger on a server, under 16 callers
     "messages": (lose_messages, 400),  # lost, late or cut between an agent and its server
     "tails": (lose_tails, 300),  # of a ledger, when its server returns to an older state
+    "serve": (kill_service, 1000),  # of core and front ends of a service, under 32 clients
     "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 

@@ -18,7 +18,7 @@ from ..agents.events import Event, Selected, WarmStarted
 from ..agents.rewards import Outcome
 from ..agents.state import AgentState, Learner
 from ..agents.state_file import describe_encoder
-from ..agents.tickets import Decision, new_owner
+from ..agents.tickets import Decision, Owner, new_owner
 from ..core.arrays import Floats
 from ..core.part import describe
 from . import postgres_tables as tables
@@ -211,9 +211,13 @@ class PostgresLedger:
         if writer == self._writer:  # it was created just now
             return state
         state = state._replace(owners=new_owner(state.owners, state.tickets.issued))
-        fence = (ledger, self._epoch, self._writer)
-        self._server.rows(tables.OWN, (state.owners[-1].first, state.owners[-1].agent, *fence))
+        self.own(state.owners[-1])
         return state
+
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
+        fence = (self._tables.agent, self._epoch, self._writer)
+        self._server.rows(tables.OWN, (owner.first, owner.agent, *fence))
 
     def _take_over(self, connection: Connection) -> tuple[Any, ...]:
         with connection.transaction():

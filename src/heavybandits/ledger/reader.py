@@ -192,12 +192,12 @@ class LedgerReader:
         self._end: End | None = None
         self.database = open_source(path)
         try:
-            self._read(lambda _: None)
+            self.read(lambda _: None)
         except BaseException:
             self.close()
             raise
 
-    def _read(self, query: Callable[[Source], T]) -> T:
+    def read(self, query: Callable[[Source], T]) -> T:
         """Return what a query finds, after all events up to that moment have been checked."""
         head = self.database.head()  # before the events: it may be older, not newer
         with self.database.moment():
@@ -211,24 +211,24 @@ class LedgerReader:
     def events(self) -> int:
         """Return the number of events."""
         count = "SELECT count(*) FROM events"
-        return self._read(lambda database: int(first_value(database, count)))
+        return self.read(lambda database: int(first_value(database, count)))
 
     @property
     def pending(self) -> list[int]:
         """Return the tickets without an outcome, the oldest first, including those that
         `cancel_all` or `reset` dropped."""
         waiting = "SELECT ticket FROM plays WHERE outcome IS NULL ORDER BY ticket"
-        return self._read(lambda database: [ticket for (ticket,) in database.rows(waiting)])
+        return self.read(lambda database: [ticket for (ticket,) in database.rows(waiting)])
 
     @property
     def policy(self) -> dict[str, Any]:
         """Return the description of the policy."""
-        return self._read(lambda database: json.loads(about(database, "policy")))
+        return self.read(lambda database: json.loads(about(database, "policy")))
 
     @property
     def encoder(self) -> dict[str, Any] | None:
         """Return the description of the encoder; None if the agent has none."""
-        return self._read(lambda database: json.loads(about(database, "encoder")))
+        return self.read(lambda database: json.loads(about(database, "encoder")))
 
     def history(self) -> list[dict[str, Any]]:
         """Return the plays, one row each, as `Agent.history` does.
@@ -238,7 +238,7 @@ class LedgerReader:
         list of dict
             One dictionary per play.
         """
-        return self._read(read_history)
+        return self.read(read_history)
 
     def feedback(self, encoder: FeatureMap | None = None) -> Log:
         """Return the decisions that have a reward as a log, as `Agent.feedback` does.
@@ -253,12 +253,12 @@ class LedgerReader:
         Log
             The log, for `evaluate`, `replay` and `diagnose`.
         """
-        return self._read(lambda database: read_feedback(database, encoder))
+        return self.read(lambda database: read_feedback(database, encoder))
 
     @property
     def marks(self) -> dict[str, int]:
         """Return the last event before each mark, by the name of the mark."""
-        return self._read(read_marks)
+        return self.read(read_marks)
 
     def follow(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield the events after a number, one row each, up to the newest.
@@ -287,7 +287,7 @@ class LedgerReader:
         [(2, 'reward')]
         """
         last = whole("after", after, least=0)
-        while rows := self._read(partial(_read_events, after=last)):
+        while rows := self.read(partial(_read_events, after=last)):
             yield from rows
             last = rows[-1]["event"]
 
@@ -299,7 +299,7 @@ class LedgerReader:
         list of dict
             One dictionary per action.
         """
-        return self._read(read_action_counts)
+        return self.read(read_action_counts)
 
     def close(self) -> None:
         """Close the file."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import canonical
@@ -75,7 +75,7 @@ def rebuild_state(
         repeated = _correct(repeated, _right_rewards(rows, corrections, past.owners))
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(entry, state) for entry in repeated)
-    same = canonical(past.policy) == canonical(describe(state.policy))
+    same = describes(past.policy, state.policy)
     state, written = _repeat_all(state, repeated, same, target, mode_of(source))
     return Rebuilt(state, written, _logs_inputs(rows))
 
@@ -199,7 +199,7 @@ def _repeat(
         state = ledger.resume(state, learner)
     unwritten: list[Event] = []
     for entry in rows:
-        state, event = _repeat_one(state, entry, same, learner)
+        state, event = repeat_entry(state, entry, same, learner)
         unwritten.append(event)
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
@@ -211,9 +211,15 @@ def _repeat(
     return state
 
 
-def _repeat_one(
+def describes(description: Mapping[str, Any], policy: Policy) -> bool:
+    """Return True if a description is that of this policy."""
+    return canonical(description) == canonical(describe(policy))
+
+
+def repeat_entry(
     state: AgentState, entry: Entry, same: bool, learner: AgentPolicy
 ) -> tuple[AgentState, Event]:
+    """Return the state after an event of another ledger, and the event as it is for this state."""
     row, inputs = entry
     if row.kind == Rewarded.kind and not learner.takes_noise_scale:
         row = row._replace(noise_scale=None)

@@ -209,6 +209,10 @@ class SqliteLedger:
         data = pack_snapshot(state, self._places)
         return SNAPSHOT, (self._end.events, chain(self._end.link, data), data)
 
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
+        self.database.write([_insert_owner(owner)])
+
     # ---- reading
 
     def outcome(self, ticket: int) -> Outcome:

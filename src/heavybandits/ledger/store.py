@@ -26,7 +26,7 @@ from ..agents.state import (
     make_plan,
 )
 from ..agents.state_file import make_decision
-from ..agents.tickets import Decision, check_event_id, check_mark
+from ..agents.tickets import Decision, Owner, check_event_id, check_mark
 from ..core.arrays import Floats
 from ..core.capabilities import takes_noise_scale
 from ..core.protocols import Policy
@@ -118,6 +118,9 @@ class Ledger(Protocol):
 
     def issued(self, ticket: int, plays: int) -> tuple[Decision, str | None]:
         """Return the decision of a ticket as it was made, and its event id."""
+
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
 
     def erase_inputs(self, tickets: Sequence[int]) -> int:
         """Delete the raw inputs of decisions; return how many there were."""

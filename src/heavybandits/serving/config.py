@@ -252,7 +252,7 @@ def policy_of(config: AgentConfig, dim: int) -> Policy:
     return make_policy(config.policy, dim, config.parameters, config.epsilon, config.seed)
 
 
-def encoder_of(config: AgentConfig, folder: Path) -> FeatureMap:
+def encoder_of(config: AgentConfig, folder: Path) -> Encoder:
     """Make the encoder of an agent: from a file, from columns, or inferred from a log."""
     given = dict(config.encoder)
     where = f"[agents.{config.name}.encoder]"

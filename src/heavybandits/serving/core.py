@@ -1,8 +1,9 @@
 """The agents of a service, and how operations reach them."""
 
 import asyncio
+import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from .tokens import Signer, load_secret
 from .writer import perform
 
 SECRET = "service.secret"
-THREADS = 4  # for operations that run next to the writers
-MOST_SLOW = 32  # of them that may wait
+MOST_SLOW = 16  # operations that run next to the writers
 
 
 class Agents:
@@ -43,7 +43,6 @@ class Agents:
         self.preparers: Mapping[str, Preparer] = {
             name: served.preparer for name, served in self.served.items()
         }
-        self._threads = ThreadPoolExecutor(THREADS, "operations")
         self._slow = 0
 
     def submit(self, agent: str, route: Route, received: Any, reply: Reply) -> None:
@@ -55,19 +54,20 @@ class Agents:
         if not served.ready:
             raise ProblemError(503, "the agent is not ready yet")
         if self._slow >= MOST_SLOW:
-            raise ProblemError(503, f"{MOST_SLOW} requests of this kind wait already; try again")
+            raise ProblemError(503, f"{MOST_SLOW} requests of this kind run already; try again")
         self._slow += 1
         loop = asyncio.get_running_loop()
 
         def answer() -> None:
             found = perform(operation, received)
-            loop.call_soon_threadsafe(finish, found)
+            with suppress(RuntimeError):  # the service has stopped meanwhile
+                loop.call_soon_threadsafe(finish, found)
 
         def finish(found: Any) -> None:
             self._slow -= 1
             reply(found)
 
-        self._threads.submit(answer)
+        threading.Thread(target=answer, name=route.operation, daemon=True).start()
 
     def waiting_for(self) -> str:
         """Return why the service is not ready; nothing if it is."""

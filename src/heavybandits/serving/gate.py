@@ -101,7 +101,7 @@ class Gate:
     ) -> None:
         self._core, self._guard = core, guard
         self._targets = make_targets(preparers, admin)
-        self._document = schemas.encode(make_document(admin))
+        self._document = schemas.encode(make_document(admin, preparers))
         self._plain: dict[str, Callable[[], bytes]] = {
             "/healthz": lambda: b'{"alive":true}',
             "/readyz": self._ready,

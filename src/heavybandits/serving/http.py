@@ -32,7 +32,7 @@ class Connection(asyncio.Protocol):
     """One connection: requests are answered one after another, in their order."""
 
     def __init__(self, server: "HttpServer") -> None:
-        self._server, self._gate = server, server.gate
+        self._server = server
         self._most_body = server.limits.body
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
                 self._pause()
             return
         self._active = request
-        self._gate.answer(request, self._reply)
+        self._server.gate.answer(request, self._reply)
 
     # ---- answering
 
@@ -168,7 +168,7 @@ class Connection(asyncio.Protocol):
             self._active = self._waiting.popleft()
             if self._paused and not self._waiting:
                 self._resume()
-            self._gate.answer(self._active, self._reply)
+            self._server.gate.answer(self._active, self._reply)
 
     def _compose(self, answer: Answer, request: HttpRequest | None, closing: bool) -> bytes:
         """Return a response with a status and headers of its own."""
@@ -177,7 +177,7 @@ class Connection(asyncio.Protocol):
         if isinstance(answer, ProblemError):
             status = answer.status
             headers = {"content-type": "application/problem+json", **answer.headers}
-            answer = self._gate.report(answer, request)
+            answer = self._server.gate.report(answer, request)
         headers["content-length"] = str(len(answer))
         if closing:
             headers["connection"] = "close"

@@ -21,7 +21,7 @@ def first_name(config: AgentConfig) -> str | None:
     return (*split_agent(config.ledger)[1], config.name)[0]
 
 
-def version_name(config: AgentConfig, version: int) -> str:
+def version_name(config: AgentConfig, version: int | str) -> str:
     """Return the name of the ledger of a version.
 
     >>> version_name(AgentConfig("shop", ledger="data/shop.db"), 2)

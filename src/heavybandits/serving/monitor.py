@@ -150,6 +150,7 @@ class Monitor:
         self.seconds, self.minutes = Timeline(1, SECONDS), Timeline(60, MINUTES)
         self.latest: deque[float] = deque(maxlen=LATEST)
         self.largest: list[tuple[float, float, str, str]] = []  # |reward|, reward, action, ticket
+        self.pause = 0.0  # seconds that decisions waited at the last promotion
         self.agreed = [0, 0]  # decisions in which the policy agreed with the baseline, all
 
     def _action(self, name: str) -> ActionStatistics:

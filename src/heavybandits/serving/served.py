@@ -5,6 +5,7 @@ method is an operation of the table in `routes`.
 """
 
 import logging
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ class ServedAgent:
         self._broken = False  # the ledger must be opened again
         self.rollout: Rollout | None = None
         self.frozen: FrozenPolicy | None = None
-        self.ready = False
+        self.ready, self.promoting = False, threading.Lock()
         self.writer: Writer = InlineWriter(self.monitor.answered)
         if self.agent.ledger is not None:
             name = f"writer of {self.name}"
@@ -91,8 +92,8 @@ class ServedAgent:
 
     def open(self) -> Agent:
         """Open the agent on its ledger."""
-        ledger = find_ledger(self.config, self.folder, self.settings.ledger)
         policy = self.policy_of(self.settings.policies)
+        ledger = find_ledger(self.config, self.folder, self.settings.ledger)
         return open_agent(self.config, self.encoder, policy, ledger)
 
     def policy_of(self, policies: list[Description]) -> Policy:
@@ -132,8 +133,7 @@ class ServedAgent:
         """Write all requests of one commit together; forget them if that fails.
 
         An agent that cannot say what is on its disk has closed its ledger: it is opened again, and
-        if that fails too, before each later commit. A ledger that another service has opened is
-        left to it.
+        if that fails too, before each later commit.
         """
         if self._broken:
             self.agent = self.open()
@@ -383,17 +383,17 @@ class ServedAgent:
 
     def promote(self, request: schemas.Policy) -> schemas.Settings:
         """Replace the policy by one that has learned everything in the ledger."""
-        return promotion.swap(self, [*self.settings.policies, self.describe(request)])
+        return promotion.promote(self, [*self.settings.policies, self.describe(request)])
 
     def rollback(self, _: schemas.Empty) -> schemas.Settings:
         """Return to the policy before the last promotion; it has learned everything since."""
         if not self.settings.policies:
             raise ProblemError(409, "nothing was promoted")
-        return promotion.swap(self, self.settings.policies[:-1])
+        return promotion.promote(self, self.settings.policies[:-1])
 
     def rebuild(self, _: schemas.Empty) -> schemas.Settings:
         """Learn everything in the ledger again, with the policy in force."""
-        return promotion.swap(self, self.settings.policies)
+        return promotion.promote(self, self.settings.policies)
 
     # ---- roll-out of a challenger
 

@@ -58,11 +58,16 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address, also right after another service stopped."""
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Return a socket that is bound to an address, also right after another service stopped.
+
+    The kernel distributes connections among the sockets that share an address.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     made.bind((host, port))
     return made
 

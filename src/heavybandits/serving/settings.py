@@ -17,8 +17,9 @@ Description = dict[str, Any]  # of a policy: its name, parameters and epsilon
 class Settings:
     """Mode, hold-out, policies and marks of an agent, as the administration has set them.
 
-    `version` grows with each promotion; `policies` are those promoted, the newest last; `frozen`
-    is the file of the state that decides when the mode is "frozen".
+    `ledger` names the one in use, without the secrets of an address. `version` grows with each
+    promotion; `policies` are those promoted, the newest last; `frozen` is the file of the state
+    that decides when the mode is "frozen".
     """
 
     mode: str

@@ -34,6 +34,7 @@ def _describe_settings(served: "ServedAgent") -> dict[str, Any]:
         "ready": served.ready,
         "durable": served.agent.ledger is not None,
         "marks": sorted(stored.marks),
+        "pause": served.monitor.pause,
         "rollout": None if rollout is None else rollout.to_dict(),
     }
 

@@ -136,8 +136,7 @@ class GroupWriter:
             raise ProblemError(503, "the service stops; ask another one")
         if len(self._jobs) >= self._most:
             raise ProblemError(503, f"{self._most} requests wait already; try again")
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         self._jobs.append(Job(operation, received, reply, time.perf_counter()))
         self._rouse()
 
