@@ -1,6 +1,7 @@
 """The agent, one call at a time: select + update."""
 
 import time
+import tracemalloc
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 
 import agent_throughput
 import heavybandits as hb
+from heavybandits.features import Category, Number
 from measuring import ARMS, DIM, Outcome, Row, best_of, crtm
 
 PART = "Agent"
@@ -63,6 +65,57 @@ def batches(quick: bool) -> list[Row]:
     return [Row(PART, f"{what}, per decision", taken["batch"], "us", most=2.0, note=note)]
 
 
+def make_shop(categories: int, users: int) -> tuple[hb.Encoder, Any, Any]:
+    """An encoder, the contexts of users, and thirty actions."""
+    rng = np.random.default_rng(0)
+    values = [str(value) for value in range(categories)]
+    numbers, names = [f"n{i}" for i in range(9)], [f"c{i}" for i in range(5)]
+    encoder = hb.Encoder(
+        [*map(Number, numbers), *(Category(name, values) for name in names)],
+        [*(Number(f"p{i}") for i in range(3)), Category("kind", list("abc"))],
+    )
+    contexts = [
+        {n: float(rng.normal()) for n in numbers} | {n: str(rng.choice(values)) for n in names}
+        for _ in range(users)
+    ]
+    actions = {
+        f"a{i}": {f"p{j}": float(rng.normal()) for j in range(3)} | {"kind": "abc"[i % 3]}
+        for i in range(30)
+    }
+    return encoder, contexts, actions
+
+
+def by_name(quick: bool) -> list[Row]:
+    """Many decisions by name, in one call and one by one: CPU time, and memory."""
+    encoder, contexts, actions = make_shop(15, 100 if quick else 3000)
+    agent = hb.Agent(hb.auto(dim=encoder.dim), encoder=encoder)
+
+    def loop() -> None:
+        for context in contexts:
+            agent.select(context=context, actions=actions)
+
+    def many() -> None:
+        agent.select_many(contexts=contexts, actions=actions)
+
+    def seconds(decide: Any) -> float:
+        agent.cancel_all()
+        started = time.process_time()
+        decide()
+        return time.process_time() - started
+
+    taken = best_of(2, {"loop": partial(seconds, loop), "many": partial(seconds, many)})
+    tracemalloc.start()
+    seconds(many)
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    note = f"{len(contexts)} users, K = 30, d = {encoder.dim}"
+    ratio, what = taken["many"] / taken["loop"], "select_many by name"
+    return [
+        Row(PART, f"{what} over a loop of select", ratio, "x", most=1.0, note=note),
+        Row(PART, f"{what}, peak memory", peak, "MB", most=150.0, note=note),
+    ]
+
+
 def measure(folder: Path, quick: bool) -> Outcome:
     limits = {"CRTM": 25.0}
     rows = [
@@ -76,7 +129,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
         )
         for name, taken in fastest(quick).items()
     ]
-    return Outcome(rows + batches(quick) + durable(quick), [])
+    return Outcome(rows + batches(quick) + by_name(quick) + durable(quick), [])
 
 
 def durable(quick: bool) -> list[Row]:

@@ -19,7 +19,7 @@ from heavybandits.core.kernels import noise_kernel, play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace
 from heavybandits.core.rng import ARMS as STREAM_ARMS
 from heavybandits.core.rng import NOISE, stream_key
-from heavybandits.simulation.run import CHUNK
+from heavybandits.simulation.player import CHUNK
 from measuring import (
     ARMS,
     DIM,

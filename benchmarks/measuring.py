@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.simulation.player import run_once
 from heavybandits.simulation.problem import check_problem
-from heavybandits.simulation.run import run_once
 
 DIM, ARMS = 10, 20
 GAMMA_SCALE, MOMENT = 1e-4, 3.534446647  # E y^2 of a logistic mean in [0, 1] plus t_3 noise

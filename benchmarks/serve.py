@@ -1,11 +1,13 @@
 """How much CPU time the decision service needs for a request, and how many requests it answers.
 
 Starts a real service and asks it over loopback connections that stay open, each of which sends a
-decision and then its reward. Prints a Markdown table: CPU time of the service per request (user and
-system time of its process, also of its threads), requests per second, and requests per commit. The
-clients take CPU time as well, so requests per second are only those of this machine.
+decision and then its reward. The clients run in this process, whose CPU time is not counted. Prints
+a Markdown table: CPU time per request (user and system time of all processes of the service, and
+that of the core alone where there are front ends), requests per second, and requests per commit.
+CPU time per request grows when the machine is busy: the last line says how long a fixed piece of
+Python takes at the same moment.
 
-    python benchmarks/serve.py [--requests 20000] [--clients 32]
+    python benchmarks/serve.py [--requests 20000] [--clients 32] [--front-ends 0 2]
 """
 
 import argparse
@@ -22,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from service_process import ACTIONS, ServiceProcess  # noqa: E402
+from service_visitors import children_of  # noqa: E402
+
+LOOP = 20_000  # rounds of the fixed piece of Python
 
 
 class Measured(NamedTuple):
@@ -29,6 +34,7 @@ class Measured(NamedTuple):
 
     requests: int
     cpu: float  # seconds of the service
+    busiest: float  # seconds of the process that worked most
     wall: float
     commits: int
 
@@ -37,6 +43,20 @@ def cpu_seconds(pid: int) -> float:
     """Return the user and system time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def read_clocks(service: ServiceProcess) -> dict[int, float]:
+    """Return the CPU time of every process of a service."""
+    pids = [service.process.pid, *children_of(service.process.pid)]
+    return {pid: cpu_seconds(pid) for pid in pids}
+
+
+def calibrate() -> float:
+    """Return the CPU time of a fixed piece of Python, in milliseconds."""
+    start, total = time.process_time(), 0
+    for number in range(LOOP):
+        total += len(json.dumps({"a": number}))
+    return 1e3 * (time.process_time() - start)
 
 
 async def post(
@@ -81,34 +101,45 @@ def count_commits(service: ServiceProcess, agent: str) -> int:
 def measure(service: ServiceProcess, agent: str, requests: int, clients: int) -> Measured:
     """Measure so many requests, after some that are not counted."""
     rounds = max(requests // (2 * clients), 1)
-    asyncio.run(load(service.port, agent, 20, clients))
-    pid, commits = service.process.pid, count_commits(service, agent)
-    cpu, wall = cpu_seconds(pid), time.perf_counter()
+    asyncio.run(load(service.port, agent, 50, clients))
+    before, commits, wall = read_clocks(service), count_commits(service, agent), time.perf_counter()
     asyncio.run(load(service.port, agent, rounds, clients))
-    cpu, wall = cpu_seconds(pid) - cpu, time.perf_counter() - wall
-    return Measured(2 * rounds * clients, cpu, wall, count_commits(service, agent) - commits)
+    wall, after = time.perf_counter() - wall, read_clocks(service)
+    spent = [after[pid] - before[pid] for pid in before]
+    commits = count_commits(service, agent) - commits
+    return Measured(2 * rounds * clients, sum(spent), max(spent), wall, commits)
+
+
+def write_row(name: str, found: Measured) -> str:
+    """Return a row of the table."""
+    return (
+        f"| {name} | {1e6 * found.cpu / found.requests:.0f} µs "
+        f"| {1e6 * found.busiest / found.requests:.0f} µs "
+        f"| {found.requests / found.wall:,.0f} "
+        f"| {found.requests / max(found.commits, 1):.1f} |"
+    )
 
 
 def main() -> None:
-    """Measure a durable agent and one in memory, and print a table."""
+    """Measure a durable agent and one in memory, with and without front ends; print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--front-ends", type=int, nargs="+", default=[0, 2])
     options = parser.parse_args()
-    print("| agent | CPU per request | requests per second | requests per commit |")
-    print("|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        service = ServiceProcess(Path(folder))
-        try:
-            for agent, name in (("shop", "durable, SQLite"), ("memory", "in memory")):
-                found = measure(service, agent, options.requests, options.clients)
-                print(
-                    f"| {name} | {1e6 * found.cpu / found.requests:.0f} µs "
-                    f"| {found.requests / found.wall:,.0f} "
-                    f"| {found.requests / max(found.commits, 1):.1f} |"
-                )
-        finally:
-            service.stop()
+    print("| agent | CPU per request | of the busiest process | requests/s | requests per commit |")
+    print("|---|---|---|---|---|")
+    for count in options.front_ends:
+        with tempfile.TemporaryDirectory() as folder:
+            service = ServiceProcess(Path(folder), front_ends=count)
+            try:
+                for agent, name in (("shop", "durable, SQLite"), ("memory", "in memory")):
+                    found = measure(service, agent, options.requests, options.clients)
+                    label = f"{name}, {count} front ends" if count else name
+                    print(write_row(label, found), flush=True)
+            finally:
+                service.stop()
+    print(f"\n{LOOP:,} short `json.dumps` take {calibrate():.0f} ms of CPU time at this moment.")
 
 
 if __name__ == "__main__":

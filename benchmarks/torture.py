@@ -30,6 +30,7 @@ from torture_damage import damage_ledgers
 from torture_edges import restore_edges
 from torture_encoder import encode_odd_values, recognise_categories
 from torture_files import fail_calls
+from torture_groups import back_up, fill_groups, kill_groups
 from torture_helpers import edit_helpers
 from torture_ledger import fill_disks, fork_agents, kill_agents
 from torture_links import lay_links
@@ -37,6 +38,14 @@ from torture_nestings import nest_policies
 from torture_numba import compare_public
 from torture_parts import break_parts
 from torture_policies import play_generated
+from torture_postgres import (
+    kill_callers,
+    lose_messages,
+    lose_tails,
+    restart_servers,
+    take_over,
+)
+from torture_serve import kill_service
 from torture_state import interleave_signals, mangle_states
 
 Section = Callable[[int, int], Counter[str]]
@@ -54,6 +63,9 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "signals": (interleave_signals, 100_000),  # calls in any order, interrupted
     "agents": (interleave_agents, 100_000),  # several at once, foreign tickets, revisions, rebuilds
     "kills": (kill_agents, 1000),  # of processes that work on a ledger
+    "groups": (kill_groups, 1000),  # kills of processes in which 16 threads write a ledger
+    "group-disks": (fill_groups, 600),  # I/O errors while eight threads write a ledger
+    "backups": (back_up, 200),  # copies of ledgers on which threads work
     "alarms": (interrupt_ledgers, 5000),  # signals to processes that work on a ledger
     "forks": (fork_agents, 1000),  # of processes that work on a ledger
     "edges": (restore_edges, 2000),  # agents at the ends of the range, kept in every way
@@ -61,6 +73,12 @@ SECTIONS: dict[str, tuple[Section, int]] = {
     "values": (encode_odd_values, 100_000),  # that no column can be expected to hold
     "coverage": (cover_truth, 300),  # logs per law, policy and size, whose value is known
     "ledgers": (damage_ledgers, 2000),  # damaged ledgers, each before six readers
+    "postgres": (kill_callers, 1000),  # of agents on a server, each with 16 callers
+    "restarts": (restart_servers, 100),  # of a server, at once, under 16 callers
+    "takeovers": (take_over, 1000),  # of a ledger on a server, under 16 callers
+    "messages": (lose_messages, 400),  # lost, late or cut between an agent and its server
+    "tails": (lose_tails, 300),  # of a ledger, when its server returns to an older state
+    "serve": (kill_service, 1000),  # of core and front ends of a service, under 32 clients
     "links": (lay_links, 760),  # links, pipes, foreign files in place of every file of ours
 }
 

@@ -1,6 +1,6 @@
 """Logs whose truth is known: does every interval that `evaluate` reports hold?
 
-    python benchmarks/torture_coverage.py --logs 300          the table of docs/evaluate_a_policy.md
+    python benchmarks/torture_coverage.py --logs 300          a table of evaluation_guarantees.md
     python benchmarks/torture_coverage.py --logs 300 --known  the same with a known moment
 
 A cell is a law of the rewards, a policy and a number of rows. An interval that misses is counted

@@ -29,16 +29,21 @@ writing.renew(HERE / "gallery.md", gallery.make_page(HERE / "images"))
 writing.renew(HERE / "command_line.md", command_line.make_page())
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["making", "make_tables.py"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
+nb_execution_mode = "force"  # notebooks are stored without outputs
+nb_execution_raise_on_error = True
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 
 autosummary_generate = False
@@ -140,7 +145,8 @@ def link_names(app, doctree):
 def size_pictures(app, page, template, context, doctree):
     """Every picture says how large it is, so that nothing jumps when it arrives."""
     if "body" in context:
-        context["body"] = pictures.with_sizes(context["body"], HERE / "images")
+        folders = {Path(app.srcdir, source).parent for source in app.builder.images}  # of notebooks
+        context["body"] = pictures.with_sizes(context["body"], HERE / "images", *folders)
 
 
 def keep_still(app, page, template, context, doctree):

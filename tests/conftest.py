@@ -1,7 +1,7 @@
 """What all tests share: their kinds, hypothesis without a clock, and a digest of a state."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from heavybandits.agents.state import flatten
 from paths import ROOT
+from postgres_process import PostgresProcess, why_not
 
 # Numba compiles in the first example of a test, so its first example is always "too slow".
 settings.register_profile(
@@ -50,6 +51,21 @@ def state_digest(state: Any) -> str:
 def digest() -> Callable[[Any], str]:
     """All the bits of a state but those of its scratch, as one string."""
     return state_digest
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresProcess]:
+    """A PostgreSQL server with the tables of ledgers, for all tests of this process."""
+    if why_not():
+        pytest.skip(why_not())
+    from heavybandits.ledger.postgres_tables import migrate_database
+
+    server = PostgresProcess()
+    try:
+        migrate_database(server.server)
+        yield server
+    finally:
+        server.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

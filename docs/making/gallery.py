@@ -19,31 +19,32 @@ ELSEWHERE = {"map": "reproduce map --full --points 40 --repetitions 100 --device
 FIRST = ("outlier", "map", "untuned")  # what a newcomer asks first
 INTRODUCTION = """# Gallery
 
-What came out, picture by picture. Each comes from the last full run of the experiments; the command
-under it makes it again, with every table, verdict and setting around it.
+The main picture of every experiment, from the last full run. The command under a picture makes it
+again, with every table,
+verdict and setting.
 """
-DOCTOR = """The tail doctor on the medical expenses of the RAND Health Insurance Experiment: the
+DIAGNOSIS = """The diagnosis of the medical expenses of the RAND Health Insurance Experiment: the
 upper side is a power law of index 1.63, so that there is no variance to speak of, and the ten
-largest of 20 186 rows carry 44% of the sum of squares."""
+largest of 20,186 rows carry 44% of the sum of squares."""
 ALTERNATIVES = {
-    "outlier": "Cumulative regret over plays, without and with one reward of -10 000: with it "
+    "outlier": "Cumulative regret over plays, without and with one reward of -10,000: with it "
     "GLOC, LinUCB and OL2M climb towards random play, CRTM stays flat",
     "figure1": "Cumulative regret over a million plays of six algorithms and random play, in three "
     "panels: Student's t noise, Pareto noise as printed, Pareto noise centred",
     "map": "Four maps of tail index by noise level, one square per point in the colour of the "
-    "algorithm with the lowest regret, hatched where it is not clearly ahead, grey where nobody "
+    "algorithm with the lowest regret, hatched where it is not separated, grey where none "
     "learns",
     "table1": "CPU time of every algorithm over the number of plays and over the dimension",
-    "table2": "How many times longer than CRTM and CRMM their rivals take, as dots with intervals",
+    "table2": "How many times longer than CRTM and CRMM the others take, as dots with intervals",
     "coverage": "How much of each theorem's confidence region its estimate uses, by noise",
-    "tails": "Final regret over the level of truncation at three radii, one panel per noise",
-    "levels": "Final regret of fixed levels of a clip and of one that sets itself, by noise",
+    "tails": "Final regret over the truncation threshold at three radii, one panel per noise",
+    "levels": "Final regret of fixed thresholds and of an adaptive one, by noise",
     "realdata": "Share of the oracle's gain that every policy has on real data, with intervals",
-    "evaluation": "How often intervals at 95% hold the truth, by estimator and tail",
+    "evaluation": "How often 95% intervals contain the truth, by estimator and tail",
     "beyond": "Regret of every algorithm, tuned, over that of random play, one panel per noise",
     "untuned": "Regret of policies without tuning and of peers over that of random play, one dot "
     "per world, by group of worlds",
-    "tail_doctor": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
+    "diagnosis": "Survival of rewards on log-log axes with a power law, the Hill plot of both "
     "sides, and quantiles against the normal",
 }
 
@@ -95,8 +96,13 @@ def make_page(images: Path) -> str:
         section(name, title(texts[name]), outcome(texts[name]), command(name))
         for name in sorted(pictured, key=[*FIRST, *NAMES].index)
     ]
-    doctor = ("tail_doctor", "Is it heavy-tailed at all?", DOCTOR, "diagnose rand --plot page.png")
-    parts = [INTRODUCTION, *shown, section(*doctor)]
+    diagnosis = (
+        "diagnosis",
+        "Is it heavy-tailed at all?",
+        DIAGNOSIS,
+        "diagnose rand --plot page.png",
+    )
+    parts = [INTRODUCTION, *shown, section(*diagnosis)]
     rest = [name for name in texts if name not in pictured]
     if rest:
         parts.append("\n## Also in the report\n\n" + "".join(brief(n, texts[n]) for n in rest))

@@ -16,12 +16,13 @@ def size(path: Path) -> tuple[int, int]:
     return round(float(found[1])), round(float(found[2]))
 
 
-def with_sizes(html: str, folder: Path) -> str:
-    """The same page, with width and height on every picture of this folder."""
+def with_sizes(html: str, *folders: Path) -> str:
+    """Return the same page, with width and height on every picture of these folders."""
 
     def sized(match: re.Match[str]) -> str:
-        source = folder / match[1].rpartition("/")[2]
-        if " width=" in match[0] or not source.exists():
+        sources = [folder / match[1].rpartition("/")[2] for folder in folders]
+        source = next(filter(Path.exists, sources), None)
+        if " width=" in match[0] or source is None:
             return match[0]
         width, height = size(source)
         return match[0].replace("<img", f'<img width="{width}" height="{height}" loading="lazy"', 1)

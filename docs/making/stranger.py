@@ -24,7 +24,7 @@ import numpy as np
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 LIMIT = 600.0  # seconds
-SEEN = ("index", "own_csv", "explore", "choose_constants")
+SEEN = ("index", "own_csv", "explore", "diagnose_rewards")
 # What the stranger types for the own file, from the same page and the features it points to.
 OWN = (
     """import csv

@@ -13,13 +13,13 @@ from heavybandits.experiments.figure1.settings import GROWN, NOISES, PRINTED
 
 
 def spaced(number: str) -> str:
-    """Three digits, or all of a whole number, in groups of three.
+    """Return three digits, or a whole number in groups of three.
 
     >>> spaced("-21800.4"), spaced("-1.4142")
-    ('-21 800', '-1.41')
+    ('-21,800', '-1.41')
     """
     value = float(number)
-    return f"{value:,.0f}".replace(",", " ") if abs(value) >= 100.0 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 
 def cell(rows: list[Row], notes: list[str]) -> str:

@@ -92,13 +92,20 @@ def test_copies_take_the_tickets_from_before_and_none_of_each_other(tmp_path: An
     assert len({bits(each) for each in agents}) == 1
 
 
-def test_a_ledger_keeps_the_identity_and_its_tickets(tmp_path: Any) -> None:
+def test_each_opening_of_a_ledger_issues_its_own_keys_and_accepts_the_earlier(
+    tmp_path: Any,
+) -> None:
+    tickets, names = [], []
+    for _ in range(3):
+        with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
+            tickets.append(agent.select(ARMS))
+            names.append(agent.id)
+    assert [ticket.agent for ticket in tickets] == names
+    assert len(set(names)) == 3
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as agent:
-        ticket, name = agent.select(ARMS), agent.id
-    with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
-        assert again.id == name
-        again.update(ticket, 1.0)
-        assert again.select(ARMS).agent == name
+        assert [agent.update(ticket, 1.0) for ticket in tickets] == ["applied"] * 3
+        with pytest.raises(hb.ForeignTicketError):
+            agent.update(f"{names[0]}:1", 1.0)
 
 
 # ---- a warm start
@@ -229,7 +236,9 @@ def test_a_list_is_ranked_by_score_and_has_no_propensity(tmp_path: Any) -> None:
         assert tickets[0].arm == best.arm
         assert [ticket.propensity for ticket in tickets] == [None] * 3
         agent.update_many([(ticket, 1.0) for ticket in tickets])
-        assert np.isnan(agent.feedback()["pscore"][-3:]).all()
+        log = agent.feedback()
+        assert log.column("propensity").tolist()[-3:] == [None] * 3
+        assert "3 of 14 decisions have no propensity" in log.notes[1]
         with pytest.raises(hb.InvalidInputError, match="k must be at most the 2 available"):
             agent.select(ARMS, [True, False, True, False], k=3)
         after = packed(agent)
@@ -373,7 +382,9 @@ def test_an_offer_is_chosen_and_counted_by_name(tmp_path: Any) -> None:
             assert counts[row["action"]] == (row["plays"], row["rewards"])
         row = agent.history()[-1]
         assert (row["action"], row["arm"]) == (waiting.action, waiting.arm)
-        assert agent.feedback()["action_name"] == [row["action"] for row in agent.history()[:-1]]
+        assert agent.feedback().column("action").tolist() == [
+            row["action"] for row in agent.history()[:-1]
+        ]
         rows = agent.ledger.database.rows(
             "SELECT context, actions, available FROM plays ORDER BY ticket"
         )
@@ -492,7 +503,7 @@ def test_a_revised_reward_of_ridge_is_as_if_it_had_come_so(tmp_path: Any) -> Non
         assert np.allclose(agent.theta, right.theta, rtol=1e-11)
         row = agent.history()[17]
         assert (row["reward"], row["first_reward"]) == (-17.0, rewards[17])
-        assert agent.feedback()["reward"][17] == -17.0
+        assert agent.feedback().column("reward")[17] == -17.0
         after = packed(agent)
     with hb.Agent(POLICY, ledger=tmp_path / "agent.db") as again:
         assert packed(again) == after
@@ -713,7 +724,7 @@ def test_feedback_has_every_play_that_has_a_reward(tmp_path: Any) -> None:
         agent.select(ARMS)
         now[0] = 20.0
         agent.select(ARMS)
-        assert agent.feedback()["reward"].tolist() == [5.0, 0.0]
+        assert agent.feedback().column("reward").tolist() == [5.0, 0.0]
         assert [row["reward"] for row in agent.history()] == [5.0, 0.0, None]
 
 
@@ -829,7 +840,7 @@ def test_a_table_that_was_learned_is_kept_as_rows(tmp_path: Any, kind: str) -> N
     ("given", "words"),
     [
         ({"clock": 5}, "clock must be a function"),
-        ({"ledger": 5}, "ledger must be the path of a file"),
+        ({"ledger": 5}, "ledger must be a path or an address"),
     ],
 )
 def test_what_is_no_clock_and_no_ledger_is_refused(given: Any, words: str) -> None:

@@ -248,8 +248,12 @@ def test_reproduce_ends_with_the_path_and_report_builds_the_same(tiny, tmp_path)
     alone = ("--jobs", 1, "--backend", "sequential")
     made = invoke("reproduce", *options, *alone)
     page = tmp_path / "quick" / "report.html"
-    assert made.stdout.rstrip().endswith(str(page))
-    assert made.stdout.startswith("outcome")
+    assert made.stdout.rstrip().endswith(f"report: {page}")
+    assert made.stdout.startswith("experiment")
+    assert len(made.stdout.splitlines()) == 4
+    claims = invoke("report", *options, "--claims").stdout
+    assert claims.startswith("outcome")
+    assert claims.endswith(made.stdout)
     assert "cells" in made.stderr
     assert "cells" not in made.stdout
     before = page.read_bytes()

@@ -24,6 +24,10 @@ policy = hb.policies.Uniform(dim=5)
 agent = hb.Agent(policy)
 agent.update(agent.select(np.eye(5)), 1.0)
 agent.select_many([np.eye(5), np.eye(5)])
+columns = [hb.features.Number(name) for name in "abcd"]
+named = hb.Agent(policy, encoder=hb.Encoder(columns[:1], columns[1:], interactions="none"))
+actions = {"x": {"b": 0.0, "c": 0.0, "d": 0.0}, "y": {"b": 1.0, "c": 0.0, "d": 0.0}}
+named.select_many(contexts=[{"a": 1.0}, {"a": 2.0}], actions=actions)
 agent.warm_start(np.eye(5), np.zeros(5))
 agent.predict(np.eye(5))
 problem = hb.Problem(hb.arms.Fixed(4, 5), hb.links.Logistic(), hb.noises.StudentT(2.0))

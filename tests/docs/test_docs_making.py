@@ -239,7 +239,7 @@ def test_the_gallery_takes_the_first_picture_of_every_experiment(tmp_path):
 
 
 def test_the_gallery_describes_every_picture_it_may_show():
-    assert set(gallery.ALTERNATIVES) == {*gallery.experiments(), "tail_doctor"}
+    assert set(gallery.ALTERNATIVES) == {*gallery.experiments(), "diagnosis"}
 
 
 def test_pictures_say_how_large_they_are(tmp_path):
@@ -301,7 +301,7 @@ def test_the_verdicts_of_a_report_become_the_tables_of_the_readme(tmp_path):
     ]
     (tmp_path / "tables" / "verdicts.csv").write_text(to_csv(rows))
     text = verdicts.table(verdicts.verdict_rows(tmp_path), ["one", "two"])
-    assert "| (a) A is best | undecided: -21 800 (-2 to 9) | undecided: 1.41 (-2 to 9) †1 |" in text
+    assert "| (a) A is best | undecided: -21,800 (-2 to 9) | undecided: 1.41 (-2 to 9) †1 |" in text
     assert text.rstrip().endswith("†1 GLOC (flat)")
 
 

@@ -1,5 +1,6 @@
 """Every experiment at its smallest setting; statistics and verdicts against known answers."""
 
+import html
 import json
 import math
 import os
@@ -20,10 +21,11 @@ from heavybandits.experiments import table1, table2, tails
 from heavybandits.experiments.figure1 import analysis as figure1
 from heavybandits.experiments.figure1 import make_problem
 from heavybandits.experiments.figure1.settings import ALGORITHMS, CLAIMS, PRIMARY
-from heavybandits.experiments.outputs import judge
+from heavybandits.experiments.outputs import Findings, Verdict, judge
 from heavybandits.experiments.roster import LINK, make_policy, make_setting
 from heavybandits.experiments.rows import choices, curve_of
-from heavybandits.experiments.run import NAMES, PROFILES, load_experiment, settings_of
+from heavybandits.experiments.run import NAMES, PROFILES, Run, load_experiment, settings_of
+from heavybandits.experiments.summary import group_claims, make_rows, say_total
 from heavybandits.experiments.table1 import PAPER as COSTS
 from heavybandits.experiments.table2 import PAPER as SECONDS
 from heavybandits.experiments.table2 import STAND_INS
@@ -86,6 +88,44 @@ def test_the_page_names_its_profile_and_needs_nothing_from_elsewhere(smallest):
     assert "data:image/png;base64," in text
     assert 'src="http' not in text
     assert 'href="http' not in text
+
+
+def test_the_page_starts_with_what_was_found(smallest):
+    text = (smallest[1] / "report.html").read_text(encoding="utf-8")
+    assert text.index("tests of claims:") < text.index("What was found") < text.index("This run")
+    found = text[text.index('id="found"') : text.index('id="run"')]
+    claims = {v["claim"] for e in smallest[0]["experiments"] for v in e["verdicts"]}
+    assert claims
+    assert all(found.count(html.escape(claim)) >= 1 for claim in claims)
+
+
+def make_verdict(claim, outcome):
+    return Verdict(claim, "a setting", "margin", 1.0, (0.5, 2.0), outcome)
+
+
+def test_claims_are_grouped_by_what_came_out():
+    made = [("A", "holds"), ("A", "holds"), ("B", "holds"), ("B", "undecided")]
+    made += [("C", "does not hold"), ("D", "undecided")]
+    groups = group_claims([make_verdict(*pair) for pair in made])
+    assert [(group.outcome, group.claims) for group in groups] == [
+        ("holds", ["A"]),
+        ("does not hold", ["C"]),
+        ("undecided", ["D"]),
+        (None, ["B (holds in 1 of 2 settings, undecided in 1)"]),
+    ]
+
+
+def test_the_table_of_experiments_has_a_total_and_the_failures():
+    good = Run("outlier", "One outlier", {})
+    good.findings = Findings(verdicts=[make_verdict("A", "holds"), make_verdict("B", "undecided")])
+    bad = Run("map", "Map", {}, failed=[("cell", "error")])
+    assert make_rows([good]) == [
+        {"experiment": "One outlier", "holds": 1, "does not hold": 0, "undecided": 1}
+    ]
+    total = {"experiment": "total", "holds": 1, "does not hold": 0, "undecided": 1}
+    assert make_rows([good, bad])[-1] == total | {"failed cells": 1}
+    expected = "2 tests of claims: 1 hold, 0 do not hold, and 1 are undecided"
+    assert say_total([good, bad]).startswith(expected)
 
 
 # ---- statistics

@@ -17,9 +17,9 @@ from all_policies import POLICIES
 from gpu_cases import cases
 from heavybandits.authoring import Region
 from heavybandits.core.rng import NOISE, stream_key
+from heavybandits.core.stream_keys import stream_keys
 from heavybandits.gpu import layout as layouts
 from heavybandits.gpu.batches import Job, groups, pieces
-from heavybandits.gpu.keys import stream_keys
 from heavybandits.gpu.layout import (
     COMMON,
     CORE,

@@ -9,19 +9,8 @@ import pytest
 
 from paths import SOURCE
 
-# Packages and modules whose text is not converted yet. Empty this list.
-NOT_YET = (
-    "agents",
-    "algorithms/auto.py",
-    "cli/diagnose.py",
-    "cli/ledger.py",
-    "experiments",
-    "gpu",
-    "ledger",
-    "offline/diagnose",
-    "parts/estimators/auto.py",
-    "parts/radii/auto.py",
-)
+# Packages whose text is not converted yet: their verdicts "hold", and a factor is the "level".
+NOT_YET = ("experiments",)
 # What is avoided, and what to write instead.
 BANNED = {
     r"anew|afresh": "again",
@@ -65,6 +54,9 @@ ALLOWED = (
     "--action offer",  # the name of a column
     "`level`",  # an alarm of DriftMonitor
     "level : int",
+    "level : float",  # of a Diagnosis
+    '"level"',  # a column of an Explanation
+    "= hold(",  # a function of a kernel
     '"pscore"',  # the name that the Open Bandit Pipeline gives it
 )
 

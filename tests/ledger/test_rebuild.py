@@ -146,3 +146,40 @@ def test_an_infinite_radius_is_no_damage() -> None:
     for _ in range(60):
         agent.update(agent.select(3e-101 * rng.normal(size=(4, 3))), 1e100 * rng.normal())
     assert agent.clone().updates == 60
+
+
+def test_a_new_column_that_may_be_missing_was_missing_in_the_past(tmp_path: Any) -> None:
+    """F24: a column that the past does not have was rejected, although it may be missing."""
+    with hb.Agent(SHOP, ledger=tmp_path / "agent.db", encoder=ENCODER) as agent:
+        for visits in range(5):
+            ticket = agent.select(context={"visits": float(visits)}, actions=OFFERS)
+            agent.update(ticket, 1.0)
+        named = [{"visits": 2.0, "price": 5.0}]
+        agent.warm_start(named, [1.0])
+        shown = {row["ticket"]: row["action"] for row in agent.history()}
+
+    def wider(allow_missing: bool) -> Encoder:
+        loyalty = Number("loyalty", allow_missing=allow_missing)
+        stars = Number("stars", allow_missing=allow_missing)
+        return Encoder([Number("visits"), loyalty], [Number("price"), stars])
+
+    new = wider(allow_missing=True)
+    policy = hb.linucb(dim=new.dim, radius=1.0)
+    made = hb.Agent.rebuild(tmp_path / "agent.db", policy, encoder=new)
+    twin = hb.Agent(policy, encoder=new)
+    for visits in range(5):
+        offer = {shown[visits]: {**OFFERS[shown[visits]], "stars": None}}
+        ticket = twin.select(context={"visits": float(visits), "loyalty": None}, actions=offer)
+        twin.update(ticket, 1.0)
+    twin.warm_start([{**named[0], "loyalty": None, "stars": None}], [1.0])
+    assert made.theta.tolist() == twin.theta.tolist()
+    with pytest.raises(hb.EncodingError, match="loyalty"):
+        hb.Agent.rebuild(
+            tmp_path / "agent.db",
+            policy_of(wider(allow_missing=False)),
+            encoder=wider(allow_missing=False),
+        )
+
+
+def policy_of(encoder: Encoder) -> Any:
+    return hb.linucb(dim=encoder.dim, radius=1.0)

@@ -466,8 +466,7 @@ def test_json_and_repr_of_a_shop():
     assert len(plain["rate_bins"]) == 8
     assert plain["asymmetry"]["estimate"]["low"] <= plain["asymmetry"]["needed"]
     assert plain["advice"]["reasons"] == list(found.advice.reasons)
-    assert repr(found).startswith("<Diagnosis of 4000 rewards, ")
-    assert "\n" not in repr(found)
+    assert repr(found).startswith("Diagnosis of 4,000 rewards\n")
 
 
 @pytest.mark.parametrize(

@@ -653,10 +653,8 @@ def test_one_monstrous_reward_is_clipped(estimator: str, size: float) -> None:
     assert np.isfinite(evaluate(every, {1: 1.0}, **given).value)
 
 
-def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
-    tmp_path: Any,
-) -> None:
-    """They tell which arm was played: the model took them for the context of every arm."""
+def test_the_log_of_an_agent_has_the_features_of_all_its_arms(tmp_path: Any) -> None:
+    """Those of the arm played alone would tell which arm it was, and a model would use that."""
     rng, arms = np.random.default_rng(0), np.eye(2)
     policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.5)
     with hb.Agent(policy, ledger=tmp_path / "agent.db") as agent:
@@ -665,11 +663,9 @@ def test_the_feedback_of_an_agent_is_judged_without_the_features_of_its_arms(
             agent.update_many([(t, 3.0 * t.arm + 0.1 * rng.normal()) for t in tickets])
         log = agent.feedback()
     for arm, value in enumerate((0.0, 3.0)):
-        found = evaluate(log, {arm: 1.0})
+        found = hb.evaluate(log, policy={arm: 1.0})
         assert found.low < value < found.high
         assert found.high - found.low < 0.2
-    with pytest.raises(hb.InvalidInputError, match="one of the columns"):
-        evaluate(log, {0: 1.0}, features=["context_0"])
 
 
 def test_shares_that_do_not_add_up_raise_an_error(tmp_path: Any) -> None:
@@ -700,12 +696,11 @@ def test_an_agents_offers_are_evaluated_by_their_names(tmp_path):
             ticket = agent.select(actions={name: {"kind": name} for name in there})
             agent.update(ticket, worth[str(ticket.action)] + 0.1 * rng.normal())
         feedback = agent.feedback()
-    found = evaluate(feedback, {"c": 1.0}, estimator="snips")
+    found = hb.evaluate(feedback, policy={"c": 1.0}, estimator="snips")
     assert found.low < 10.0 < found.high
     assert found.high - found.low < 1.0
     with pytest.raises(hb.InvalidInputError, match="'a', 'b', 'c'"):
-        evaluate(feedback, {1: 1.0})
-    assert evaluate(feedback, {1: 1.0}, action="action").diagnostics.rows == 400
+        hb.evaluate(feedback, policy={1: 1.0})
 
 
 def test_clicks_have_an_interval():

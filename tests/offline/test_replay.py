@@ -370,7 +370,10 @@ def test_the_interval_of_a_difference_holds_it_and_one_order_bounds_nothing() ->
         ({"arms_per_round": 300}, "arms_per_round must leave two rounds"),
         ({"passes": 0}, "passes must be a whole number"),
         ({"reward_scale": 0.0}, "reward_scale must be positive"),
-        ({"policies": hb.linucb(dim=9)}, "has dim 9, the features with their intercept 3"),
+        (
+            {"policies": hb.linucb(dim=9)},
+            "dim must be 3, the number of features and intercept, got 9",
+        ),
         ({"policies": 3}, "must be a policy"),
     ],
 )

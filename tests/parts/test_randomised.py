@@ -198,10 +198,11 @@ def test_tickets_ledger_and_state_file_know_how_likely_a_choice_was(tmp_path) ->
         said = [ticket.propensity for ticket in tickets]
         assert set(said) == {0.125, 0.625}
         assert [row["propensity"] for row in agent.history()] == said
-        feedback = agent.feedback()
-        assert feedback["pscore"].tolist() == said[:-1]
-        assert np.array_equal(feedback["context"], ROWS[feedback["action"]])
-        assert feedback["reward"].tolist() == feedback["action"].tolist()
+        known = agent.feedback().decisions
+        assert known.propensities.tolist() == said[:-1]
+        assert known.rows is not None
+        assert np.array_equal(known.rows, np.tile(ROWS, (39, 1, 1)))
+        assert known.rewards.tolist() == known.taken.tolist()
         agent.save(tmp_path / "agent.state")
         on = [agent.select(ROWS).propensity for _ in range(5)]
     loaded = hb.Agent.load(tmp_path / "agent.state")
@@ -369,7 +370,7 @@ def test_uniform_play_knows_its_chances(tmp_path: Any) -> None:
             assert ticket.propensity == 1.0 / 3.0
             agent.update(ticket, float(ticket.arm) + rng.normal())
         log = agent.feedback()
-    assert np.array_equal(log["pscore"], np.full(601, 1.0 / 3.0))
+    assert np.array_equal(log.decisions.propensities, np.full(601, 1.0 / 3.0))
     found = hb.evaluate(log, policy={2: 1.0})
     assert found.low < 2.0 < found.high
     learner = hb.linucb(dim=3, radius=1.0)

@@ -220,7 +220,8 @@ def test_modes_and_holdout(service):
 
 def test_a_shadow_a_promotion_and_a_rollback(service):
     base = "/v1/agents/shop"
-    challenger = {"policy": "auto", "share": 0.5}
+    other = {"policy": "linucb", "parameters": {"radius": 2.0}, "epsilon": 0.3}
+    challenger = other | {"share": 0.5}
     started = service.request("POST", f"{base}/rollout", challenger, admin=True)
     assert started.body["stage"] == "canary", started
     made = [service.decide(unit=f"user-{n}") for n in range(20)]
@@ -229,11 +230,12 @@ def test_a_shadow_a_promotion_and_a_rollback(service):
         assert service.post("reward", {"ticket": one["ticket"], "reward": 1.0}).status == 200
     assert service.request("POST", f"{base}/marks", {"name": "before"}, admin=True).status == 200
     learned = service.get(base).body["counters"]
-    promoted = service.request("POST", f"{base}/promote", {"policy": "auto"}, admin=True)
+    promoted = service.request("POST", f"{base}/promote", other, admin=True)
     assert promoted.body["version"] == 2, promoted
     assert service.get(base).body["counters"]["pending"] == learned["pending"]
     old = service.post("reward", {"ticket": made[-1]["ticket"], "reward": 1.0})
     assert old.body == {"outcome": "applied"}  # issued before the promotion
+    assert round(service.decide()["propensity"], 9) in (0.1, 0.8)  # epsilon is 0.3 now
     back = service.request("POST", f"{base}/rollback", {}, admin=True)
     assert back.body["version"] == 3, back
     assert service.get(base).body["policy"] == "linucb"
@@ -260,7 +262,7 @@ def test_live_events(service):
     connection.request("GET", "/live")
     line = connection.getresponse().readline()
     assert line.startswith(b"data: ")
-    assert json.loads(line[6:])[0]["agent"] == "shop"
+    assert "shop-decisions" in json.loads(line[6:])
     connection.close()
 
 

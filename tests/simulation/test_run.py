@@ -3,21 +3,26 @@
 import io
 import re
 import sys
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import heavybandits as hb
+from all_policies import DRAWING, POLICIES
 from heavybandits._utils.progress import Progress
 from heavybandits._utils.records import to_records
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
+from heavybandits.gpu.batches import Job
 from heavybandits.parts.policies.checks import warn_norms
 from heavybandits.policies import Uniform
+from heavybandits.simulation.player import run_once
 from heavybandits.simulation.problem import check_problem
-from heavybandits.simulation.run import make_checkpoints, run_once
+from heavybandits.simulation.run import make_checkpoints
 
+player: Any = sys.modules["heavybandits.simulation.player"]
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
 CRTM = hb.crtm(dim=DIM, horizon=400, raw_moment=3.5, radius_scale=1e-3)
@@ -170,10 +175,72 @@ def test_a_run_alone_is_the_run_in_company():
 
 def test_results_do_not_depend_on_chunks_or_checkpoints(monkeypatch):
     plain = run(checkpoints=400)
-    monkeypatch.setattr(module, "CHUNK", 13)
+    monkeypatch.setattr(player, "CHUNK", 13)
     assert numbers(run(checkpoints=400)) == numbers(plain)
     few = numbers(run(checkpoints=[3, 250, 400]))
     assert few == [row for row in numbers(plain) if row[2] in (3, 250, 400)]
+
+
+def together(policy, size=5, advance=lambda plays: None):
+    return player.play_job(
+        Job(policy, check_problem(FIXED), 400, (100, 400), 1, 2, 2 + size), advance
+    )
+
+
+@pytest.mark.parametrize("name", ["CRTM", "CRMM", "auto", "tofu", "thompson", "bmm"])
+def test_repetitions_of_one_call_are_those_of_many(name):
+    made = {**POLICIES, **DRAWING, **BOTH}[name]
+    problem = check_problem(FIXED._replace(arms=hb.arms.Fixed(6, made.dim)))
+    job = Job(made, problem, 60, (7, 30, 60), 1, 2, 5)
+    whole = player.play_job(job)
+    for place in range(3):
+        alone = player.play_job(job._replace(first=2 + place, last=3 + place))
+        for column in ("regret", *DETERMINISTIC[4:], "fallbacks"):
+            assert whole[column][place].tolist() == alone[column][0].tolist(), column
+
+
+def test_a_call_may_end_anywhere_in_a_run(monkeypatch):
+    whole = together(CRMM)
+    for plays in (1, 37, 10_000):
+        monkeypatch.setattr(player.Pace, "time", lambda pace, play, *given: play(*given, plays))  # noqa: B023
+        assert together(CRMM)["regret"].tolist() == whole["regret"].tolist()
+
+
+def test_progress_counts_every_play_once():
+    made: list[int] = []
+    together(CRTM, 3, made.append)
+    assert sum(made) == 3 * 400
+
+
+def test_a_call_that_lasts_long_is_followed_by_a_shorter_one():
+    pace = player.Pace(1000, constant=False)
+    clock = iter((0.0, 0.01, 1.0, 1.1, 2.0, 3.0))
+    plays = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(player.time, "perf_counter", lambda: next(clock))
+        for _ in range(3):
+            pace.time(lambda plays: plays)
+            plays.append(pace.plays)
+    assert plays == [2000, 2000, 1000]
+
+
+def test_an_interrupt_stops_the_other_threads(monkeypatch):
+    """One thread fails; the others end at their next call, long before their runs are over."""
+    calls, failed = [], threading.Event()
+
+    def fail_once(pace, play, *given):
+        if not failed.is_set():
+            failed.set()
+            raise KeyboardInterrupt
+        failed.wait()
+        calls.append(play(*given, 1))
+        return calls[-1]
+
+    run(repetitions=2)  # compiles
+    monkeypatch.setattr(player.Pace, "time", fail_once)
+    with pytest.raises(KeyboardInterrupt):
+        run(policies=CRTM, repetitions=2, horizon=400_000, jobs=2, checkpoints=1)
+    assert len(calls) < 400_000
 
 
 def test_the_horizon_counts_plays():
@@ -222,7 +289,7 @@ def test_an_error_in_a_run_reaches_the_caller(monkeypatch):
     def fail(*arguments):
         raise RuntimeError("run failed")
 
-    monkeypatch.setattr(module, "run_once", fail)
+    monkeypatch.setattr(module, "play_job", fail)
     for jobs in (1, 2):
         with pytest.raises(RuntimeError, match="run failed"):
             run(jobs=jobs)
@@ -301,7 +368,7 @@ def test_rows_are_tidy():
     assert set(rows[0]) == set(result.columns)
     assert all(type(value) in (str, int, float) for value in rows[0].values())
     assert result.policies == ["CRTM", "CRMM"]
-    assert repr(result) == "Result(30 rows: CRTM, CRMM)"
+    assert repr(result).startswith("Result: 2 policies, 3 repetitions, 400 plays, 30 rows\n")
     plays, curves = result.curves("CRTM")
     assert plays.tolist() == [80, 160, 240, 320, 400]
     assert curves.shape == (3, 5)

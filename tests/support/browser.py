@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Browser:
         self._commands, self._answers = os.fdopen(write_command, "wb"), os.fdopen(read_answer, "rb")
         self._number, self._session, self._rest = 0, None, b""
         self.console: list[str] = []
+        self.host = ""  # the address that a page may ask, such as "http://127.0.0.1:8001/"
         self.events: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         made = self.call("Target.attachToTarget", targetId=target, flatten=True)
@@ -105,11 +107,11 @@ class Browser:
             self.console.append(str(parameters["entry"]))
         elif method == "Network.requestWillBeSent":
             url = parameters["request"]["url"]
-            if not url.startswith(("file:", "data:")):
+            if not url.startswith(("file:", "data:", self.host or "file:")):
                 self.console.append(f"asked the network for {url}")
 
-    def show(self, path: Path, width: int, height: int = 900, dark: bool = False) -> None:
-        """Open a file at a width, light or dark."""
+    def show(self, path: Path | str, width: int, height: int = 900, dark: bool = False) -> None:
+        """Open a file or an address at a width, light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -120,7 +122,8 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        url = path if isinstance(path, str) else path.resolve().as_uri()
+        self.call("Page.navigate", url=url)
         while "Page.loadEventFired" not in self.events:
             self._receive()
 
@@ -130,6 +133,14 @@ class Browser:
         if "exceptionDetails" in made:
             raise RuntimeError(str(made["exceptionDetails"]))
         return made["result"].get("value")
+
+    def wait(self, script: str, seconds: float = 20.0) -> None:
+        """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(script):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{script} is not true after {seconds} seconds")
+            time.sleep(0.02)
 
     def picture(self, path: Path) -> None:
         """The whole page as a PNG."""

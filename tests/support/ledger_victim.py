@@ -6,6 +6,7 @@ The child tells what was acknowledged, a line each, as soon as the call has retu
 import math
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def work(path: str, plays: int) -> None:
                 say("reward", number)
 
 
-def main() -> None:
+def main(work: Callable[[str, int], None] = work) -> None:
     for line in sys.stdin:
         path, plays = line.rsplit(maxsplit=1)
         child = os.fork()

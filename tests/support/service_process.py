@@ -57,7 +57,10 @@ def free_port() -> int:
 class ServiceProcess:
     """`heavybandits serve shop.toml` on loopback ports that were free."""
 
-    def __init__(self, folder: Path, head: str = "", agent: str = "", more: str = "") -> None:
+    def __init__(
+        self, folder: Path, head: str = "", agent: str = "", more: str = "", front_ends: int = 0
+    ) -> None:
+        self.front_ends = front_ends
         self.folder, self.port, self.admin = folder, free_port(), free_port()
         text = SHOP.format(port=self.port, admin=self.admin, head=head, agent=agent)
         (folder / "shop.toml").write_text(text + more)
@@ -65,18 +68,23 @@ class ServiceProcess:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "heavybandits", "serve", str(self.folder / "shop.toml")]
+        command += ["--front-ends", str(self.front_ends)]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ)
+        self.wait(self.folder / "log.txt")
+
+    def wait(self, log: Path) -> None:
+        """Wait until all agents are ready."""
         end = time.monotonic() + 60.0
         while time.monotonic() < end:
-            assert self.process.poll() is None, (self.folder / "log.txt").read_text()
+            assert self.process.poll() is None, log.read_text()
             try:
                 if self.get("/readyz").status == 200:
                     return
             except OSError:
                 pass
             time.sleep(0.05)
-        raise AssertionError("the service is not ready: " + (self.folder / "log.txt").read_text())
+        raise AssertionError("the service is not ready: " + log.read_text())
 
     def kill(self) -> None:
         self.process.kill()
@@ -96,7 +104,7 @@ class ServiceProcess:
         headers: dict[str, str] | None = None,
     ) -> Answer:
         port = self.admin if admin else self.port
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20.0)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=100.0)
         data = body if isinstance(body, bytes) or body is None else json.dumps(body)
         sent = {"Content-Type": "application/json"} | (headers or {})
         try:

@@ -35,21 +35,20 @@ def crtm(constant):
     return hb.crtm(dim=3, horizon=60, raw_moment=3.5, radius_scale=constant)
 
 
-def play_run(policy, problem, horizon, plays, seed, repetition):
+def play_run(job, plays, repetition):
     """Regrets that differ with all they depend on; with their constant as if 0.3 were the best."""
-    known = [*numbers_of(policy), *numbers_of(problem[:3]), horizon, seed, repetition]
+    known = [*numbers_of(job.policy), *numbers_of(job.problem[:3]), job.horizon, job.seed]
     distance = sum(
         abs(np.log(max(number, 1e-9) / 0.3)) for number in known if isinstance(number, float)
     )
     trace = make_trace(plays)
-    trace.regret[:] = distance + np.sin(seed + repetition) + plays / horizon
-    return trace._replace(updates=plays + repetition), float(repetition)
+    trace.regret[:] = distance + np.sin(job.seed + repetition) + plays / job.horizon
+    return trace._replace(updates=plays + repetition)
 
 
 def play_job(job):
     plays, runs = np.array(job.checkpoints), range(job.first, job.last)
-    setting = (job.policy, job.problem, job.horizon, plays, job.seed)
-    traces = [play_run(*setting, repetition)[0] for repetition in runs]
+    traces = [play_run(job, plays, repetition) for repetition in runs]
     columns = {name: np.stack([getattr(trace, name) for trace in traces]) for name in COUNTED}
     return {"play": plays, **columns, "cpu_seconds": np.array(runs, float)}
 
@@ -66,7 +65,7 @@ def launches(monkeypatch):
 
     monkeypatch.setattr(devices, "play_on_device", play_on_device)
     for module in (simulation, playing):
-        monkeypatch.setattr(module, "run_once", play_run)
+        monkeypatch.setattr(module, "play_job", play_job)
     return sizes
 
 

@@ -96,6 +96,14 @@ class LedgerError(RuntimeError):
     __str__ = _message
 
 
+class LedgerFencedError(LedgerError):
+    """Report an agent that may no longer write its ledger, and has stopped.
+
+    Another agent has opened the ledger on its server, and continues it. Opening it here again would
+    stop that one.
+    """
+
+
 class PolicyError(AssertionError):
     """Report a policy that fails checks; the message has one line per reason."""
 

@@ -138,6 +138,8 @@ def replace_atomically(
     power cut may leave it incomplete.
     """
     target = check_target(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     before = _mode(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 
+ONE = {"policies": "policy"}  # the names of one thing that do not only lose their last letter
 Columns = dict[str, NDArray[Any]]
 Frame = Any  # a pandas.DataFrame; a list of dictionaries where pandas is not installed
 
@@ -99,9 +100,20 @@ def iterate(result: HasData) -> Iterator[dict[str, Any]]:
 
 
 def describe(result: HasData) -> str:
-    """Return the number of rows and the names of the policies."""
-    named = ", ".join(policy_names(result))
-    return f"{type(result).__name__}({count_rows(result)} rows: {named})"
+    """Return how many policies, problems, repetitions and plays the rows are of.
+
+    >>> from heavybandits import Result
+    >>> describe(Result({"policy": ["a", "a"], "play": [1000, 2000]}))
+    '1 policy, 2,000 plays, 2 rows'
+    """
+    counts = {f"{name}s": len(distinct(result, name)) for name in ("problem", "repetition")}
+    counts = {"policies": len(policy_names(result)), **counts}
+    if count_rows(result) and "play" in result.data:
+        counts["plays"] = int(result.data["play"].max())
+    named = [
+        f"{n:,} {name if n > 1 else ONE.get(name, name[:-1])}" for name, n in counts.items() if n
+    ]
+    return ", ".join([*named, f"{count_rows(result):,} rows"])
 
 
 def rows(result: HasData) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
 UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def student_quantile(probability: float, dof: float) -> float:
     """Return the quantile of Student's t, interpolated in a table of its distribution function.
 

@@ -20,6 +20,7 @@ Row = dict[str, Any]
 Rows = Sequence[Row]
 
 ABOUT = b"heavybandits"  # key of the metadata of a Parquet file
+_FORMULA_SIGN = re.compile(r"[\\^_{]")  # what every formula in a name has
 NARROW = 16  # characters; no text is wrapped closer than that
 
 _LATEX = {
@@ -170,11 +171,19 @@ def read_parquet(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is.
+    """Return text that LaTeX prints as it is. Formulas between dollars stay formulas.
 
-    >>> escape_latex("a_b & 5%")
-    'a\\\\_b \\\\& 5\\\\%'
+    >>> escape_latex("a_b & 5%"), escape_latex("OL$^2$M"), escape_latex("$5 or $6")
+    ('a\\\\_b \\\\& 5\\\\%', 'OL$^2$M', '\\\\$5 or \\\\$6')
     """
+    pieces = text.split("$")
+    if len(pieces) % 2 and len(pieces) > 1 and all(map(_FORMULA_SIGN.search, pieces[1::2])):
+        pieces[::2] = map(_escape, pieces[::2])
+        return "$".join(pieces)
+    return _escape(text)
+
+
+def _escape(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 

@@ -6,6 +6,7 @@ results never depend on it.
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Any
@@ -32,8 +33,13 @@ def count_workers(jobs: int | None) -> int:
     return available_cores() if jobs is None else whole("jobs", jobs)
 
 
-def run_all(run: Any, tasks: Sequence[Any], workers: int) -> list[Any]:
-    """Call run(task) for every task, in threads; an error in one of them stops the rest."""
+def run_all(
+    run: Any, tasks: Sequence[Any], workers: int, halted: threading.Event | None = None
+) -> list[Any]:
+    """Call run(task) for every task, in threads; an error in one of them stops the rest.
+
+    `halted`, if given, is then set: a task that takes long should look at it.
+    """
     if workers == 1:
         return [run(task) for task in tasks]
     with ThreadPoolExecutor(workers) as pool:
@@ -42,6 +48,8 @@ def run_all(run: Any, tasks: Sequence[Any], workers: int) -> list[Any]:
             for future in as_completed(futures):
                 future.result()
         except BaseException:
+            if halted is not None:
+                halted.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]

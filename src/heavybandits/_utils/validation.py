@@ -235,7 +235,8 @@ def closest(word: str, words: Iterable[str]) -> str | None:
     ('CRTM', None)
     """
     given, known = word.casefold(), {each.casefold(): each for each in words}
-    near = difflib.get_close_matches(given, known, n=5)
+    # Most words of three letters or less are close to another one: "gpu" to "cpu".
+    near = difflib.get_close_matches(given, known, n=5, cutoff=0.6 if len(given) > 3 else 0.7)
     best = min(
         near, key=lambda each: (_edits(given, each), abs(len(each) - len(given))), default=""
     )

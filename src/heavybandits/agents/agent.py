@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
 from .._utils.files import replace_atomically
 from .._utils.validation import finite_array, finite_number, flag, whole
@@ -24,16 +25,20 @@ from ..core.part import check_part
 from ..core.protocols import ArmSet, Policy
 from ..core.state import make_state
 from ..features import FeatureMap
-from ..ledger.reader import Feedback, read_feedback, read_history
-from ..ledger.sqlite import SqliteLedger
+from ..ledger.feedback import read_feedback
+from ..ledger.moment import Moment
+from ..ledger.reader import read_history, read_marks
 from ..ledger.sqlite_file import hold_at_fork
 from ..ledger.store import Ledger
+from ..ledger.stores import open_ledger
+from ..offline.log import Log
 from ..parts.filters.drift import DriftReport
 from . import decide, inspect
 from .agent_policy import AgentPolicy
-from .events import CancelledAll, Reset, Revised, Revision
+from .events import CancelledAll, Marked, Reset, Revised, Revision
 from .explain import Explanation, explain
-from .inputs import Actions, Context, Inputs, check_encoder
+from .group_commit import GroupCommit
+from .inputs import Actions, Context, Inputs, WrittenInputs, check_encoder
 from .pending import ActionCount, TicketTable, make_limits
 from .revise import check_settled, plan_revision
 from .rewards import (
@@ -63,6 +68,7 @@ from .tickets import (
     TicketLike,
     check_event_id,
     check_group,
+    check_mark,
     new_owner,
     ticket_number,
 )
@@ -82,16 +88,17 @@ class Agent:
     rng : int, SeedSequence, Generator or None, default None
         Breaks ties between arms at random. None takes the lowest arm, as `simulate` does. The
         `propensity` of a ticket does not include it.
-    ledger : path, optional
-        A file in which every decision and reward is stored before a call returns. An agent that
-        was killed at any moment continues bit-for-bit identically when its ledger is opened again.
-        An existing ledger has its own generator, and `rng` is ignored.
+    ledger : path or str, optional
+        A file in which every decision and reward is stored before a call returns, or the address
+        of a ledger on a PostgreSQL server, `postgresql://user@host/database?agent=NAME`. An agent
+        that was killed at any moment continues bit-for-bit identically when its ledger is opened
+        again. An existing ledger has its own generator, and `rng` is ignored.
     snapshot_every : int, default 1000
         Events between two snapshots of the state in the ledger.
     max_pending : int, default 100,000
         Tickets that may wait at once. One more, and the oldest expires.
     expire_after : float, optional
-        Seconds that a ticket waits for its reward; None waits forever.
+        Seconds that a ticket waits for its reward; None waits without a limit.
     expired_reward : float, optional
         The reward of a ticket that expires, such as 0.0 for a sale that was not made. None learns
         nothing, as if the ticket were cancelled. A reward that comes later is counted as late.
@@ -103,6 +110,10 @@ class Agent:
     log_inputs : bool, default True
         Store the named inputs as JSON in the ledger, next to the features. `Agent.rebuild` needs
         them for another encoder.
+    group_commit : bool, default True
+        Write the calls that arrive during a flush of the ledger together, with one flush for all
+        of them. No call returns before its flush. It concerns calls of several threads other than
+        the main thread.
 
     Several threads may use one agent. A call that raises changes nothing, and a call that is
     interrupted by a signal takes effect completely or not at all.
@@ -123,6 +134,7 @@ class Agent:
     _ledger: Ledger | None = None
     _unfinished: Undo | None = None  # finishes or undoes an interrupted call
     _in_batch: bool = False
+    _group: GroupCommit | None = None  # writes the calls of many threads together
 
     def __init__(
         self,
@@ -137,21 +149,24 @@ class Agent:
         clock: Clock = time.time,
         encoder: FeatureMap | None = None,
         log_inputs: bool = True,
+        group_commit: bool = True,
     ) -> None:
         policy = check_part("policy", policy, Policy)
         limits = make_limits(max_pending, expire_after, expired_reward)
         generator, every = own_generator(rng), whole("snapshot_every", snapshot_every)
         if encoder is not None:
             check_encoder(encoder, policy)
-        self._log_inputs = flag("log_inputs", log_inputs)
+        self._log_inputs, grouped = (
+            flag("log_inputs", log_inputs),
+            flag("group_commit", group_commit),
+        )
         learned = make_state(policy)
         start = policy, learned, TicketTable(), generator, limits, new_owner((), 0), encoder
         self._start(AgentState(*start), clock)
         if ledger is not None:
-            if not isinstance(ledger, str | Path):
-                raise InvalidInputError(f"ledger must be the path of a file, got {ledger!r:.80}")
-            self._ledger = SqliteLedger(ledger, every)
+            self._ledger = open_ledger(ledger, every)
             self._state = self._ledger.resume(self._state, self._policy)
+            self._group = GroupCommit(self.batch) if grouped else None
 
     def _start(self, state: AgentState, clock: Clock) -> None:
         check_clock(clock)
@@ -169,11 +184,26 @@ class Agent:
     ) -> "Agent":
         """Make an agent that continues from a state, which no other agent may use.
 
-        A ledger must end at this state.
+        Parameters
+        ----------
+        state : AgentState
+            Everything that the agent is, as `Agent.state` returns it.
+        clock : function, default time
+            Returns seconds since the same moment as the clock of the earlier agent.
+        ledger : Ledger, optional
+            The open ledger of the agent, which must end at this state.
+        log_inputs : bool, default True
+            Store the named inputs in the ledger.
+
+        Returns
+        -------
+        Agent
+            The agent.
         """
         agent = cls.__new__(cls)
         agent._start(state, clock)
         agent._ledger, agent._log_inputs = ledger, log_inputs
+        agent._group = None if ledger is None else GroupCommit(agent.batch)
         return agent
 
     @classmethod
@@ -201,6 +231,11 @@ class Agent:
         encoder : features.FeatureMap, optional
             The encoder of the saved agent, if the file does not contain it.
 
+        Returns
+        -------
+        Agent
+            The loaded agent, with its own `id`.
+
         Raises
         ------
         StateError
@@ -226,6 +261,8 @@ class Agent:
         *,
         encoder: FeatureMap | None = None,
         corrections: Mapping[TicketLike, float] | None = None,
+        until: Moment | None = None,
+        without: Iterable[TicketLike] = (),
         output: str | Path | None = None,
         parts: Iterable[type] = (),
         clock: Clock = time.time,
@@ -234,8 +271,8 @@ class Agent:
 
         It learns the decisions in the ledger and their rewards, in the order in which they came,
         bit-for-bit as an agent of that policy would have. It continues with the next ticket, under
-        its own `id`, and accepts the tickets that wait. No agent may have the ledger open; it does
-        not change.
+        its own `id`, and accepts the tickets that wait. The ledger does not change, and its agent
+        may work on it meanwhile: what is read is one moment of it.
 
         Parameters
         ----------
@@ -245,10 +282,18 @@ class Agent:
             None for the policy in the ledger. Limits and `log_inputs` are those of the ledger.
         encoder : features.FeatureMap, optional
             None for the encoder in the ledger. Another one encodes every decision again from its
-            logged inputs, and the policy must have its dimension.
+            logged inputs, and the policy must have its dimension. A column that was not logged is
+            missing, if the encoder allows it to be (`allow_missing`).
         corrections : mapping, optional
             Rewards by ticket that were wrong. If given, even as {}, these and all revisions in the
             ledger replace the first rewards. None repeats every revision where it came.
+        until : int, float, datetime or str, optional
+            Learn only what came until then: the number of an event, a time (in seconds of the
+            agent's clock, or as a datetime), or the name of a mark. Tickets that were issued later
+            are rejected as foreign. None for all events.
+        without : iterable of Ticket, str or int, default ()
+            Tickets (also by event id) from which nothing is learned, as if they had been cancelled,
+            such as orders that were fraudulent.
         output : path, optional
             A new file for the ledger of the new agent; None for an agent without a ledger.
         parts : iterable of classes, optional
@@ -256,10 +301,18 @@ class Agent:
         clock : function, default time.time
             The clock of the new agent.
 
+        Returns
+        -------
+        Agent
+            The new agent.
+
         Raises
         ------
         LedgerError
-            The ledger is damaged, or an agent has it open.
+            The ledger is damaged.
+        InvalidInputError
+            There is no such moment or ticket in the ledger, or another encoder needs inputs that
+            the ledger does not have.
 
         Examples
         --------
@@ -274,7 +327,14 @@ class Agent:
 
         check_clock(clock)
         state, store, log_inputs = rebuild_state(
-            ledger, policy, encoder=encoder, corrections=corrections, output=output, parts=parts
+            ledger,
+            policy,
+            encoder=encoder,
+            corrections=corrections,
+            until=until,
+            without=without,
+            output=output,
+            parts=parts,
         )
         return cls.from_state(state, clock, store, log_inputs)
 
@@ -283,7 +343,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -296,7 +356,7 @@ class Agent:
     @overload
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -308,7 +368,7 @@ class Agent:
 
     def select(
         self,
-        arms: ArrayLike | ArmSet | None = None,
+        arms: ArrayLike | ArmSet | decide.Request | None = None,
         mask: ArrayLike | None = None,
         *,
         context: Context | None = None,
@@ -321,8 +381,9 @@ class Agent:
 
         Parameters
         ----------
-        arms : array (K, d) or arm set
-            The features, one row per arm; or an arm set such as `UnitBall(d)`.
+        arms : array (K, d) or arm set, optional
+            The features, one row per arm; or an arm set such as `UnitBall(d)`. The decision service
+            passes a `Request`, which it has validated.
         mask : array of K booleans, optional
             False for an arm that is not available now.
         context : mapping, optional
@@ -335,7 +396,7 @@ class Agent:
             a propensity, because the probability of a list is not that of one of its arms.
         event_id : str, optional
             The caller's id of the decision. The same id again returns the same ticket, so a call
-            may be repeated after a failure. With a ledger ids are remembered forever, without one
+            may be repeated after a failure. With a ledger ids are always remembered, without one
             as long as the ticket is pending.
         group : str, default "policy"
             The group of the decision in the log, such as an experiment that it belongs to.
@@ -352,6 +413,18 @@ class Agent:
         LedgerError
             The decision could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            ask: Callable[[], Any] = partial(
+                self.select,
+                arms,
+                mask,
+                context=context,
+                actions=actions,
+                k=cast(Any, k),
+                event_id=event_id,
+                group=group,
+            )
+            return self._group.run(ask)
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -399,7 +472,7 @@ class Agent:
         *,
         chosen: str | int,
         propensity: float | None = None,
-        arms: ArrayLike | None = None,
+        arms: ArrayLike | decide.Request | None = None,
         mask: ArrayLike | None = None,
         event_id: str | None = None,
         group: str = POLICY,
@@ -441,6 +514,20 @@ class Agent:
         >>> agent.update(ticket, 0.7), ticket.group
         ('applied', 'holdout')
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.record,
+                    context,
+                    actions,
+                    chosen=chosen,
+                    propensity=propensity,
+                    arms=arms,
+                    mask=mask,
+                    event_id=event_id,
+                    group=group,
+                )
+            )
         event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
@@ -482,37 +569,60 @@ class Agent:
         actions: Actions | Sequence[Actions] | None = None,
         group: str = POLICY,
     ) -> list[Ticket]:
-        """Make many decisions in one compiled call, with the same tickets as many `select`s.
+        """Make many decisions at once, with the same tickets as many `select`s.
+
+        They are encoded and decided in blocks, so that memory does not grow with their number
+        times the features of their arms.
 
         Parameters
         ----------
-        arms : array (n, K, d), or n arrays (K, d) of any K
+        arms : array (n, K, d) or n arrays (K, d) of any K, optional
             The features of every decision.
         mask : array (n, K) of booleans, optional
             False for an arm that is not available; for arms that are one array.
         contexts : sequence of mappings, optional
             The context of every decision. Instead of `arms`, for an agent with an encoder.
         actions : mapping, or sequence of mappings, optional
-            The actions of all decisions, or in a list of each.
+            The actions of all decisions, or a list with the actions of each decision.
         group : str, default "policy"
-            The group of all of them, as for `select`.
+            The group of all decisions, as for `select`.
+
+        Returns
+        -------
+        list of Ticket
+            One ticket per decision, in their order.
+
+        Raises
+        ------
+        InvalidInputError
+            An argument is not valid. No decision was made.
+        LedgerError
+            The decisions could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(
+                partial(
+                    self.select_many, arms, mask, contexts=contexts, actions=actions, group=group
+                )
+            )
         group = check_group(group)
         with self._lock:
-            batch, inputs = decide.read_batch(
+            many = decide.read_many(
                 self._state, arms=arms, mask=mask, contexts=contexts, actions=actions
             )
-            choose = partial(self._policy.choose_many, batch=batch)
+            if decide.excess(self._state, many.size) > 0:
+                many.check()  # before a ticket expires for them
+            choose = partial(decide.choose_many, policy=self._policy, many=many)
             log = None
             if self._ledger is not None:
-                log = decide.log_batch(batch, inputs, self._log_inputs)
-            return self._select_together(batch.size, choose, self._logged(inputs), log, group)
+                log = decide.log_many(many, self._log_inputs)
+            return self._select_together(many.size, choose, self._logged(many.named), log, group)
 
     def _select_together(
         self,
         size: int,
         choose: Callable[[AgentState], Choices],
-        inputs: Inputs | None,
+        inputs: Inputs | WrittenInputs | None,
         log: decide.Log | None,
         group: str,
     ) -> list[Ticket]:
@@ -528,7 +638,7 @@ class Agent:
         plan = decide.plan_many(state, choices, now, before=before, log=log)
         return list(self._commit(plan))
 
-    def _logged(self, inputs: Inputs | None) -> Inputs | None:
+    def _logged(self, inputs: Inputs | WrittenInputs | None) -> Inputs | WrittenInputs | None:
         """Return the named inputs if they are to be logged."""
         return inputs if self._ledger is not None and self._log_inputs else None
 
@@ -574,6 +684,8 @@ class Agent:
         LedgerError
             The reward could not be written. Nothing has changed.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update, ticket, reward, noise_scale))
         with self._lock:
             given = check_given(self._policy.takes_noise_scale, reward, noise_scale)
             number = ticket if type(ticket) is int else self._number(ticket)
@@ -592,6 +704,8 @@ class Agent:
         list of str
             What `update` would return for each of them.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.update_many, rewards))
         with self._lock:
             takes = self._policy.takes_noise_scale
             return self._reward(check_rewards(rewards, self._state.owners, takes))
@@ -612,6 +726,8 @@ class Agent:
         ticket : Ticket, str or int
             The ticket, its `key` or its `id`.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.cancel, ticket))
         with self._lock:
             number, now = self._number(ticket), self._expire_due()
             self._commit(plan_cancel(self._state, number, now))
@@ -651,6 +767,8 @@ class Agent:
         reward : float
             The right reward.
         """
+        if self._group is not None and self._group.takes():
+            return self._group.run(partial(self.revise, ticket, reward))
         with self._lock:
             number, given = self._number(ticket), finite_number("reward", reward) + 0.0
             ledger, now = self._needs_ledger("revise"), self._expire_due()
@@ -683,6 +801,42 @@ class Agent:
             self._policy.check_room(state, None, len(lesson.rows))
             self._policy.compiled.dry_run(state.learned)
             self._commit(plan_warm_start(state, lesson, now, named=named))
+
+    def mark(self, name: str) -> int:
+        """Give this moment a name in the ledger; `Agent.rebuild(until=name)` returns to it.
+
+        Parameters
+        ----------
+        name : str
+            A name that the ledger does not have yet, such as "before-sale".
+
+        Returns
+        -------
+        int
+            The number of the last event before the mark.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...         agent.mark("before-sale")
+        2
+        """
+        with self._lock:
+            name, ledger = check_mark(name), self._needs_ledger("mark")
+            self._finish()
+            if name in read_marks(ledger.database):
+                raise InvalidInputError(f"name must be new, and {name!r} is a mark already")
+            last, issued = ledger.length, self._state.tickets.issued
+            self._commit(make_plan(self._state, [Marked(issued, self._now(), name)]))
+            return last
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the last event before each mark, by the name of the mark."""
+        return self._read(lambda _: read_marks(self._needs_ledger("marks").database))
 
     def erase_inputs(self, tickets: Iterable[TicketLike]) -> int:
         """Delete the raw inputs of decisions from the ledger, for example of a person who asks.
@@ -719,6 +873,11 @@ class Agent:
         ----------
         ticket : str, int or Ticket
             The `key`, the `id`, or the `event_id` that the caller gave.
+
+        Returns
+        -------
+        Ticket
+            The ticket.
 
         Raises
         ------
@@ -787,9 +946,11 @@ class Agent:
             self._unfinished = partial(self._recover, plan, self._ledger.length)
             try:
                 self._ledger.write(plan.events)
-            except LedgerError:  # nothing is on the disk
+            except LedgerError:  # nothing is on the disk, unless the ledger says so
                 self._unfinished = plan.undo
                 self._finish()
+                if self._ledger.in_doubt:
+                    self._unfinished = self._reload
                 raise
         self._apply(plan)
         self._unfinished = None
@@ -801,10 +962,15 @@ class Agent:
     def batch(self) -> Iterator[None]:
         """Flush the ledger once for all calls in a `with` block, instead of once for each.
 
-        The block holds the agent: other threads wait. When it ends, all calls in it are on the
+        The block locks the agent: other threads wait. When it ends, all calls in it are on the
         disk, or it raises LedgerError and none of them has happened. So do not send an answer to
         anyone before the block has ended. A call that raises in the block has no effect, and
-        those before it are stored. Without a ledger the block only holds the agent.
+        those before it are stored. Without a ledger the block only locks the agent.
+
+        Yields
+        ------
+        None
+            Nothing; call the agent in the block.
 
         Raises
         ------
@@ -828,9 +994,13 @@ class Agent:
                 return
             self._ledger.begin_group()
             self._in_batch = True
+            if self._group is not None:
+                self._group.enter()
             try:
                 yield
             finally:
+                if self._group is not None:
+                    self._group.leave()
                 self._end_batch()
 
     def _end_batch(self) -> None:
@@ -844,21 +1014,20 @@ class Agent:
         assert self._ledger is not None
         try:
             self._ledger.end_group()
-        except LedgerError:
-            self._unfinished, self._in_batch = None, False
-            self._reload()
+        except LedgerError as error:
+            self._unfinished, self._in_batch = self._reload, False
+            try:
+                self._finish()
+            except LedgerError as why:  # the next call tries again
+                raise why from error
             raise
         self._in_batch = False
         self._ledger.snapshot_if_due(self._state)
 
     def _reload(self) -> None:
-        """Return to what is stored; if it cannot be read, close the ledger."""
+        """Return to what is stored."""
         assert self._ledger is not None
-        try:
-            self._state = self._ledger.reload(self._state, self._policy)
-        except LedgerError:
-            self._ledger.drop()
-            raise
+        self._state = self._ledger.reload(self._state, self._policy)
 
     def _apply(self, plan: Plan) -> None:
         self._state = apply(self._state, plan, self._policy)
@@ -877,6 +1046,12 @@ class Agent:
             self._unfinished = None
 
     # ---- reading
+
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        path = None if self._ledger is None else self._ledger.path
+        return self._read(lambda state: inspect.describe(state, path))
 
     def _read(self, read: Callable[[AgentState], T]) -> T:
         with self._lock:
@@ -952,14 +1127,18 @@ class Agent:
 
     @property
     def restarts(self) -> int:
-        """Return how often an `auto` has restarted: after eight rewards in a row that no noise
-        explains (another unit, level or problem), or after two at the very start that exceed most
-        of the first 32 by far. 0 for every other policy."""
+        """Return how often an `auto` has restarted; 0 for every other policy.
+
+        It restarts after eight rewards in a row that no noise explains (another unit, mean reward
+        or problem), or after two at the very start that exceed most of the first 32 by far.
+        """
         return self._read(inspect.restarts)
 
     @property
     def drift(self) -> DriftReport:
-        """Return how often a change of level, unit or effect was noticed, and how many rewards ago.
+        """Return how often a change of the rewards was noticed, and how many rewards ago.
+
+        The change may be one of the mean reward, of the unit or of the effect of the features.
 
         For an `auto`, and for every policy whose filter is wrapped in `filters.DriftMonitor`.
         """
@@ -997,7 +1176,7 @@ class Agent:
     def predict(
         self, arms: ArrayLike, return_width: bool = False
     ) -> Floats | tuple[Floats, Floats]:
-        """Return the mean rewards expected of the arms, (K,).
+        """Return the expected mean rewards of the arms.
 
         Parameters
         ----------
@@ -1005,6 +1184,13 @@ class Agent:
             The features, one row per arm.
         return_width : bool, default False
             Also return the confidence widths of x.theta.
+
+        Returns
+        -------
+        means : array (K,)
+            The expected mean reward of each arm.
+        widths : array (K,)
+            The confidence width of each arm, on the scale of x.theta. Only with `return_width`.
         """
         rows = finite_array("arms", arms, (None, self.policy.dim))
         means, widths = self._read(lambda state: self._policy.compiled.predict(state.learned, rows))
@@ -1021,11 +1207,22 @@ class Agent:
 
         Parameters
         ----------
-        arms : Ticket, str, int or array (K, d)
+        arms : Ticket, str, int or array (K, d), optional
             What to explain, by what the agent knows now: arms, or a ticket, its key, id or event
             id. What the agent knew when it chose is on the ticket, as `expected` and `width`.
         context, actions : mapping, optional
             Instead of `arms`, for an agent with an encoder.
+
+        Returns
+        -------
+        Explanation
+            The contributions and bonuses of every feature, one row per arm. `print` shows the
+            largest.
+
+        Raises
+        ------
+        InvalidInputError
+            The policy has no confidence region, or an argument is not valid.
         """
         with self._lock:
             found = self.ticket(arms) if isinstance(arms, str | int) else arms
@@ -1035,18 +1232,55 @@ class Agent:
         """Return the plays in the ledger, one row each.
 
         Columns: ticket, time, arm, action, expected, width, propensity, outcome, reward, settled
-        (when), first_reward. `reward` is the one in force, `first_reward` that before revisions.
+        (when), first_reward. `reward` is the current reward, `first_reward` that before revisions.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per play.
+
+        Raises
+        ------
+        InvalidInputError
+            The agent has no ledger.
         """
         return self._read(lambda _: read_history(self._needs_ledger("history").database))
 
-    def feedback(self) -> Feedback:
-        """Return the plays in the ledger that have a reward, by Open Bandit Pipeline's names.
+    def feedback(self) -> Log:
+        """Return the decisions in the ledger that have a reward as a log.
 
-        `action` is the row of the arm, `action_name` its name if it has one, `pscore` its
-        propensity, `context` the features of the arm that was played. `evaluate` takes it as it
-        is, by names where there are names, and no model learns from that context.
+        `evaluate`, `uplift`, `action_means`, `diagnose` and `replay` take it as it is. Its columns
+        are ticket, time, event_id, group, version, action, propensity, available and reward (the
+        one in force), each input of the context and of the action taken by its own name, and
+        `actions`, the inputs of all available actions. A column whose name an input has is called
+        "decision_..." instead. `Log.notes` says which decisions are left out. For an agent without
+        an encoder `action` is the row of the arm, and `actions` has the features of all rows.
+
+        Returns
+        -------
+        Log
+
+        Raises
+        ------
+        InvalidInputError
+            The agent has no ledger.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(policy, ledger=f"{folder}/agent.db") as agent:
+        ...         for _ in range(200):
+        ...             ticket = agent.select([[1.0, 0.0], [0.0, 1.0]])
+        ...             _ = agent.update(ticket, ticket.arm + 0.1 * (ticket.id % 3))
+        ...         log = agent.feedback()
+        >>> round(hb.evaluate(log, policy={1: 1.0}).value, 1)
+        1.1
         """
-        return self._read(lambda _: read_feedback(self._needs_ledger("feedback").database))
+        return self._read(
+            lambda state: read_feedback(self._needs_ledger("feedback").database, state.encoder)
+        )
 
     def _needs_ledger(self, what: str) -> Ledger:
         if self._ledger is None:
@@ -1073,6 +1307,16 @@ class Agent:
 
         It is another agent with its own `id`: it accepts the tickets that were issued before, as
         this one does, and from now on each accepts its own alone.
+
+        Parameters
+        ----------
+        clock : function, optional
+            The clock of the copy. Default: the clock of this agent.
+
+        Returns
+        -------
+        Agent
+            The copy.
         """
         with self._lock:
             state = unpack(pack(self.state), policy=self.policy, encoder=self.encoder)
@@ -1083,9 +1327,40 @@ class Agent:
         """Write policy, state, pending tickets and generator to one file, which `load` reads.
 
         The file is replaced at once: it never contains half of a state.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write. An existing file is replaced.
         """
         data = self._read(pack)
         replace_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
+
+    def backup(self, output: str | Path) -> Path:
+        """Copy the ledger to a new one while the agent works; other calls do not wait for it.
+
+        An agent that opens the copy has its own keys: it rejects those that were issued after the
+        backup, and never credits them to another decision. `heavybandits ledger backup` does
+        the same from another process.
+
+        Parameters
+        ----------
+        output : path
+            The new ledger, in a folder that exists.
+
+        Returns
+        -------
+        Path
+            The absolute path of the copy.
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged, or the copy could not be written: there is none then.
+        """
+        from ..ledger.backup import backup  # not needed by an agent that only decides
+
+        return backup(self._needs_ledger("backup").path, output).path
 
     def close(self) -> None:
         """Write a last snapshot and close the ledger; without a ledger there is nothing to do."""
@@ -1118,6 +1393,6 @@ def with_new_owner(state: AgentState) -> AgentState:
     return state._replace(owners=new_owner(state.owners, state.tickets.issued))
 
 
-def _check_inputs(inputs: Inputs | None) -> None:
+def _check_inputs(inputs: Inputs | WrittenInputs | None) -> None:
     if inputs is not None:
         inputs.check()

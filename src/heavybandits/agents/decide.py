@@ -1,6 +1,6 @@
 """Decisions: what is given is validated, arms are chosen, and the tickets are planned."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,19 +17,21 @@ from .agent_policy import AgentPolicy
 from .events import Event, Selected, SelectedMany
 from .inputs import (
     Actions,
-    Batch,
     Context,
     Inputs,
-    action_names,
+    ManyInputs,
+    WrittenInputs,
     available_json,
     encode,
-    make_batch,
+    names_json,
     raw_arms,
+    read_arms,
+    read_named,
 )
 from .pending import TicketTable
 from .raw_inputs import RawInputs
 from .state import AgentState, BeforeChoice, Plan, make_plan
-from .tickets import Choices, Decision, Ticket, gather, make_ticket, make_tickets
+from .tickets import Choices, Decision, Ticket, gather, join_choices, make_ticket, make_tickets
 
 Log = Callable[[int], tuple[str | None, RawInputs | None]]  # of the decision at a place
 
@@ -40,19 +42,21 @@ class Request(NamedTuple):
     arms: Floats | ArmSet
     allowed: Mask
     names: tuple[str, ...] | None = None
-    inputs: Inputs | None = None
+    inputs: Inputs | WrittenInputs | None = None
 
 
 def read_request(
     encoder: FeatureMap | None,
     policy: AgentPolicy,
     *,
-    arms: ArrayLike | ArmSet | None,
-    mask: ArrayLike | None,
-    context: Context | None,
-    actions: Actions | None,
+    arms: ArrayLike | ArmSet | Request | None,
+    mask: ArrayLike | None = None,
+    context: Context | None = None,
+    actions: Actions | None = None,
 ) -> Request:
-    """Validate the arguments of `Agent.select`."""
+    """Validate the arguments of `Agent.select`; a `Request` was validated before."""
+    if isinstance(arms, Request):
+        return arms
     names, inputs = None, None
     if arms is None and actions is None:
         raise InvalidInputError(
@@ -83,17 +87,15 @@ def log_request(request: Request, log_inputs: bool) -> Log:
     return log
 
 
-def log_batch(batch: Batch, inputs: Inputs | None, log_inputs: bool) -> Log:
-    """Return what a ledger stores of each decision of a batch."""
+def log_many(many: ManyInputs, log_inputs: bool) -> Log:
+    """Return what a ledger stores of each of many decisions."""
 
     def log(place: int) -> tuple[str | None, RawInputs | None]:
-        size = int(batch.sizes[place])
-        arms, allowed = batch.rows[place, :size], batch.mask[place, :size]
-        names = None if batch.names is None else batch.names[place]
-        available = available_json(names, arms, allowed)
-        if not log_inputs:
-            return available, None
-        return available, raw_arms(arms) if inputs is None else inputs.raw(place)
+        if many.named is not None:
+            names = list(many.named.pairs[place][1])
+            return names_json(names), many.named.raw(place) if log_inputs else None
+        rows, mask, *_ = many.read(place, place + 1)
+        return available_json(None, rows[0], mask[0]), raw_arms(rows[0]) if log_inputs else None
 
     return log
 
@@ -280,42 +282,25 @@ def choose_k(state: AgentState, policy: AgentPolicy, request: Request, k: int) -
     return gather(decisions)
 
 
-def read_batch(
+def read_many(
     state: AgentState,
     *,
     arms: ArrayLike | Sequence[ArrayLike] | None,
     mask: ArrayLike | None,
     contexts: Sequence[Context | None] | None,
     actions: Actions | Sequence[Actions] | None,
-) -> tuple[Batch, Inputs | None]:
-    """Validate the arguments of `Agent.select_many`."""
+) -> ManyInputs:
+    """Read the arguments of `Agent.select_many`."""
     if contexts is None and actions is None:
-        return make_batch(arms, mask, state.policy.dim), None
+        return read_arms(arms, mask, state.policy.dim)
     if arms is not None or mask is not None:
         raise InvalidInputError("select_many takes arms, or contexts and actions, not both")
-    pairs, known = _pair_up(contexts, actions), None
-    if isinstance(actions, Mapping):
-        known = action_names(state.encoder, actions)
-    encoded = [encode(state.encoder, *pair, known) for pair in pairs]
-    batch = make_batch([rows for rows, _ in encoded], None, state.policy.dim)
-    return batch._replace(names=[names for _, names in encoded]), Inputs(pairs)
+    return read_named(state.encoder, contexts, actions)
 
 
-def _pair_up(
-    contexts: Sequence[Context | None] | None, actions: Actions | Sequence[Actions] | None
-) -> list[tuple[Context | None, Actions]]:
-    """Return the context and the actions of every decision."""
-    each = actions if isinstance(actions, Sequence) else None
-    if contexts is None and each is not None:
-        contexts = [None] * len(each)
-    if not isinstance(contexts, Sequence) or not contexts:
-        raise InvalidInputError(f"contexts must be a list, one per decision, got {contexts!r:.80}")
-    shown: Any = [actions] * len(contexts) if each is None else each
-    if len(shown) != len(contexts):
-        raise InvalidInputError(
-            f"actions must be {len(contexts)}, one per context, got {len(shown)}"
-        )
-    return list(zip(contexts, shown, strict=True))
+def choose_many(state: AgentState, policy: AgentPolicy, many: ManyInputs) -> Choices:
+    """Let the policy choose in each of many decisions, block by block."""
+    return join_choices([policy.choose_many(state, block) for block in many.blocks()])
 
 
 def plan_many(

@@ -54,7 +54,7 @@ class Revision:
     """The features of a reward that is revised, the reward before, and the number of rewards that
     were learned after it.
 
-    `after` holds the arrays of the policy once they are computed, so that it is applied once.
+    `after` contains the arrays of the policy once they are computed, so that it is applied once.
     """
 
     __slots__ = ("after", "before", "features", "later")
@@ -179,7 +179,17 @@ class Revised:
     lesson: int = 0
 
 
+@event
+class Marked:
+    """The caller gave this moment a name, to return to it later."""
+
+    kind: ClassVar[str] = "mark"
+    ticket: int
+    time: float
+    name: str
+
+
 Settled = Rewarded | Cancelled | Expired
-Event = Selected | SelectedMany | Settled | CancelledAll | Reset | WarmStarted | Revised
+Event = Selected | SelectedMany | Settled | CancelledAll | Reset | WarmStarted | Revised | Marked
 
 SETTLING = (Rewarded.kind, Cancelled.kind, Expired.kind)  # of these a ticket has one at most

@@ -40,6 +40,27 @@ class Explanation(NamedTuple):
     plays the largest score except with probability epsilon, `Thompson` draws around the
     contributions with a part of the width, `SquareCB` uses the means alone.
 
+    Attributes
+    ----------
+    feature_names : list of str
+        Names of the n features; for `auto` also "level".
+    actions : list of str
+        Names of the K arms.
+    features : array (K, d)
+        The features of the arms.
+    contributions : array (K, n)
+        What each feature adds to the expected reward, on the scale of x.theta.
+    bonuses : array (K, n)
+        What each feature adds to the width.
+    width : array (K,)
+        The confidence width of each arm, on the scale of x.theta.
+    score : array (K,)
+        The sum of contributions and bonuses, by which the policy chooses.
+    mean : array (K,)
+        The expected mean reward of each arm.
+
+    Examples
+    --------
     >>> import heavybandits as hb
     >>> agent = hb.Agent(hb.linucb(dim=2, radius=1.0))
     >>> _ = agent.update(agent.select([[1.0, 0.0], [0.6, 0.8]]), 1.0)

@@ -1,7 +1,10 @@
 """What can be read from the state of an agent, as plain functions: always copies."""
 
+from pathlib import Path
+
 import numpy as np
 
+from .._utils.display import Card, count_of, write_part
 from ..core.arrays import Floats
 from ..core.capabilities import innermost, threshold_of
 from ..core.confidence_region import Region
@@ -10,6 +13,26 @@ from ..core.part import fallbacks_of, walk
 from ..parts.estimators.auto import ScaleFreeEstimate, raw_theta, restart_count
 from ..parts.filters.drift import DriftMemory, DriftMonitor, DriftReport
 from .state import AgentState
+
+IGNORED = ("late", "duplicate", "unknown")  # rewards without an effect
+
+
+def describe(state: AgentState, ledger: Path | str | None) -> Card:
+    """Return what a person wants to know of an agent: what it has learned and what it waits for."""
+    counts, policy = state.tickets.counts, state.policy
+    ignored = [f"{counts[name]:,} {name}" for name in IGNORED if counts[name]]
+    decisions, rewards = count_of(updates(state), "decision"), count_of(counts["applied"], "reward")
+    waiting = count_of(len(state.tickets.pending), "ticket")
+    facts = {
+        "learned": f"{decisions}, {rewards}",
+        "waiting": f"{waiting}; {counts['expired']:,} expired",
+        "ignored": f"rewards that were {', '.join(ignored)}" if ignored else None,
+        "actions": len(state.tickets.action_counts) or None,
+        "ledger": None if ledger is None else str(ledger),
+        "id": f"{state.owners[-1].agent}, version {state.version}",
+        "policy": write_part(policy),
+    }
+    return Card(f"Agent: {type(policy).__name__}, {count_of(policy.dim, 'feature')}", facts)
 
 
 def region_of(state: AgentState) -> Region:

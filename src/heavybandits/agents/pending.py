@@ -58,7 +58,7 @@ Learn = Callable[[Any, Decision], None]
 class TicketTable:
     """The tickets of an agent.
 
-    `pending` holds those that wait, by number and so by age, each with its decision or its batch;
+    `pending` contains those that wait, by number and so by age, with their decision or batch;
     `open` the decisions that still need plays, the first of them next; `expired` the last tickets
     that expired; `counts` the number of each kind; `action_counts` those of actions with names;
     `event_ids` the pending tickets by the caller's id.
@@ -133,19 +133,25 @@ class TicketTable:
         decision = self.decision_of(number) or (self.open[0] if self.open else chosen)
         if number < self.issued:
             return  # done before an interrupt
-        decision.rewards[number] = None
-        decision.times[number] = time
-        self.pending[number] = decision
+        self.wait(number, decision, time, event_id)
         if decision.plays_left > 0 and decision not in self.open:
             self.open.append(decision)
         elif decision.plays_left == 0 and decision in self.open:
             self.open.remove(decision)
+        self.issued = number + 1
+
+    def wait(
+        self, number: int, decision: Decision, time: float, event_id: str | None = None
+    ) -> None:
+        """Let a ticket that was issued wait for its reward."""
+        decision.rewards[number] = None
+        decision.times[number] = time
+        self.pending[number] = decision
         if self._ages is not None:
             heapq.heappush(self._ages, (time, number))
         if event_id is not None:
             decision.event_ids = {**(decision.event_ids or {}), number: event_id}
             self.event_ids[event_id] = number
-        self.issued = number + 1
 
     def issue_many(self, choices: Choices) -> None:
         """Issue the next tickets, of decisions that were made together."""

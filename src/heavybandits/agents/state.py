@@ -1,6 +1,6 @@
 """The state of an agent as a value: what each event makes of it, its arrays, its generator.
 
-The agent holds it, the ledger restores it, the state file stores it. Arrays that come from a file
+The agent owns it, the ledger restores it, the state file stores it. Arrays that come from a file
 are validated before they are used.
 """
 
@@ -191,9 +191,9 @@ def check_numbers(arrays: dict[str, NDArray[Any]]) -> None:
     """Raise StateError unless the numbers are finite and the counts are counts."""
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise StateError(f"the array {name} holds values that are not finite")
+            raise StateError(f"the array {name} contains values that are not finite")
         if array.dtype.kind in "iu" and not ((array >= 0) & (array < LARGEST_NUMBER)).all():
-            raise StateError(f"the array {name} holds counts that cannot be")
+            raise StateError(f"the array {name} contains counts that cannot be")
 
 
 def check_indices(policy: Any, state: Any) -> None:

@@ -37,6 +37,7 @@ from .tickets import Decision, Owner, Owners, check_event_id, check_group
 
 FORMAT = files.Format("state file")
 DATABASE = b"SQLite format 3\0"  # first bytes of a ledger
+MOST_OWNERS = 1000  # earlier agents whose tickets are still accepted
 
 Description = dict[str, Any]  # of a part or an encoder, as JSON
 
@@ -54,7 +55,7 @@ def pack(state: AgentState) -> bytes:
         "tickets": _describe_tickets(state.tickets),
         "limits": state.limits._asdict(),
         "generator": position_of(state.generator),
-        "owners": [list(owner) for owner in state.owners],
+        "owners": [list(owner) for owner in state.owners[-MOST_OWNERS:]],
         "encoder": describe_encoder(state.encoder),
         "version": state.version,
     }
@@ -135,7 +136,7 @@ def unpack(
     except files.ContainerError as error:
         raise StateError(f"the state file {error}") from error
     except (MemoryError, OverflowError, RecursionError) as error:
-        raise StateError("the state file asks for more memory than it holds data for") from error
+        raise StateError("the state file asks for more memory than it contains data for") from error
     except Exception as error:  # any error here is caused by the contents of the file
         raise StateError(f"the state file is not well formed: {error}") from error
 
@@ -173,10 +174,18 @@ def _restore(policy: Policy, body: dict[str, Any], blobs: files.Blobs) -> AgentS
 
 
 def _restore_owners(entries: Any) -> Owners:
+    owners = check_owners(entries)
+    if len(owners) > MOST_OWNERS:
+        raise StateError(f"the state file has {len(owners)} agents, and at most {MOST_OWNERS} fit")
+    return owners
+
+
+def check_owners(entries: Any) -> Owners:
+    """Return the agents that issued tickets; raise StateError unless they can be that."""
     owners = tuple(Owner(_name(agent), _count("first", first)) for agent, first in entries)
     firsts = [owner.first for owner in owners]
-    if not owners or len(owners) > 1000 or firsts != sorted(firsts):
-        raise StateError("the state file does not say which agent issued its tickets")
+    if not owners or firsts != sorted(firsts):
+        raise StateError("it does not say which agent issued its tickets")
     return owners
 
 
@@ -185,18 +194,18 @@ def _restore_tickets(policy: Policy, body: dict[str, Any]) -> TicketTable:
     tickets.counts = {name: _count(name, body["counts"][name]) for name in tickets.counts}
     tickets.expired = {_count("ticket", number): None for number in body["expired"]}
     if len(tickets.expired) > MOST_EXPIRED or any(n >= tickets.issued for n in tickets.expired):
-        raise StateError("the state file holds tickets that cannot have expired")
+        raise StateError("the state file contains tickets that cannot have expired")
     for entry in body["decisions"]:
         decision = _restore_decision(policy, entry, tickets.issued)
         waiting = {n: decision for n, reward in decision.rewards.items() if reward is None}
         left = decision.plays_left
         valid = left > 0 if entry["open"] else left == 0 and len(waiting) > 0
         if not valid or not tickets.pending.keys().isdisjoint(waiting):
-            raise StateError("the state file holds a decision that cannot be")
+            raise StateError("the state file contains a decision that cannot be")
         tickets.pending |= waiting
         ids = {name: n for n, name in (decision.event_ids or {}).items() if n in waiting}
         if not tickets.event_ids.keys().isdisjoint(ids):
-            raise StateError("the state file holds two tickets with one event_id")
+            raise StateError("the state file contains two tickets with one event_id")
         tickets.event_ids |= ids
         if entry["open"]:
             tickets.open.append(decision)
@@ -212,7 +221,7 @@ def _restore_decision(policy: Policy, entry: dict[str, Any], issued: int) -> Dec
     decision = make_decision(policy, entry)
     for number, reward, asked, event_id in entry["rewards"]:
         if _count("ticket", number) >= issued or number in decision.rewards:
-            raise StateError(f"the state file holds a ticket {number} that cannot be")
+            raise StateError(f"the state file contains a ticket {number} that cannot be")
         decision.rewards[number] = None if reward is None else finite_number("reward", reward)
         decision.times[number] = finite_number("time", asked)
         if check_event_id(event_id) is not None:

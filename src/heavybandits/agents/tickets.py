@@ -1,15 +1,18 @@
 """Decisions, the tickets that are issued for them, and the agents that issued these tickets."""
 
+import bisect
 import itertools
 import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, write_html
 from .._utils.errors import ForeignTicketError, InvalidInputError
 from ..core.arrays import Floats
 
@@ -109,6 +112,26 @@ def gather(decisions: Sequence[Decision]) -> Choices:
     )
 
 
+def join_choices(parts: Sequence[Choices]) -> Choices:
+    """Combine decisions that were made block by block, in their order.
+
+    >>> one = gather([Decision(2, np.ones(3), 0.5, 0.1, plays=1)])
+    >>> join_choices([one, one]).features.shape
+    (2, 3)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    chain = itertools.chain.from_iterable
+    return Choices(
+        list(chain(part.arms for part in parts)),
+        np.concatenate([part.features for part in parts]),
+        list(chain(part.expected for part in parts)),
+        list(chain(part.widths for part in parts)),
+        list(chain(part.propensities for part in parts)),
+        list(chain(part.actions for part in parts)),
+    )
+
+
 # ---- what the caller says of a decision
 
 LONGEST_ID = 200  # characters of an event id or a group
@@ -140,6 +163,16 @@ def check_group(group: Any) -> str:
     if group is not POLICY:
         _check_label("group", group)
     return str(group)
+
+
+def check_mark(name: Any) -> str:
+    """Validate the name of a mark.
+
+    >>> check_mark("before the sale")
+    'before the sale'
+    """
+    _check_label("name", name)
+    return str(name)
 
 
 def _check_label(name: str, text: Any) -> None:
@@ -198,6 +231,13 @@ class Ticket(NamedTuple):
     group: str = POLICY
     version: int = 1
 
+    def __repr__(self) -> str:
+        facts = (f"{name} {text}" for name, text in _ticket_facts(self).items())
+        return f"<Ticket {', '.join((self.key, *facts))}>"
+
+    def _repr_html_(self) -> str:
+        return write_html(Card(f"Ticket {self.key}", _ticket_facts(self)))
+
     @property
     def key(self) -> str:
         """Return agent and id as one text, to store or send instead of the ticket.
@@ -205,6 +245,21 @@ class Ticket(NamedTuple):
         Unlike the id alone, every other agent rejects it.
         """
         return f"{self.agent}:{self.id}"
+
+
+def _ticket_facts(ticket: Ticket) -> dict[str, str]:
+    """Return what a person wants to know of a ticket, by name."""
+    facts = {"arm": str(ticket.arm)} if ticket.action is None else {"action": ticket.action}
+    facts |= {"expected": f"{ticket.expected:.4g}", "width": f"{ticket.width:.4g}"}
+    if ticket.propensity is not None:
+        facts["propensity"] = f"{ticket.propensity:.4g}"
+    if ticket.plays_left > 1:
+        facts["plays left"] = str(ticket.plays_left)
+    if ticket.event_id is not None:
+        facts["event id"] = ticket.event_id
+    if ticket.group != POLICY:
+        facts["group"] = ticket.group
+    return facts
 
 
 TicketLike = Ticket | int | str  # a ticket, its id or its key
@@ -257,19 +312,18 @@ class Owner(NamedTuple):
 
 Owners = tuple[Owner, ...]
 
-MOST_OWNERS = 100  # earlier agents whose tickets are still accepted
-
 
 def new_owner(owners: Owners, issued: int) -> Owners:
     """Append an agent with a random id that continues after so many tickets."""
-    before = tuple(owner for owner in owners if owner.first < issued)
-    return (*before[-MOST_OWNERS:], Owner(secrets.token_hex(8), issued))
+    while owners and owners[-1].first >= issued:  # these have issued none
+        owners = owners[:-1]
+    return (*owners, Owner(secrets.token_hex(8), issued))
 
 
 def owner_of(owners: Owners, number: int) -> str:
     """Return the agent that issued a ticket, or will."""
-    known = [owner.agent for owner in owners if owner.first <= number]
-    return known[-1] if known else "unknown"
+    place = bisect.bisect_right(owners, number, key=attrgetter("first"))
+    return owners[place - 1].agent if place else "unknown"
 
 
 def ticket_number(ticket: TicketLike, owners: Owners) -> int:

@@ -42,7 +42,7 @@ def _named_rows(rows: Any) -> NamedRows | None:
 def plan_warm_start(
     state: AgentState, lesson: Lesson, now: float, *, named: NamedRows | None
 ) -> Plan:
-    """Plan a warm start, in pieces that a ledger can hold."""
+    """Plan a warm start, in pieces that fit into a ledger."""
     pieces = [slice(i, i + MOST_ROWS) for i in range(0, len(lesson.rows), MOST_ROWS)]
     return make_plan(
         state,

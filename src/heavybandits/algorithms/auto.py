@@ -22,7 +22,7 @@ def auto(
 
     Huber regression on standardised features (`ScaleFreeHuber`), with a width per arm that grows
     with ln n (`ScaleFreeRadius`). With linear rewards the choices depend neither on the unit and
-    level of the rewards nor on the unit of any feature. It works with heavy tails of any kind, with
+    mean of the rewards nor on the unit of any feature. It works with heavy tails of any kind, with
     rare sales at high prices, and with extreme first rewards; O(K d^2) per round. `Agent.drift`
     reports changes of the rewards (`filters.DriftMonitor`). No theorem covers it; `heavybandits
     reproduce untuned` measures it.

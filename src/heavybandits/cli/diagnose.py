@@ -28,10 +28,11 @@ def diagnose_command(file: str, plot: Path | None, as_json: bool, **options: Any
     Are they heavy-tailed? Are they mostly one value, as in a shop, and do the other amounts depend
     on the action? Is the mean linear in the features? Which columns would help?
 
-    FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, or the name of a data set (rand,
-    cdnow, nyse_n, nyse_o, sp500; extra "data").
+    FILE is CSV (.csv, .tsv, .csv.gz, .csv.zst, ...) or Parquet, the ledger of an agent, or the name
+    of a data set (rand, cdnow, nyse_n, nyse_o, sp500; extra "data").
 
     \b
+    heavybandits diagnose agent.db
     heavybandits diagnose orders.csv --reward revenue
     heavybandits diagnose orders.parquet --reward revenue --features age,visits --plot page.png
     heavybandits diagnose log.csv.gz --reward revenue --encoder encoder.json --action offer

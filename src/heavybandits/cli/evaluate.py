@@ -12,7 +12,7 @@ from ..offline.evaluate.targets import Target
 from ..offline.log import Log
 from ..offline.replay.replay import default_policies
 from .options import JSON, PLOT, SEED, OneOf, print_json, with_default
-from .sources import DROP, ENCODER, FEATURES, draw, read_features
+from .sources import DROP, ENCODER, FEATURES, draw, read_features, read_log
 
 LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 
@@ -22,12 +22,19 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 @click.option("--probabilities", help="Policy with fixed probabilities, such as mail=0.7,call=0.3.")
 @click.option("--policy-column", help="Policy given by the column of the action that it chooses.")
 @click.option("--policy", type=OneOf(LEARNERS), help="Policy that learns from the log.")
-@with_default("--reward", "reward", "Column of the rewards.")
+@click.option(
+    "--baseline",
+    help="Second policy to compare with: probabilities, or a column.",
+    show_default="the log itself",
+)
+@click.option("--reward", help="Column of the rewards.", show_default="reward")
 @FEATURES
 @ENCODER
-@with_default("--action", "action", "Column of the action taken.")
-@with_default(
-    "--propensity", "propensity", 'Column of the probability of this action, or "uniform".'
+@click.option("--action", help="Column of the action taken.", show_default="action")
+@click.option(
+    "--propensity",
+    help='Column of the probability of this action, or "uniform".',
+    show_default="propensity",
 )
 @click.option(
     "--available",
@@ -62,9 +69,11 @@ def evaluate_command(
 ) -> None:
     """Estimate what a policy would have earned on the decisions of FILE, made by another policy.
 
-    FILE is CSV or Parquet, one decision per row, with the probability of the action that was taken.
+    FILE is CSV or Parquet, one decision per row, with the probability of the action that was taken;
+    or the ledger of an agent, which has all of this.
 
     \b
+    heavybandits evaluate agent.db --probabilities tea=0.5,figs=0.5 --baseline figs=1
     heavybandits evaluate log.csv --probabilities call=1
     heavybandits evaluate log.csv --policy-column new_rule --features age,visits --plot value.png
     heavybandits evaluate log.csv --probabilities mail=0.5,call=0.5 --propensity uniform --json
@@ -74,10 +83,11 @@ def evaluate_command(
         raise InvalidInputError("--epsilon needs --raw-moment: give both, or neither")
     names = ("reward", "action", "propensity", "available", "drop_missing")
     columns = {name: options.pop(name) for name in names}
-    log = Log(file, features=read_features(options), **columns)
+    log = read_log(file, read_features(options), columns)
     kinds = (options.pop(name) for name in ("probabilities", "policy_column", "policy"))
-    policy = read_policy(log, *kinds)
-    found = evaluate(log, policy=policy, epsilon=1.0 if epsilon is None else epsilon, **options)
+    options["policy"] = read_policy(log, *kinds)
+    options["baseline"] = read_baseline(options["baseline"])
+    found = evaluate(log, epsilon=1.0 if epsilon is None else epsilon, **options)
     draw(found, plot)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
@@ -91,6 +101,15 @@ def read_policy(
     if learner is not None:
         return default_policies(log.dim)[learner.replace("-", " ")]
     return column or read_probabilities(probabilities or "")
+
+
+def read_baseline(text: str | None) -> Target | None:
+    """Return probabilities such as a=0.7,b=0.3, or else the column of this name.
+
+    >>> read_baseline("mail=1"), read_baseline("new_rule")
+    ({'mail': 1.0}, 'new_rule')
+    """
+    return read_probabilities(text) if text and "=" in text else text
 
 
 def read_probabilities(text: str) -> dict[str, float]:

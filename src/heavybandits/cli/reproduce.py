@@ -1,4 +1,4 @@
-"""`reproduce`: run the paper's experiments, write the report and print the verdicts."""
+"""`reproduce`: run the paper's experiments, write the report and count the verdicts."""
 
 import sys
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from ..experiments.outputs import Verdict
 from ..experiments.report import all_verdicts, make_report
 from ..experiments.report import as_json as to_json
 from ..experiments.run import NAMES, PROFILES, Run, run_experiments
+from ..experiments.summary import make_rows
 from ..gpu.supported import require_device
 from ..simulation.run import DEVICES
 from ..sweeps import Runner
@@ -34,6 +35,7 @@ EXPERIMENTS = f"Experiments: {', '.join(NAMES)}."
 
 report_options = add_options(
     JSON,
+    click.option("--claims", is_flag=True, help="Also print each claim with its 95% interval."),
     with_default(
         "--out",
         "out",
@@ -98,8 +100,10 @@ def reproduce(
     conclude(run, **options)
 
 
-def conclude(compute: Runner, names: Sequence[str], as_json: bool, **options: Any) -> None:
-    """Run, write the report, print the verdicts, and exit with 1 if cells failed."""
+def conclude(
+    compute: Runner, names: Sequence[str], as_json: bool, claims: bool, **options: Any
+) -> None:
+    """Run, write the report, count the verdicts, and exit with 1 if cells failed."""
 
     def announce(text: str) -> None:
         if compute.progress:
@@ -120,8 +124,10 @@ def conclude(compute: Runner, names: Sequence[str], as_json: bool, **options: An
     if as_json:
         print_json(to_json(runs, path))
     else:
-        click.echo(verdict_text(all_verdicts(runs)))
-        click.echo(f"\n{path}")
+        if claims:
+            click.echo(f"{verdict_text(all_verdicts(runs))}\n")
+        click.echo(to_text(make_rows(runs)))
+        click.echo(f"\nreport: {path}")
     if any(run.failed for run in runs):
         print_failures(runs)
         sys.exit(1)

@@ -12,6 +12,7 @@ from .._utils.errors import InvalidInputError, optional
 from .options import Number, with_default
 
 PORT = Number(1, 65_535)
+COUNT = Number(0, 64)
 
 
 @click.command("serve", short_help="Serve decisions over HTTP.")
@@ -24,6 +25,8 @@ PORT = Number(1, 65_535)
 @click.option("--demo", is_flag=True, help="Serve a shop with simulated visitors.")
 @with_default("--port", 8000, "Port of the API (with --csv and --demo).", type=PORT)
 @with_default("--admin-port", 8001, "Port of the live page (with --csv and --demo).", type=PORT)
+@click.option("--check", is_flag=True, help="Validate CONFIG, compile what it needs, and end.")
+@with_default("--front-ends", 0, "Processes for HTTP before the one with the agents.", type=COUNT)
 @click.option("--new-token", metavar="SCOPES", help="Print a new token with these scopes.")
 def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
     """Serve the agents of CONFIG, a TOML file, over HTTP.
@@ -32,6 +35,7 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
     heavybandits serve shop.toml
     heavybandits serve --csv log.csv --context city,age --action product --reward revenue
     heavybandits serve --demo
+    heavybandits serve --check shop.toml
     heavybandits serve --new-token decide,reward
     """
     optional("starlette", "serve")
@@ -43,14 +47,19 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
         raise InvalidInputError("serve needs a TOML file, or --csv, or --demo: one of them")
     from ..serving.config import read_config
     from ..serving.server import run
+    from ..serving.supervisor import supervise
 
     if given["demo"]:
         return run_demo(given)
     if given["csv_file"] is not None:
         return run_csv(given)
     assert config is not None
-    made = read_config(config)
-    run(made, lambda service: announce(made))
+    made, count = read_config(config), given["front_ends"]
+    if given["check"]:
+        return check_config(made)
+    if count:
+        return supervise(lambda: read_config(config), count, lambda: announce(made))
+    run(made, lambda: announce(made))
 
 
 def print_token(scopes: str) -> None:
@@ -60,6 +69,14 @@ def print_token(scopes: str) -> None:
     allowed, text = check_scopes(scopes.split(",")), new_token()
     click.echo(f"token, shown once: {text}\n\nadd to the configuration:\n\n[[tokens]]")
     click.echo(f'name = "new"\nsha256 = "{hash_token(text)}"\nscopes = {json.dumps(allowed)}')
+
+
+def check_config(config: Any) -> None:
+    """Print a line about each agent of a configuration that is valid."""
+    from ..serving.check import check
+
+    for line in check(config):
+        click.echo(line)
 
 
 def announce(config: Any, example: dict[str, Any] | None = None) -> None:
@@ -85,7 +102,7 @@ def run_demo(given: dict[str, Any]) -> None:
         url = f"http://{config.host}:{config.port}"
         example = {"context": {"city": "Oslo"}, "actions": demo.PRODUCTS}
 
-        def start(_: Any) -> None:
+        def start() -> None:
             announce(config, example)
             threading.Thread(target=demo.send_visitors, args=(url, stop), daemon=True).start()
 
@@ -113,4 +130,4 @@ def run_csv(given: dict[str, Any]) -> None:
         admin_port=given["admin_port"],
     )
     click.echo(fitted.diagnosis)
-    run(fitted.config, lambda service: announce(fitted.config, fitted.example))
+    run(fitted.config, lambda: announce(fitted.config, fitted.example))

@@ -2,10 +2,9 @@
 
 import click
 
-from ..offline.log import Log
 from ..offline.uplift import uplift
 from .options import JSON, print_json, with_default
-from .sources import DROP
+from .sources import DROP, read_log
 
 
 @click.command("uplift", short_help="Compare the rewards of two groups of decisions.")
@@ -17,8 +16,8 @@ from .sources import DROP
     show_default=True,
     help="The two groups to compare; the second is subtracted from the first.",
 )
-@with_default("--group", "group", "Column of the groups.")
-@with_default("--reward", "reward", "Column of the rewards.")
+@click.option("--group", help="Column of the groups.", show_default="group")
+@click.option("--reward", help="Column of the rewards.", show_default="reward")
 @with_default(
     "--delta", 0.05, "Probability with which the interval may miss the difference.", type=float
 )
@@ -27,20 +26,22 @@ from .sources import DROP
 def uplift_command(
     file: str,
     groups: tuple[str, str],
-    group: str,
-    reward: str,
+    group: str | None,
+    reward: str | None,
     delta: float,
     drop_missing: bool,
     as_json: bool,
 ) -> None:
     """Estimate how much more one group of FILE earned than another, with an interval.
 
-    FILE is CSV or Parquet, one decision per row. Units must be assigned to groups at random.
+    FILE is CSV or Parquet, one decision per row, or the ledger of an agent. Units must be assigned
+    to groups at random.
 
     \b
+    heavybandits uplift agent.db
     heavybandits uplift log.csv --groups policy holdout
     heavybandits uplift log.csv --groups policy holdout --reward revenue --json
     """
-    log = Log(file, reward=reward, drop_missing=drop_missing)
-    found = uplift(log, *groups, group=group, delta=delta)
+    log = read_log(file, (), {"reward": reward, "group": group, "drop_missing": drop_missing})
+    found = uplift(log, *groups, delta=delta)
     print_json(found.to_dict()) if as_json else click.echo(str(found))

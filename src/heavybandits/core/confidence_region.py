@@ -1,7 +1,7 @@
 """The confidence region of an estimator: a centre, a design matrix V and its inverse."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -229,7 +229,8 @@ def fallback_count(region: Region) -> int:
     return region.counts[_FALLBACKS]
 
 
-def fallbacks_of_many(counts: Integers) -> Integers:
+@jitable
+def fallbacks_of_many(counts: Integers) -> Any:
     """Return the fallbacks of many regions; the first axis is that of `Region.counts`."""
     return counts[_FALLBACKS]
 

@@ -9,10 +9,15 @@ from .dispatch import choose, estimate_arm, learn, propensity
 from .linalg import limited
 from .loop import draw_noise, play
 from .protocols import ArmSet, Policy
+from .runs import play_runs
 
 
 def play_kernel(stamp: str) -> Function:
     return stamped(play, stamp)
+
+
+def runs_kernel(stamp: str) -> Function:
+    return stamped(play_runs, stamp)
 
 
 def noise_kernel(stamp: str) -> Function:

@@ -90,6 +90,16 @@ def make_trace(plays: Integers) -> Trace:
     return Trace(plays, np.full(plays.size, np.nan), *np.zeros((4, plays.size), np.int64))
 
 
+def make_traces(plays: Integers, runs: int) -> Trace:
+    """Make the traces of some runs in one: a row of every array but `plays` for each run.
+
+    >>> make_traces(np.array([10, 20]), 3).updates.shape
+    (3, 2)
+    """
+    shape = (runs, plays.size)
+    return Trace(plays, np.full(shape, np.nan), *np.zeros((4, *shape), np.int64))
+
+
 class Unobserved(NamedTuple):
     """The observer of a run that is not observed: compiled, it is no code at all."""
 

@@ -12,6 +12,7 @@ from .._utils.drawing import PALETTE, colour_places
 from .._utils.files import jsonable
 from .._utils.tables import shown, to_html
 from .outputs import FAILS, HOLDS, UNDECIDED, Figure, Findings, Table, Verdict
+from .summary import Found, count_outcomes
 
 CLASSES = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
@@ -63,8 +64,18 @@ def table_html(table: Table) -> str:
     return f"<details><summary>{title}</summary>{inner}</details>"
 
 
+def found_html(name: str, title: str, groups: Sequence[Found]) -> str:
+    """Return what an experiment found, in sentences."""
+    lines = "".join(
+        f'<p><b class="{CLASSES.get(group.outcome or "", "soft")}">{escape(group.heading)}:</b> '
+        f"{escape('; '.join(group.claims))}.</p>"
+        for group in groups
+    )
+    return f'<div class="found"><h3><a href="#{escape(name)}">{escape(title)}</a></h3>{lines}</div>'
+
+
 def verdict_counts(verdicts: Sequence[Verdict]) -> str:
-    counted = {o: sum(v.outcome == o for v in verdicts) for o in CLASSES}
+    counted = count_outcomes(verdicts)
     items = (f"<li class={CLASSES[o]}><b>{count}</b>{o}</li>" for o, count in counted.items())
     return f'<ul class="counts">{"".join(items)}</ul>'
 
@@ -86,7 +97,7 @@ def outcomes(verdicts: Sequence[Verdict]) -> str:
     >>> outcomes([])
     ''
     """
-    counted = {o: sum(v.outcome == o for v in verdicts) for o in CLASSES}
+    counted = count_outcomes(verdicts)
     return ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
 
 

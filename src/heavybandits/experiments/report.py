@@ -11,8 +11,9 @@ from .._utils.tables import Row, to_csv, to_latex, write_parquet
 from .._utils.version import __version__
 from ..sweeps.store import versions
 from .outputs import Figure, Table, Verdict, write_figure
-from .page import escape, page, section, verdict_counts, verdict_groups
+from .page import escape, found_html, page, section, verdict_counts, verdict_groups
 from .run import PROFILES, Run
+from .summary import group_claims, say_total
 
 # Places in the palette, the same for an algorithm wherever it appears.
 COLOURS = {"CRTM": 0, "CRMM": 1, "OL2M": 2, "GLOC": 3, "OL2M_mom": 4, "GLOC_mom": 5}
@@ -61,17 +62,30 @@ def make_page(runs: Sequence[Run], profile: str, images: dict[str, dict[str, byt
     """Return the page of these runs."""
     verdicts, groups = all_verdicts(runs), {run.title: run.findings.verdicts for run in runs}
     sections = [
+        found_section(runs),
+        f'<section id="run"><h2>This run</h2>{run_html(runs, profile)}</section>',
         '<section id="verdicts"><h2>Verdicts</h2><p>A claim holds if the whole 95% interval of '
         "what was measured agrees with it, does not hold if none of it does, and is undecided at "
         "this number of repetitions otherwise.</p>"
-        f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>"
+        f"{verdict_counts(verdicts)}{verdict_groups(groups)}</section>",
     ]
     sections += [failure_section(run) for run in runs if run.failed]
     done = [run for run in runs if not run.failed]
     sections += [section(r.name, r.title, r.findings, images, r.settings) for r in done]
     links = "".join(f'<a href="#{escape(r.name)}">{escape(r.title)}</a> ' for r in done)
-    title, lead = "heavybandits: the paper, run again", lead_html(runs, profile)
+    title = "heavybandits: the paper, run again"
+    lead = f"<p>{escape(say_total(runs))}</p>"
     return page(title, lead, facts_html(runs), sections, links, all_figures(runs), COLOURS)
+
+
+def found_section(runs: Sequence[Run]) -> str:
+    """Return what was found, experiment by experiment."""
+    found = "".join(
+        found_html(run.name, run.title, group_claims(run.findings.verdicts))
+        for run in runs
+        if run.findings.verdicts
+    )
+    return f'<section id="found"><h2>What was found</h2>{found}</section>'
 
 
 def failure_section(run: Run) -> str:
@@ -82,8 +96,8 @@ def failure_section(run: Run) -> str:
     )
 
 
-def lead_html(runs: Sequence[Run], profile: str) -> str:
-    """Return the name of the profile, and what it leaves out."""
+def run_html(runs: Sequence[Run], profile: str) -> str:
+    """Return the paper, the name of the profile, and what the profile leaves out."""
     known = PROFILES[profile]
     skipped = [n for n in known.experiments if n not in {run.name for run in runs}]
     left_out = [*known.leaves_out, *(f"{name}, which was not asked for" for name in skipped)]
@@ -103,7 +117,7 @@ def facts_html(runs: Sequence[Run]) -> str:
         f"<p>CPU time: {escape(times)}.</p>"
         f"<p>Made with {escape(', '.join(f'{n} {v}' for n, v in made.items()))} on "
         f"{escape(platform.machine())}, {escape(platform.system())}.</p>"
-        "<p>Beside this file: figures (PNG, SVG, PDF), tables (CSV, LaTeX), rows (Parquet).</p>"
+        "<p>Next to this file: figures (PNG, SVG, PDF), tables (CSV, LaTeX), rows (Parquet).</p>"
     )
 
 

@@ -10,8 +10,8 @@ from .._utils.statistics import Array
 from .._utils.tables import Row, grouped, shown
 from ..core.part import cast, describe
 from ..core.protocols import Tally
+from ..simulation.player import run_once
 from ..simulation.problem import Problem, check_problem
-from ..simulation.run import run_once
 from ..sweeps import Cell
 from ..sweeps.run import CellResult
 from ..sweeps.search import TUNING_SEEDS, Choice, choose, mean_losses, search

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, count_of, write_html
 from .._utils.errors import EncodingError, InvalidInputError, printable
 from .._utils.files import replace_atomically
 from .._utils.tables import to_text
@@ -319,7 +320,8 @@ class Encoder:
     def __str__(self) -> str:
         rows = self.describe()
         blocks = f" ({printable(', '.join(self.actions))})" if self.actions else ""
-        size = f'{len(rows)} columns, {self.dim} features, interactions "{self.interactions}"'
+        columns = count_of(len(rows), "column")
+        size = f'{columns}, {self.dim} features, interactions "{self.interactions}"'
         for row in rows:
             row["column"] = printable(row["column"])
             if row["other_share"]:
@@ -331,6 +333,18 @@ class Encoder:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        wanted = ("part", "column", "type", "encoding", "features", "missing_values")
+        rows = [{name: row[name] for name in wanted} for row in self.describe()]
+        facts = {
+            "interactions": self.interactions,
+            "actions": ", ".join(self.actions),
+            "divided by": self.bound,
+            "cost": str(self.estimate_cost()),
+        }
+        size = f"{count_of(len(rows), 'column')}, {count_of(self.dim, 'feature')}"
+        return write_html(Card(f"Encoder: {size}", facts, rows))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoder) and self.to_dict() == other.to_dict()
@@ -380,6 +394,56 @@ class Encoder:
                 f"{{'tea': {{'price': 4.0}}}}, got {actions!r:.80}"
             )
         left = self._read(given, self._read_context)
+        wide = self._read_actions(actions)
+        try:
+            return self._join.join(np.array([left]), wide, actions) * self._factor
+        except EncodingError as error:
+            raise error.at("among the actions") from None
+
+    def encode_many(self, contexts: Sequence[Row | None], actions: Mapping[str, Row]) -> Floats:
+        """Return the features of the same actions in many contexts.
+
+        The result is bit-for-bit that of `encode` for each context. The values of the actions are
+        read once.
+
+        Parameters
+        ----------
+        contexts : sequence of mapping of column to value, or None
+            As for `encode`.
+        actions : mapping of name to mapping of column to value
+            As for `encode`.
+
+        Returns
+        -------
+        ndarray of shape (len(contexts), len(actions), dim)
+
+        Raises
+        ------
+        EncodingError
+            A value cannot be encoded, or a column is missing or unknown. It names the column.
+        InvalidInputError
+            An argument is not a mapping, or there is no action.
+
+        Examples
+        --------
+        >>> from heavybandits.features import Number
+        >>> encoder = Encoder([Number("age", 40, 10)], [Number("price")], interactions="none")
+        >>> people = [{"age": 40}, {"age": 50}]
+        >>> x = encoder.encode_many(people, {"tea": {"price": 2.0}})
+        >>> (x * encoder.bound).round(6).tolist()
+        [[[1.0, 0.0, 2.0]], [[1.0, 1.0, 2.0]]]
+        """
+        out = np.empty((len(contexts), len(actions), self.dim))
+        wide: Floats | None = None
+        for place, given in enumerate(contexts):
+            left = self._read({} if given is None else given, self._read_context)
+            wide = self._read_actions(actions) if wide is None else wide
+            out[place] = self._join.join(np.array([left]), wide, actions)
+        out *= self._factor
+        return out
+
+    def _read_actions(self, actions: Mapping[str, Row]) -> Floats:
+        """Return 1 and the features of every action, one row each."""
         right: list[float] = []
         for name, row in actions.items():
             if not (type(row) is dict or isinstance(row, Mapping)):
@@ -388,11 +452,7 @@ class Encoder:
                 )
             used = self._with_name(row, name) if self._name_is_column else row
             right += self._read(used, self._read_action, name)
-        wide = np.array(right).reshape(len(actions), -1)
-        try:
-            return self._join.join(np.array([left]), wide, actions) * self._factor
-        except EncodingError as error:
-            raise error.at("among the actions") from None
+        return np.array(right).reshape(len(actions), -1)
 
     def encode_rows(self, rows: Table) -> Floats:
         """Return the features of logged rows, each a context and one action.

@@ -1,6 +1,6 @@
 """Arms of a team: lane l sees to the arms l, l + lanes, l + 2 lanes, ...
 
-Arms that stand still are held in common, a column each. Those that change with every decision are
+Arms that never change are shared, a column each. Those that change with every decision are
 a lane's own, in registers, where a buffer has columns for that lane's arms alone (own_arms.py). Of
 `penalty` only the size counts, the number of arms; of `synced` the first number, and its size,
 which is how many columns the CPU's buffer has. Sums run in the CPU's order.
@@ -32,7 +32,7 @@ from .team import Shared, lane, maximum, members, opaque, sync, twin, writable
 
 
 def in_common(buffer: Any) -> bool:
-    """Whether a buffer of this type is one that the lanes of a team share."""
+    """Return True if a buffer of this type is one that the lanes of a team share."""
     return isinstance(buffer[0], Shared)
 
 
@@ -63,7 +63,7 @@ def _(lanes, buffer, key, start, low):
 
 
 def draw_alone(buffer, key, start, low):
-    """That of the CPU for a buffer whose rows lie far apart."""
+    """That of the CPU for a buffer whose rows are far apart."""
     columns = buffer.features.shape[1]
     for k in range(columns):
         own_arms.draw_arm(buffer.features, k, further(key, start + k), columns, low)

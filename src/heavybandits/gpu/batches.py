@@ -56,7 +56,7 @@ Piece = list[tuple[int, Job]]  # jobs, each with a place to bring what it leaves
 
 
 def pieces(jobs: Piece, room: int, free: int) -> Iterator[Piece]:
-    """The same runs in pieces that fit into the free memory; a job may be cut between two runs.
+    """The same runs in pieces that fit into the free memory; a job may be divided between two runs.
 
     room: bytes per run.
     """

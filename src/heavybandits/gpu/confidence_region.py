@@ -1,5 +1,5 @@
 """Regions of a team: every element of a vector or matrix is written by one lane, and a `sync`
-stands before and after. Sums run in the CPU's order."""
+is before and after. Sums run in the CPU's order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The kernel of a kind of run: written out with its sizes as constants, so that small arrays lie in
+"""The kernel of a kind of run: written out with its sizes as constants, so that small arrays are in
 registers."""
 
 from collections.abc import Iterator, Sequence

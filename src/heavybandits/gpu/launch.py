@@ -11,9 +11,9 @@ from ..core.confidence_region import fallbacks_of_many
 from ..core.loop import Unobserved
 from ..core.part import is_part
 from ..core.rng import ARMS, NOISE
+from ..core.stream_keys import stream_keys
 from .batches import Job
 from .compile import kernel_of
-from .keys import stream_keys
 from .layout import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves
 from .numba_cuda_internals import NumbaPerformanceWarning
 from .storage import spreader

@@ -1,4 +1,4 @@
-"""How the runs of one kind lie on the device.
+"""How the runs of one kind are laid out on the device.
 
 A team of lanes plays a run, or, where a decision lasts many plays, a lane alone.
 """
@@ -44,19 +44,19 @@ _LARGE = ("scratch", "recent", "features", "scores", "squares", "inverse")
 
 
 class Leaf(NamedTuple):
-    """An array of a state: its name in the kernel, what it looks like and where it lies."""
+    """An array of a state: its name in the kernel, what it looks like and where it is."""
 
     name: str
     array: Any
     place: str
 
     def is_common(self, field: str) -> bool:
-        """Whether this is a field of this name that a team has room for."""
+        """Return True if this is a field of this name that a team has room for."""
         return self.place == COMMON and self.name.endswith(f"_{field}")
 
 
 class Layout(NamedTuple):
-    """How runs of one kind lie on the device."""
+    """How runs of one kind are laid out on the device."""
 
     lanes: int  # per run
     teams: int  # per block
@@ -78,7 +78,7 @@ class Layout(NamedTuple):
 
 
 def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
-    """The arrays of a state, those it holds in others included."""
+    """The arrays of a state, also those inside others."""
     if isinstance(state, np.ndarray):
         yield Leaf(name, state, place)
         return
@@ -94,7 +94,7 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
 
 
 def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
-    """The arrays of a team's buffer: in common if the arms stand still, else those of a lane."""
+    """The arrays of a team's buffer: in common if the arms never change, else those of a lane."""
     still = arms.redraw == "never"
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
     yield Leaf("buffer_features", np.zeros((arms.dim, columns)), place)
@@ -107,7 +107,7 @@ def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
 
 
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
-    """Numbers that a team holds in common; its size is such that the teams of a warp meet different
+    """Numbers that a team shares; its size is such that the teams of a warp meet different
     banks of the memory."""
     size = noises + 1 + sum(leaf.array.size for leaf in leaves if leaf.place in POOLED)
     return size + (8 - size) % 16
@@ -115,7 +115,7 @@ def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
 
 def resident(teams: int, lanes: int, size: int, dim: int) -> int:
     """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`, which
-    hold theta* beside."""
+    also contain theta*."""
     blocks = min(CORE // (8 * (teams * size + dim)), THREADS // (teams * lanes))
     return teams * blocks
 
@@ -185,7 +185,7 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
 
 
 def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
-    """Whether teams of so many lanes keep a multiprocessor busy, and no lane for long."""
+    """Return True if teams of so many lanes keep a multiprocessor busy, and no lane for long."""
     if lanes == WARP:
         return True
     teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
@@ -194,7 +194,7 @@ def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bo
 
 
 def is_for_teams(policy: Any) -> bool:
-    """Whether a team has a form for a policy, if there is room; if not, a lane plays it alone."""
+    """Return True if a team can play a policy, if there is room; if not, a lane plays it alone."""
     if not isinstance(policy, UCB) or isinstance(policy.estimator, NewtonEnsemble):
         return False
     return policy.plays <= ALONE or isinstance(policy.filter, MEDIANS)

@@ -1,4 +1,4 @@
-"""Medians of a team: no element is moved, all lanes count how many lie below a pivot."""
+"""Medians of a team: no element is moved, all lanes count how many are below a pivot."""
 
 import math
 from typing import Any
@@ -22,8 +22,8 @@ def anyone(own: float, lanes: int) -> float:
 
 @jitable
 def divide(values: Any, span: Any, pivot: float, within: Any, lanes: int) -> Any:
-    """How many elements lie below the pivot, and how many not above it; and an element on either
-    side of it that lies within bounds, if this lane has one."""
+    """How many elements are below the pivot, and how many not above it; and an element on either
+    side of it that is within bounds, if this lane has one."""
     both, lower, upper, i = 0, math.nan, math.nan, span[0] + lane(lanes)
     while i < span[1]:
         value = values[i]

@@ -56,7 +56,7 @@ def measure_parts(scratch: Any, size: int, lanes: int) -> float:
 
 @jitable
 def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
-    """Leave of the image what lies in no row of the basis, a lane per entry; returns its square."""
+    """Leave of the image what is in no row of the basis, a lane per entry; returns its square."""
     parts, image, basis = scratch[4], writable(scratch[5]), scratch[ROWS:]
     square, i, step = 0.0, lane(lanes), opaque(1)
     while i < image.size:
@@ -76,7 +76,7 @@ def span_further(
 ) -> tuple[float, float]:
     """image = V^-1 times the last row of the basis, less its parts in all rows.
 
-    Returns its part in the last row, and the square of what is left. If that is little beside its
+    Returns its part in the last row, and the square of what is left. If that is small next to its
     parts in the last row and, which is `beside`, the one before, much of it is what rounding has
     made of them, and it is swept again.
     """

@@ -1,4 +1,4 @@
-"""Numbers of a stream: those of core/rng.py in every bit, in fewer instructions."""
+"""Numbers of a stream: bit-for-bit those of core/rng.py, in fewer instructions."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
 
 def prepare(jobs: Sequence[Job], layout: Layout) -> None:
-    """Compile the kernel before anything runs, or say which part stands in the way."""
+    """Compile the kernel before anything runs, or say which part prevents it."""
     try:
         kernel_of(jobs[0].parts, varying(jobs), layout)
     except NUMBA_ERRORS as error:
@@ -64,7 +64,7 @@ def has_teams(job: Job) -> bool:
 
 
 def layout_of(alike: Sequence[Job], runs: int) -> Layout:
-    """The layout of jobs that one kernel plays, beside so many runs that teams play."""
+    """The layout of jobs that one kernel plays, next to so many runs that teams play."""
     own = sum(job.size for job in alike)
     return make_layout(alike[0].policy, alike[0].problem.arms, max(own, runs))
 
@@ -114,7 +114,7 @@ def play_piece(
     """Play from `start` to `stop`, the costliest launches first; the milliseconds each took.
 
     Clocks are stopped when all have been sent off. Streams share a few queues, and what is sent
-    after a kernel and waits for its end, as the stop of a clock does, holds up its whole queue.
+    after a kernel and waits for its end, as the stop of a clock does, delays its whole queue.
     """
     order = sorted(range(len(launches)), key=lambda place: -costs[place])
     timers = {place: launches[place].play(start, stop, streams[place]) for place in order}

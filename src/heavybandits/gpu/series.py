@@ -44,8 +44,10 @@ def measure_term(x: Any, term: Any, lanes: int) -> tuple[float, float]:
 
 @jitable
 def is_hopeless(first: float, second: float, more: int, wanted: float) -> bool:
-    """Whether so many terms more would still be too long, given the squares of the first two: no
-    term is a smaller part of the one before than that one was."""
+    """Return True if so many terms more would still be too long, by the squares of the first two.
+
+    No term is a smaller part of the one before than that one was.
+    """
     ratio = second / first
     for _ in range(more):
         second *= ratio

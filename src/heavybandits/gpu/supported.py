@@ -18,18 +18,6 @@ from .layout import ALONE, Layout
 _ARMS = (Fixed, PerDecision, PerRound, FromArray)
 
 
-def play_policies(
-    policies: Mapping[str, Any],
-    problem: Any,
-    sizes: tuple[int, tuple[int, ...], int, int, int],
-    advance: Callable[[float], None],
-) -> list[dict[str, Any]]:
-    """What `simulate` asks for, policy by policy; `sizes` are the numbers of a `Job`."""
-    check_supported(policies, problem.arms)
-    jobs = [Job(policy, problem, *sizes) for policy in policies.values()]
-    return play_on_device(jobs, advance)
-
-
 def play_on_device(
     jobs: Sequence[Job], advance: Callable[[float], None] = lambda plays: None
 ) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """A team: 2 to 32 lanes of a warp that play one run together.
 
-What a team holds in common has a type of its own, `Shared`, which says how many lanes there are and
+What a team shares has a type of its own, `Shared`, which says how many lanes there are and
 cannot be written to. So the text of a part that reads it compiles as it is, and a part that would
 write to it, every lane at once, is rejected when it is compiled. The cooperative twins in this
 folder write through `writable`, each element by one lane.
@@ -33,7 +33,7 @@ MAKERS: dict[F, F] = {}  # what makes the twin of a function, to run it without 
 
 
 class Shared(types.Array):
-    """An array that the lanes of a team hold in common.
+    """An array that the lanes of a team share.
 
     alike: whether it may be written to, because all lanes write the same.
     """
@@ -62,7 +62,7 @@ register_model(Shared)(ArrayModel)
 
 
 def lanes_of(kind: Any) -> int:
-    """The lanes of the team that holds this in common; 0 if no team does."""
+    """The lanes of the team that shares this; 0 if no team does."""
     if isinstance(kind, Shared):
         return kind.lanes
     if isinstance(kind, types.BaseTuple):
@@ -71,7 +71,7 @@ def lanes_of(kind: Any) -> int:
 
 
 def twin(function: F, alone: bool = False) -> Callable[[Callable[..., Any]], None]:
-    """Let the text that the decorated function makes stand for `function` where a team calls it.
+    """Let the text that the decorated function makes replace `function` where a team calls it.
 
     It is given the number of lanes and the types of the arguments. Where no argument is shared,
     each lane has its own and `function` is its own twin, unless `alone` says it has one.

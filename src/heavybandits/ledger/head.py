@@ -1,6 +1,6 @@
 """The files next to a ledger: which of them are ours, where the ledger ends, who has it open.
 
-The head `agent.db-head` records the end of the ledger `agent.db`: a write-ahead log that is cut off
+The head `agent.db-head` records the end of the ledger `agent.db`: a write-ahead log that ends early
 at a commit looks intact without it. The head is also the lock: SQLite's locks are lost when
 anything in the process closes the database file, for example to copy it.
 """
@@ -41,6 +41,10 @@ _STARTS = {
 _SHARED = "-shm"  # opening it would drop SQLite's locks: known by its size
 _SHARED_BLOCK = 1 << 15
 _SHARED_STARTS = (0, 3)  # SQLite cuts the file to three bytes when it is opened first
+
+
+class InUseError(LedgerError):
+    """An agent has the ledger open."""
 
 
 class End(NamedTuple):
@@ -231,7 +235,7 @@ def _lock(file: int, ledger: Path, exclusive: bool) -> None:
     try:
         fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
-        raise LedgerError(
+        raise InUseError(
             f"{ledger} is in use by another agent, here or in another process; "
             "a ledger has one at a time"
         ) from error

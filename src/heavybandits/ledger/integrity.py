@@ -6,19 +6,21 @@ ended. `survey` reports everything that is wrong, `verify` raises it.
 """
 
 import hashlib
+import json
 import marshal
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError, LedgerError, printable
 from .head import End, Record
 from .sqlite_file import Database
-from .store import Row, RowCheck, Source, first_value
-from .tables import COLUMNS, SCHEMA, SEALED, about
+from .store import Row, RowCheck, Source, UnreachableError, first_value
+from .tables import ARCHIVED, COLUMNS, SCHEMA, SEALED, about
 
 Visit = Callable[[Row, bytes], object]
+_NOT_CLOSED = "it was not closed, or copied while it was open"
 
 
 class Survey(NamedTuple):
@@ -44,8 +46,9 @@ def check_present(ledger: Path, head: Record) -> None:
 
 def damaged(ledger: Path | str, why: str) -> LedgerError:
     """Return the error of a damaged ledger, with the next step."""
+    state = "may be incomplete" if why.startswith(_NOT_CLOSED) else "is damaged"
     return LedgerError(
-        f"{ledger} is damaged: {why}; to save the events that are intact, run "
+        f"{ledger} {state}: {why}; to save the events that are intact, run "
         f"`heavybandits ledger repair {shlex.quote(str(ledger))} new.db`"
     )
 
@@ -65,6 +68,8 @@ def survey(
 ) -> Survey:
     """Return what is intact in a ledger, and all that is not.
 
+    Without `since` that is every page and every event.
+
     Parameters
     ----------
     database : Source
@@ -72,20 +77,25 @@ def survey(
     head : Record
         What its head said before the database was read.
     since : End, optional
-        The end of an earlier survey of the same open file: only the events after it are checked.
+        An earlier end, of a snapshot or of a survey of the same open file: only the events after
+        it are checked.
     visit : function, optional
         Called with each intact row and its link.
     """
-    problems = [] if since is not None else list(_page_problems(database))
+    problems = list(_table_problems(database))
+    if since is None:
+        problems += _page_problems(database)
     links: dict[int, bytes] = {}
     kinds: dict[str, int] = {}
     end, last_time, stored = since or End(0, b""), None, []
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
-        places = {*stored, -1 if head.end is None else head.end.events}
-        end = since or first_end(database)
-        links[end.events] = end.link
-        for row, link in _linked_rows(database, end):
+        place = -1 if head.end is None else head.end.events
+        places, end = {*stored, place}, since or base_of(database).end
+        links |= {0: first_end(database).link, end.events: end.link}
+        if 0 <= place < end.events:  # the head is older than what is checked
+            links[place] = read_link(database, place) or b""
+        for row, link in linked_rows(database, end):
             end = End(row.event, link)
             kinds[row.kind] = kinds.get(row.kind, 0) + 1
             last_time = row.time
@@ -93,6 +103,8 @@ def survey(
                 links[row.event] = link
             if visit is not None:
                 visit(row, link)
+    except UnreachableError:
+        raise
     except LedgerError as error:
         problems.append(reason(error, database))
     problems += _end_problems(database, head, end, links)
@@ -109,24 +121,33 @@ def reason(error: LedgerError, database: Source) -> str:
 # ---- the pages
 
 
-def _page_problems(database: Source) -> Iterator[str]:
-    """Yield what is wrong with the tables and pages as such; a server checks its own."""
+def _table_problems(database: Source) -> Iterator[str]:
+    """Yield what is wrong with the tables as such; a server checks its own."""
     if database.dialect != "sqlite":
         return
     try:
         schema = database.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         if {sql for (sql,) in schema} != set(SCHEMA):
             yield "its tables are not those of a ledger"
-        found = first_value(database, "PRAGMA integrity_check(1)")  # of the indexes too
-        if found != "ok":
-            yield str(found)
-        if isinstance(database, Database):
-            _try_free_pages(database)
     except LedgerError as error:
         yield reason(error, database)
 
 
-def _try_free_pages(database: Database) -> None:
+def _page_problems(database: Source) -> Iterator[str]:
+    """Yield what is wrong with the pages, of the indexes too; a server checks its own."""
+    if database.dialect != "sqlite":
+        return
+    try:
+        found = first_value(database, "PRAGMA integrity_check(1)")
+        if found != "ok":
+            yield str(found)
+        if isinstance(database, Database):
+            try_free_pages(database)
+    except LedgerError as error:
+        yield reason(error, database)
+
+
+def try_free_pages(database: Database) -> None:
     """Raise LedgerError unless the free pages can be used: SQLite's own check trusts their list.
 
     All of them are taken in a transaction that is rolled back: nothing is written.
@@ -162,11 +183,52 @@ def first_end(database: Source) -> End:
     return End(0, chain(b"", *(about(database, name) for name in SEALED)))
 
 
-def _linked_rows(database: Source, end: End) -> Iterator[tuple[Row, bytes]]:
+class Base(NamedTuple):
+    """The end before the first event that a ledger has itself, and the folder of those before."""
+
+    end: End
+    folder: str = ""
+
+
+def base_of(database: Source) -> Base:
+    """Return where the events of a ledger begin: at the first, unless old ones were archived."""
+    found = first_value(database, "SELECT value FROM about WHERE name = ?", ARCHIVED)
+    if found is None:
+        return Base(first_end(database))
+    try:
+        about = json.loads(found)
+        return Base(End(int(about["events"]), bytes.fromhex(about["link"])), str(about["folder"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(f"{database.path}: its archive is not well formed: {error}") from error
+
+
+def read_link(database: Source, event: int) -> bytes | None:
+    """Return the link that is stored with an event; None if there is no such event."""
+    if event == 0:
+        return first_end(database).link
+    base = base_of(database).end
+    if event == base.events:
+        return base.link
+    found = first_value(database, "SELECT link FROM events WHERE event = ?", event)
+    return found if isinstance(found, bytes) else None
+
+
+def newest_sealed(database: Source) -> End | None:
+    """Return the end after which the newest intact snapshot was stored; None if there is none."""
+    for event, seal in database.rows("SELECT event, seal FROM states ORDER BY event DESC"):
+        data = first_value(database, "SELECT data FROM states WHERE event = ?", event)
+        link = read_link(database, event)
+        if link is not None and seal == chain(link, data):
+            return End(event, link)
+    return None
+
+
+def linked_rows(database: Source, end: End) -> Generator[tuple[Row, bytes], None, None]:
     """Yield the rows after this end, each with its link; raise LedgerError at the first row that is
     not as it was written."""
     check, (number, before) = RowCheck(), end
-    lowest = number + 1 if number else -(1 << 63)  # none may come before the first either
+    first = number == base_of(database).end.events
+    lowest = -(1 << 63) if first else number + 1  # none may come before the first either
     query = f"SELECT {COLUMNS}, link FROM events WHERE event >= ? ORDER BY event"
     for values in database.stream(query, lowest):
         row, link = Row._make(values[:-1]), values[-1]
@@ -198,7 +260,7 @@ def _end_problems(
         else:
             if not closed:
                 yield (
-                    f"it was not closed, or copied while it was open, and its -head file is "
+                    f"{_NOT_CLOSED}, and its -head file is "
                     f"{head.flaw}: it has {end.events} events, and later ones may be missing"
                 )
     elif head.end.events > end.events:

@@ -7,27 +7,33 @@ import json
 import sqlite3
 import urllib.parse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .._utils.errors import LedgerError
-from .head import End, check_ours, read_head
+from .._utils.validation import whole
+from ..features import FeatureMap
+from ..offline.log import Log
+from .address import Address, locate
+from .feedback import read_feedback
+from .head import End, Record, check_ours, read_head
 from .integrity import check_present, damaged, verify
-from .sqlite_file import FAILURES
+from .postgres import PostgresTables, open_tables
+from .sqlite_file import FAILURES, room
 from .store import Dialect, Source, first_value
-from .tables import about, check_format
+from .tables import EXPORTED, about, check_format
 
 T = TypeVar("T")
+_PAGE = 1000  # events that are read at once
 
 PLAYS = (
     *("ticket", "time", "arm", "action", "expected", "width", "propensity"),
     *("outcome", "reward", "settled", "first_reward"),
 )
-
-Feedback = dict[str, Any]  # by the names of Open Bandit Pipeline
 
 
 def read_history(database: Source) -> list[dict[str, Any]]:
@@ -39,39 +45,34 @@ def read_history(database: Source) -> list[dict[str, Any]]:
     return [dict(zip(PLAYS, row, strict=True)) for row in rows]
 
 
-def read_feedback(database: Source) -> Feedback:
-    """Return the plays that have a reward, by Open Bandit Pipeline's names.
-
-    `action_name` has the names of the actions. The propensity of a play that was one of a list is
-    nan. `context_of` says that the context is that of the arm: a model of the rewards must not
-    learn from it.
-    """
-    rows = database.rows(
-        "SELECT arm, reward, features, propensity, action FROM plays "
-        "WHERE reward IS NOT NULL ORDER BY ticket"
-    )
-    arms, rewards, features, propensities, names = zip(*rows, strict=True) if rows else ((),) * 5
-    return {
-        "n_rounds": len(rows),
-        "n_actions": max(arms, default=-1) + 1,
-        "context": np.array([np.frombuffer(x, np.float64) for x in features]),
-        "action": np.array(arms, np.int64),
-        "reward": np.array(rewards, np.float64),
-        "pscore": np.array([np.nan if p is None else p for p in propensities]),
-        "position": None,
-        "context_of": "arm",
-        **({"action_name": list(names)} if any(names) else {}),
-    }
+def read_marks(database: Source) -> dict[str, int]:
+    """Return the last event before each named mark, by name."""
+    marks = database.rows("SELECT name, event FROM events WHERE kind = 'mark' ORDER BY event")
+    return {name: event - 1 for name, event in marks}
 
 
 def read_action_counts(database: Source) -> list[dict[str, Any]]:
     """Return one row per action, or per arm without a name: plays, rewards and their sum."""
     rows = database.rows(
-        "SELECT COALESCE(action, arm) AS name, count(*), count(reward), sum(reward) "
-        "FROM plays GROUP BY name ORDER BY name"
+        "SELECT action, CASE WHEN action IS NULL THEN arm END AS number, "
+        "count(*), count(reward), sum(reward) FROM plays GROUP BY action, number"
     )
     names = ("action", "plays", "rewards", "total")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    counts = [
+        dict(zip(names, (number if action is None else action, *sums), strict=True))
+        for action, number, *sums in rows
+    ]
+    return sorted(counts, key=lambda row: (isinstance(row["action"], str), row["action"]))
+
+
+def _read_events(database: Source, after: int) -> list[dict[str, Any]]:
+    """Return the next events after a number, a page of them at most."""
+    names = (*EXPORTED, "features")
+    query = f"SELECT {', '.join(names)} FROM events WHERE event > ? ORDER BY event LIMIT {_PAGE}"
+    rows = [dict(zip(names, row, strict=True)) for row in database.rows(query, after)]
+    for row in rows:
+        row["features"] = None if row["features"] is None else np.frombuffer(row["features"])
+    return rows
 
 
 class ReadOnlyDatabase:
@@ -111,9 +112,50 @@ class ReadOnlyDatabase:
         finally:
             self.rows("ROLLBACK")
 
+    def head(self) -> Record:
+        """Return what the head next to the file says."""
+        return read_head(self.path)
+
+    def copy(self, output: Path) -> None:
+        """Write all of it, as of one moment, to a new file."""
+        try:
+            with closing(sqlite3.connect(output)) as target:
+                self._connection.backup(target)
+        except FAILURES as error:
+            raise LedgerError(f"{output}: {error} ({room(output.parent)})") from error
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def open_source(ledger: str | Path) -> ReadOnlyDatabase | PostgresTables:
+    """Open a ledger to read it, in a file or on a server."""
+    place = locate(ledger)
+    if isinstance(place, Address):
+        return open_tables(place)
+    path = place.absolute()
+    check_ours(path)
+    check_present(path, read_head(path))
+    database = ReadOnlyDatabase(path)
+    try:
+        check_format(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@contextmanager
+def live(path: Path) -> Iterator[tuple[ReadOnlyDatabase, Record]]:
+    """Open a ledger on which an agent may work; yield one moment of it, and what its head says."""
+    check_ours(path)
+    head = read_head(path)  # before the events: it may be older, not newer
+    check_present(path, head)
+    with closing(ReadOnlyDatabase(path)) as database:
+        check_format(database)
+        with database.moment():
+            yield database, head
 
 
 class LedgerReader:
@@ -125,8 +167,8 @@ class LedgerReader:
 
     Parameters
     ----------
-    path : path
-        The ledger.
+    path : path or str
+        The ledger: a file, or an address `postgresql://user@host/database?agent=NAME`.
 
     Raises
     ------
@@ -147,62 +189,117 @@ class LedgerReader:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path).absolute()
         self._end: End | None = None
-        check_ours(self._path)
-        check_present(self._path, read_head(self._path))
-        self.database = ReadOnlyDatabase(self._path)
+        self.database = open_source(path)
         try:
-            check_format(self.database)
-            self._read(lambda _: None)
+            self.read(lambda _: None)
         except BaseException:
             self.close()
             raise
 
-    def _read(self, query: Callable[[ReadOnlyDatabase], T]) -> T:
+    def read(self, query: Callable[[Source], T]) -> T:
         """Return what a query finds, after all events up to that moment have been checked."""
-        head = read_head(self._path)  # before the events: it may be older, not newer
+        head = self.database.head()  # before the events: it may be older, not newer
         with self.database.moment():
             self._end = verify(self.database, head, self._end).end
             try:
                 return query(self.database)
             except (TypeError, ValueError) as error:  # of values that no agent has written
-                raise damaged(self._path, str(error)) from error
+                raise damaged(self.database.path, str(error)) from error
 
     @property
     def events(self) -> int:
         """Return the number of events."""
         count = "SELECT count(*) FROM events"
-        return self._read(lambda database: int(first_value(database, count)))
+        return self.read(lambda database: int(first_value(database, count)))
 
     @property
     def pending(self) -> list[int]:
         """Return the tickets without an outcome, the oldest first, including those that
         `cancel_all` or `reset` dropped."""
         waiting = "SELECT ticket FROM plays WHERE outcome IS NULL ORDER BY ticket"
-        return self._read(lambda database: [ticket for (ticket,) in database.rows(waiting)])
+        return self.read(lambda database: [ticket for (ticket,) in database.rows(waiting)])
 
     @property
     def policy(self) -> dict[str, Any]:
         """Return the description of the policy."""
-        return self._read(lambda database: json.loads(about(database, "policy")))
+        return self.read(lambda database: json.loads(about(database, "policy")))
 
     @property
     def encoder(self) -> dict[str, Any] | None:
         """Return the description of the encoder; None if the agent has none."""
-        return self._read(lambda database: json.loads(about(database, "encoder")))
+        return self.read(lambda database: json.loads(about(database, "encoder")))
 
     def history(self) -> list[dict[str, Any]]:
-        """Return the plays, one row each, as `Agent.history` does."""
-        return self._read(read_history)
+        """Return the plays, one row each, as `Agent.history` does.
 
-    def feedback(self) -> Feedback:
-        """Return the plays that have a reward, as `Agent.feedback` does."""
-        return self._read(read_feedback)
+        Returns
+        -------
+        list of dict
+            One dictionary per play.
+        """
+        return self.read(read_history)
+
+    def feedback(self, encoder: FeatureMap | None = None) -> Log:
+        """Return the decisions that have a reward as a log, as `Agent.feedback` does.
+
+        Parameters
+        ----------
+        encoder : features.FeatureMap, optional
+            The encoder of the log. Default: that of the ledger, which has every `Encoder`.
+
+        Returns
+        -------
+        Log
+            The log, for `evaluate`, `replay` and `diagnose`.
+        """
+        return self.read(lambda database: read_feedback(database, encoder))
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the last event before each mark, by the name of the mark."""
+        return self.read(read_marks)
+
+    def follow(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the events after a number, one row each, up to the newest.
+
+        To follow an agent, call it again with the number of the last event, as often as you like.
+
+        Parameters
+        ----------
+        after : int, default 0
+            The number of the last event that you have.
+
+        Yields
+        ------
+        dict
+            The columns of the event; those that its kind does not have are None, `features` is
+            an array.
+
+        Examples
+        --------
+        >>> import heavybandits as hb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hb.Agent(hb.linucb(dim=2, radius=1.0), ledger=f"{folder}/agent.db") as agent:
+        ...         _ = agent.update(agent.select([[1.0, 0.0]]), 0.5)
+        ...     with LedgerReader(f"{folder}/agent.db") as reader:
+        ...         [(row["event"], row["kind"]) for row in reader.follow(after=1)]
+        [(2, 'reward')]
+        """
+        last = whole("after", after, least=0)
+        while rows := self.read(partial(_read_events, after=last)):
+            yield from rows
+            last = rows[-1]["event"]
 
     def action_counts(self) -> list[dict[str, Any]]:
-        """Return one row per action, or per arm without a name: plays, rewards and their total."""
-        return self._read(read_action_counts)
+        """Return one row per action, or per arm without a name: plays, rewards and their total.
+
+        Returns
+        -------
+        list of dict
+            One dictionary per action.
+        """
+        return self.read(read_action_counts)
 
     def close(self) -> None:
         """Close the file."""

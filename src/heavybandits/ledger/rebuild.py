@@ -1,17 +1,19 @@
 """The state after everything in a ledger, with another policy, encoder or rewards."""
 
+import secrets
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._utils.errors import InvalidInputError, LedgerError
 from .._utils.files import canonical
 from .._utils.validation import finite_number
 from ..agents.agent_policy import AgentPolicy
-from ..agents.events import SETTLING, Event, Revised, Rewarded, Selected, WarmStarted
+from ..agents.events import SETTLING, Cancelled, Event, Revised, Rewarded, Selected, WarmStarted
 from ..agents.inputs import check_encoder, encode_again, encode_rows_again
 from ..agents.pending import TicketTable
 from ..agents.raw_inputs import RawInputs
@@ -25,11 +27,19 @@ from ..core.state import make_state
 from ..features import FeatureMap
 from ..parts.policies.checks import check_policies
 from ..parts.registry import library_parts
+from .address import Address, locate
+from .archive import read_archive
+from .head import InUseError, Record
 from .inputs import read_inputs
 from .integrity import verify
-from .repair import copied, intact_states, new_ledger, place_ledger
+from .moment import Moment, last_event
+from .postgres import PostgresLedger, is_taken
+from .reader import live
+from .repair import copied, intact_states, mode_of, new_ledger, place_ledger
+from .resume import read_owners
+from .snapshot import state_in
 from .sqlite import SqliteLedger
-from .store import Row, to_event
+from .store import Row, Source, to_event
 
 BATCH = 1000  # events that are written in one transaction
 
@@ -38,7 +48,7 @@ class Rebuilt(NamedTuple):
     """A state, the ledger that ends there, and whether that ledger logs named inputs."""
 
     state: AgentState
-    ledger: SqliteLedger | None
+    ledger: SqliteLedger | PostgresLedger | None
     log_inputs: bool
 
 
@@ -48,20 +58,25 @@ def rebuild_state(
     *,
     encoder: FeatureMap | None = None,
     corrections: Mapping[TicketLike, float] | None = None,
+    until: Moment | None = None,
+    without: Iterable[TicketLike] = (),
     output: str | Path | None = None,
     parts: Iterable[type] = (),
 ) -> Rebuilt:
-    """Return the state after all events of a ledger, as `Agent.rebuild` describes it."""
-    target = None if output is None else new_ledger(output)
-    entries, past = _read_past(Path(ledger))
+    """Return the state after the events of a ledger, as `Agent.rebuild` describes it."""
+    source, target = locate(ledger), None if output is None else new_target(output)
+    entries, past = _read_past(source, until)
     state, rows = _start(past, policy, encoder, parts), [entry.row for entry in entries]
     repeated: Iterable[Entry] = entries
+    left_out = _read_left_out(without, rows, past.owners, state.policy.plays)
+    if left_out:
+        repeated = _leave_out(repeated, left_out)
     if corrections is not None:
         repeated = _correct(repeated, _right_rewards(rows, corrections, past.owners))
     if canonical(past.encoder) != canonical(describe_encoder(state.encoder)):
         repeated = (_encode_again(entry, state) for entry in repeated)
-    same = canonical(past.policy) == canonical(describe(state.policy))
-    state, written = _repeat_all(state, repeated, same, target, Path(ledger))
+    same = describes(past.policy, state.policy)
+    state, written = _repeat_all(state, repeated, same, target, mode_of(source))
     return Rebuilt(state, written, _logs_inputs(rows))
 
 
@@ -72,23 +87,47 @@ class Entry(NamedTuple):
     inputs: RawInputs | None
 
 
-def _read_past(ledger: Path) -> tuple[list[Entry], Start]:
-    """Return the events of a ledger, and the agent before the first of them."""
+def new_target(output: str | Path) -> Path | Address:
+    """Return where a new ledger will be; raise InvalidInputError if there is one already."""
+    place = locate(output)
+    if not isinstance(place, Address):
+        return new_ledger(place)
+    if is_taken(place):
+        raise InvalidInputError(f"output must be a new ledger, and {place} is there already")
+    return place
+
+
+def _read_past(ledger: Path | Address, until: Moment | None) -> tuple[list[Entry], Start]:
+    """Return the events of a ledger up to a moment, and the agent before the first of them."""
     rows: list[Row] = []
-    with copied(ledger) as (database, head):
+    with _opened(ledger) as (database, head):
+        last = None if until is None else last_event(database, until)
+        archived = [Entry(row, raw) for row, raw in read_archive(database)]
         found = verify(database, head, visit=lambda row, _: rows.append(row))
         states = {event: data for event, _, data in intact_states(database, found)}
-        inputs = dict(read_inputs(database))
+        owners = read_owners(database)
+        inputs = dict(read_inputs(database, last))
     if 0 not in states:
         raise LedgerError(
             f"{ledger} is damaged: its first state is not intact. An agent can open it, and "
             f"`heavybandits ledger export {shlex.quote(str(ledger))} events.csv` saves its events"
         )
-    past = read_start(states[0])
-    issued = sum(row.kind == Selected.kind for row in rows)
-    past = past._replace(owners=new_owner(past.owners, issued))
-    entries = [Entry(row, inputs.get(row.event)) for row in rows]
-    return entries, past._replace(limits=read_start(states[max(states)]).limits)
+    past = read_start(state_in(states[0]))
+    entries = [*archived, *(Entry(row, inputs.get(row.event)) for row in rows)][:last]
+    issued = sum(entry.row.kind == Selected.kind for entry in entries)
+    past = past._replace(owners=new_owner(owners, issued))
+    return entries, past._replace(limits=read_start(state_in(states[max(states)])).limits)
+
+
+@contextmanager
+def _opened(ledger: Path | Address) -> Iterator[tuple[Source, Record]]:
+    """Open a copy of a ledger, or one moment of it while an agent works on it."""
+    with ExitStack() as stack:
+        try:
+            found: tuple[Source, Record] = stack.enter_context(copied(ledger))
+        except InUseError:  # a file
+            found = stack.enter_context(live(Path(str(ledger)).absolute()))
+        yield found
 
 
 def _logs_inputs(rows: Iterable[Row]) -> bool:
@@ -116,12 +155,21 @@ def _start(
 
 
 def _repeat_all(
-    state: AgentState, rows: Iterable[Entry], same: bool, target: Path | None, like: Path
-) -> tuple[AgentState, SqliteLedger | None]:
+    state: AgentState, rows: Iterable[Entry], same: bool, target: Path | Address | None, mode: int
+) -> tuple[AgentState, SqliteLedger | PostgresLedger | None]:
     """Return the state after all events, and the new ledger. It gets its name when it is complete:
     an agent could also open a part of it."""
     if target is None:
         return _repeat(state, rows, same, None), None
+    if isinstance(target, Address):
+        stored = PostgresLedger(target.of(f"building-{secrets.token_hex(8)}"), BATCH)
+        try:
+            state = _repeat(state, rows, same, stored)
+            stored.rename(target)
+        except BaseException:
+            stored.remove()
+            raise
+        return state, stored
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder) / target.name
         ledger = SqliteLedger(made, BATCH)
@@ -131,13 +179,16 @@ def _repeat_all(
             ledger.drop()
             raise
         ledger.close(state)
-        place_ledger(made, target, like)
+        place_ledger(made, target, mode)
     ledger = SqliteLedger(target, BATCH)
     return ledger.resume(state, AgentPolicy(state.policy)), ledger
 
 
 def _repeat(
-    state: AgentState, rows: Iterable[Entry], same: bool, ledger: SqliteLedger | None
+    state: AgentState,
+    rows: Iterable[Entry],
+    same: bool,
+    ledger: SqliteLedger | PostgresLedger | None,
 ) -> AgentState:
     """Return the state after these events, which are written to the ledger if there is one.
 
@@ -148,7 +199,7 @@ def _repeat(
         state = ledger.resume(state, learner)
     unwritten: list[Event] = []
     for entry in rows:
-        state, event = _repeat_one(state, entry, same, learner)
+        state, event = repeat_entry(state, entry, same, learner)
         unwritten.append(event)
         if ledger is not None and len(unwritten) >= BATCH:
             ledger.write(unwritten)
@@ -160,9 +211,15 @@ def _repeat(
     return state
 
 
-def _repeat_one(
+def describes(description: Mapping[str, Any], policy: Policy) -> bool:
+    """Return True if a description is that of this policy."""
+    return canonical(description) == canonical(describe(policy))
+
+
+def repeat_entry(
     state: AgentState, entry: Entry, same: bool, learner: AgentPolicy
 ) -> tuple[AgentState, Event]:
+    """Return the state after an event of another ledger, and the event as it is for this state."""
     row, inputs = entry
     if row.kind == Rewarded.kind and not learner.takes_noise_scale:
         row = row._replace(noise_scale=None)
@@ -235,3 +292,36 @@ def _correct(entries: Iterable[Entry], right: Mapping[int, float]) -> Iterator[E
         if row.kind in SETTLING and reward is not None:
             reward = right.get(row.ticket, reward)
         yield Entry(row._replace(event=number, reward=reward), inputs)
+
+
+# ---- decisions that are left out
+
+
+def _read_left_out(
+    without: Iterable[TicketLike], rows: list[Row], owners: Owners, plays: int
+) -> set[int]:
+    """Return the numbers of the tickets from which nothing is learned."""
+    issued = {row.ticket for row in rows if row.kind == Selected.kind}
+    by_id = {row.event_id: row.ticket for row in rows if row.event_id is not None}
+    if isinstance(without, str):
+        raise InvalidInputError(f"without must be a list of tickets, got {without!r:.80}")
+    found = {by_id[t] if t in by_id else ticket_number(t, owners) for t in without}
+    if not found <= issued:
+        raise InvalidInputError(f"ticket {min(found - issued)} is not in that part of the ledger")
+    if found and plays != 1:
+        raise InvalidInputError(
+            f"without needs a policy of one play per decision, that of the ledger has {plays}"
+        )
+    return found
+
+
+def _leave_out(entries: Iterable[Entry], tickets: set[int]) -> Iterator[Entry]:
+    """Yield the events as if these tickets had been cancelled instead of rewarded."""
+    number = 0
+    for row, inputs in entries:
+        if row.ticket in tickets and row.kind == Revised.kind:
+            continue
+        number += 1
+        if row.ticket in tickets and row.kind in SETTLING:
+            row = Row(number, Cancelled.kind, row.ticket, row.time)
+        yield Entry(row._replace(event=number), inputs)

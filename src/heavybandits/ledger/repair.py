@@ -1,7 +1,7 @@
 """Check, repair and export ledgers that may be damaged.
 
 The functions read copies of the files, so that the ledger itself never changes. What counts is the
-longest intact prefix: the events from the first on, as far as the chain of hashes holds.
+longest intact prefix: the events from the first on, as far as the chain of hashes is valid.
 """
 
 import os
@@ -27,21 +27,29 @@ from .._utils.files import (
 from .._utils.tables import to_csv, write_parquet
 from ..agents.events import Revised, Selected
 from ..agents.raw_inputs import RawInputs
+from .address import Address, locate
 from .head import Head, Record, unused
 from .inputs import read_inputs
 from .integrity import Survey, chain, check_present, reason, survey
+from .postgres import open_tables
+from .resume import read_owners
 from .sqlite_file import Database, Statement, check_database
-from .store import Row
+from .store import Row, Source, UnreachableError, first_value
 from .tables import (
+    ARCHIVED,
+    EXPORTED,
     FORMAT,
     INSERT,
     INSERT_INPUTS,
+    INSERT_OWNER,
     SEALED,
     SNAPSHOT,
     about,
     check_format,
     new_tables,
 )
+
+PRIVATE = 0o600  # mode of files whose source has none
 
 
 class Findings(NamedTuple):
@@ -65,7 +73,7 @@ class Findings(NamedTuple):
         return not self.problems
 
 
-def examine(path: str | Path) -> Findings:
+def examine(path: str | Path | Address) -> Findings:
     """Report what is intact in a ledger that no agent has open. Nothing is written.
 
     >>> import heavybandits as hb, tempfile
@@ -76,14 +84,14 @@ def examine(path: str | Path) -> Findings:
     >>> found.intact, found.events, found.kinds
     (True, 2, {'select': 1, 'reward': 1})
     """
-    path = Path(path)
+    path = locate(path)
     with copied(path) as (database, head):
         return _describe(path, database, head, survey(database, head))
 
 
-def _describe(path: Path, database: Database, head: Record, found: Survey) -> Findings:
+def _describe(path: Path | Address, database: Source, head: Record, found: Survey) -> Findings:
     snapshots = [event for event, _, _ in intact_states(database, found)]
-    log = Path(f"{path}-wal")
+    log = None if isinstance(path, Address) else Path(f"{path}-wal")
     return Findings(
         path=str(path),
         format=FORMAT,
@@ -93,27 +101,31 @@ def _describe(path: Path, database: Database, head: Record, found: Survey) -> Fi
         kinds=found.kinds,
         last_time=found.last_time,
         snapshots=snapshots,
-        wal_bytes=log.stat().st_size if log.exists() else None,
+        wal_bytes=log.stat().st_size if log is not None and log.exists() else None,
         head_events=None if head.end is None else head.end.events,
         problems=found.problems + _lost_states(database, snapshots) + _altered_inputs(database),
     )
 
 
-def _lost_states(database: Database, intact: list[int]) -> list[str]:
+def _lost_states(database: Source, intact: list[int]) -> list[str]:
     """Return what is wrong with the snapshots, of which these are intact."""
     try:
         stored = [event for (event,) in database.rows("SELECT event FROM states")]
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     lost = [f"the state after event {n} is not intact" for n in stored if n not in intact]
-    return lost if intact else [*lost, "it holds no intact state"]
+    return lost if intact else [*lost, "it contains no intact state"]
 
 
-def _altered_inputs(database: Database) -> list[str]:
+def _altered_inputs(database: Source) -> list[str]:
     """Return what is wrong with the raw inputs; those that are missing were erased."""
     try:
         for _ in read_inputs(database):
             pass
+    except UnreachableError:
+        raise
     except LedgerError as error:
         return [reason(error, database)]
     return []
@@ -137,23 +149,28 @@ class Repaired(NamedTuple):
     after: Findings
 
 
-def repair(path: str | Path, output: str | Path) -> Repaired:
+def repair(path: str | Path | Address, output: str | Path) -> Repaired:
     """Save the longest intact prefix of a ledger into a new one, and examine both.
 
     The new ledger has the same policy, and an agent continues from its last event; rewards that
     came later must be sent again. The old ledger does not change.
     """
-    path, output = Path(path), new_ledger(output)
+    path, output = locate(path), new_ledger(output)
     with copied(path) as (source, head), tempfile.TemporaryDirectory(dir=output.parent) as folder:
         made = Path(folder) / output.name
         before = _rewrite(path, source, head, made)
-        place_ledger(made, output, like=path)
+        place_ledger(made, output, mode_of(path))
     return Repaired(before, examine(output))
 
 
-def place_ledger(made: Path, output: Path, like: Path) -> None:
+def mode_of(ledger: Path | Address) -> int:
+    """Return the mode of the file of a ledger; of one on a server, that of a private file."""
+    return PRIVATE if isinstance(ledger, Address) else stat.S_IMODE(ledger.stat().st_mode)
+
+
+def place_ledger(made: Path, output: Path, mode: int) -> None:
     """Give a ledger and its head their names, and the mode of the ledger that they come from."""
-    mode = stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR
+    mode |= stat.S_IWUSR
     for ending in ("", HEAD):
         with open(f"{made}{ending}", "rb+") as file:
             os.fsync(file.fileno())
@@ -170,17 +187,20 @@ def place_ledger(made: Path, output: Path, like: Path) -> None:
     sync_folder(output.parent)
 
 
-def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings:
+def _rewrite(path: Path | Address, source: Source, head: Record, made: Path) -> Findings:
     """Write a ledger of what is intact in the source, and its head; return what was found."""
     rows: list[tuple[Row, bytes]] = []
     found = survey(source, head, visit=lambda row, link: rows.append((row, link)))
     snapshots = list(intact_states(source, found))
     if not snapshots:
         raise LedgerError(
-            f"{source.path} holds no intact state: its events can be exported, not repaired"
+            f"{source.path} contains no intact state: its events can be exported, not repaired"
         )
     entries = {name: about(source, name) for name in (*SEALED, "heavybandits")}
+    archived = first_value(source, "SELECT value FROM about WHERE name = ?", ARCHIVED)
+    entries |= {} if archived is None else {ARCHIVED: archived}
     statements: list[Statement] = new_tables(entries | {"failures": "0", "open": "0"})
+    statements += [(INSERT_OWNER, (owner.first, owner.agent)) for owner in read_owners(source)]
     statements += [(SNAPSHOT, snapshot) for snapshot in snapshots]
     statements += [(INSERT, (*row, link)) for row, link in rows]
     statements += [(INSERT_INPUTS, (n, *inputs)) for n, inputs in _intact_inputs(source, found)]
@@ -193,7 +213,7 @@ def _rewrite(path: Path, source: Database, head: Record, made: Path) -> Findings
     return _describe(path, source, head, found)
 
 
-def export(path: str | Path, output: str | Path) -> Findings:
+def export(path: str | Path | Address, output: str | Path) -> Findings:
     """Write the intact events of a ledger to a table: CSV if `output` ends in .csv, else Parquet.
 
     One row per event: its number, kind, ticket, time, reward, the noise scale given with it and the
@@ -204,11 +224,11 @@ def export(path: str | Path, output: str | Path) -> Findings:
     In CSV, text that a spreadsheet would run as a formula (it starts with =, +, - or @) gets an
     apostrophe in front. `Log` and `Encoder` remove the apostrophe again; Parquet has none.
     """
-    path, output, rows = Path(path), check_target(output), []
+    path, output, rows = locate(path), check_target(output), []
     with copied(path) as (database, head):
         found = survey(database, head, visit=lambda row, _: rows.append(row))
         findings = _describe(path, database, head, found)
-    columns, mode = _columns(rows), stat.S_IMODE(path.stat().st_mode)
+    columns, mode = _columns(rows), mode_of(path)
     if output.suffix == ".csv":
         names, values = list(columns), zip(*columns.values(), strict=True)
         data = to_csv([dict(zip(names, row, strict=True)) for row in values], names).encode()
@@ -216,13 +236,6 @@ def export(path: str | Path, output: str | Path) -> Findings:
     else:
         write_parquet(columns, output, mode)
     return findings
-
-
-EXPORTED = (
-    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
-    *("reward", "noise_scale", "previous_reward"),
-    *("arm", "action", "expected", "width", "propensity", "available"),
-)
 
 
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
@@ -239,8 +252,15 @@ def _columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def copied(path: Path) -> Iterator[tuple[Database, Record]]:
-    """Open a copy of a ledger that no agent has open; yield it and what its head says."""
+def copied(path: Path | Address) -> Iterator[tuple[Source, Record]]:
+    """Open a copy of a ledger that no agent has open; yield it and what its head says.
+
+    A server shows one moment of a ledger, also while others write to it.
+    """
+    if isinstance(path, Address):
+        with closing(open_tables(path)) as tables, tables.moment():
+            yield tables, tables.head()
+        return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
         with unused(path) as head:
@@ -254,7 +274,7 @@ def copied(path: Path) -> Iterator[tuple[Database, Record]]:
             yield database, head
 
 
-def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
+def intact_states(database: Source, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield the intact states that were stored within the prefix."""
     with suppress(LedgerError):
         for event, seal, data in database.rows("SELECT event, seal, data FROM states"):
@@ -262,13 +282,13 @@ def intact_states(database: Database, found: Survey) -> Iterator[tuple[int, byte
                 yield event, seal, data
 
 
-def _intact_inputs(database: Database, found: Survey) -> Iterator[tuple[int, RawInputs]]:
+def _intact_inputs(database: Source, found: Survey) -> Iterator[tuple[int, RawInputs]]:
     """Yield the raw inputs of the prefix, up to the first that were altered."""
     with suppress(LedgerError):
         yield from read_inputs(database, found.end.events)
 
 
-def _entry(database: Database, name: str) -> str:
+def _entry(database: Source, name: str) -> str:
     try:
         return about(database, name)
     except LedgerError:

@@ -13,23 +13,31 @@ from .._utils.errors import InvalidInputError, LedgerError, StateError
 from .._utils.files import canonical
 from ..agents.rewards import Given, Outcome
 from ..agents.state import AgentState, Learner
-from ..agents.state_file import restore_encoder, unpack
+from ..agents.state_file import check_owners, restore_encoder
+from ..agents.tickets import Owners
 from ..core.arrays import Floats
 from ..core.part import describe
 from ..core.protocols import Policy
 from ..features import FeatureMap
 from .head import End, Record
-from .integrity import chain, damaged, verify
-from .store import Row, Source, first_value, repeat_events
+from .integrity import chain, damaged, newest_sealed, read_link, verify
+from .snapshot import Places, restore_waiting, unpack_snapshot
+from .store import Row, Source, UnreachableError, first_value, repeat_events
 from .tables import COLUMNS, SETTLED, about
+
+CHECKED_WHOLE = 50_000  # events that an opening agent checks from the first on: 0.2 s
+
+_TAIL = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
 
 
 class Resumed(NamedTuple):
-    """The state after the last event, the end of the chain, and the events since the snapshot."""
+    """The state after the last event, the end of the chain, the events since the snapshot, and
+    the places of the tickets that waited then."""
 
     state: AgentState
     end: End
     since: int
+    places: Places
 
 
 def resume(
@@ -41,18 +49,43 @@ def resume(
 ) -> Resumed:
     """Return the state after the last event of a ledger of this policy.
 
-    With `since`, an earlier end of the same open file, only the events after it are checked.
+    A short ledger is checked as a whole. Of a long one that is: the newest snapshot, the events
+    after it, and those of the tickets that wait. With `since`, the end of a snapshot, only the
+    events after it are checked.
     """
+    if since is None and _length(database) > CHECKED_WHOLE:
+        since = newest_sealed(database)
     found = verify(database, head, since)
-    _check_policy(database, state.policy)
-    state = state._replace(encoder=_check_encoder(database, state.encoder))
-    start, state = _restore(database, state, found.links)
-    tail = f"SELECT {COLUMNS} FROM events WHERE event > ? ORDER BY event"
-    rows = [Row._make(values) for values in database.rows(tail, start)]
+    state = check_owner(database, state)
+    state, places, start = _restore(database, state)
+    if since is not None and start.events < since.events:
+        found = verify(database, head, start)
+    rows = [Row._make(values) for values in database.rows(_TAIL, start.events)]
     try:
-        return Resumed(repeat_events(state, rows, learner), found.end, len(rows))
+        state = repeat_events(state, rows, learner)
     except LedgerError as error:
         raise damaged(database.path, str(error)) from error
+    state = state._replace(owners=read_owners(database))
+    return Resumed(state, found.end, len(rows), places)
+
+
+def _length(database: Source) -> int:
+    return int(first_value(database, "SELECT max(event) FROM events") or 0)
+
+
+def read_owners(database: Source) -> Owners:
+    """Return the agents that have issued tickets from a ledger, each with its first."""
+    try:
+        return check_owners(database.rows("SELECT agent, first FROM owners ORDER BY first"))
+    except (TypeError, ValueError) as error:
+        raise damaged(database.path, str(error)) from error
+
+
+def check_owner(database: Source, state: AgentState) -> AgentState:
+    """Return the state with the encoder of the ledger; raise LedgerError if the ledger belongs to
+    another policy or encoder."""
+    _check_policy(database, state.policy)
+    return state._replace(encoder=_check_encoder(database, state.encoder))
 
 
 def _check_policy(database: Source, policy: Policy) -> None:
@@ -73,22 +106,23 @@ def _check_encoder(database: Source, given: FeatureMap | None) -> FeatureMap | N
         raise LedgerError(f"{database.path}: {error}") from error
 
 
-def _restore(
-    database: Source, state: AgentState, links: dict[int, bytes]
-) -> tuple[int, AgentState]:
-    """Return the newest intact state, and the event after which it was stored."""
+def _restore(database: Source, state: AgentState) -> tuple[AgentState, Places, End]:
+    """Return the newest intact state, the places of its tickets, and the end at which it was."""
     problem: Exception | None = None
-    seals = database.rows("SELECT event, seal FROM states ORDER BY event DESC")
-    for event, seal in seals:
+    for event, seal in database.rows("SELECT event, seal FROM states ORDER BY event DESC"):
         data = first_value(database, "SELECT data FROM states WHERE event = ?", event)
+        link = read_link(database, event) or b""
         try:
-            if seal != chain(links.get(event, b""), data):
+            if seal != chain(link, data):
                 raise StateError("the snapshot is not the one that was stored here")
-            found = unpack(data, policy=state.policy, encoder=state.encoder)
-            return event, found._replace(limits=state.limits)
-        except StateError as error:
+            found = unpack_snapshot(data, state.policy, state.encoder)
+            places = restore_waiting(database, found, event)
+            return found.state._replace(limits=state.limits), places, End(event, link)
+        except UnreachableError:
+            raise
+        except (StateError, LedgerError) as error:
             problem = error
-    raise damaged(database.path, "it holds no intact state") from problem
+    raise damaged(database.path, "it contains no intact state") from problem
 
 
 def differences(stored: Any, given: Any, name: str = "policy") -> Iterator[str]:
@@ -154,4 +188,7 @@ def find_selected(database: Source, ticket: int, length: int) -> int:
         rows = database.rows(first, middle)
         earlier = [event for event, number in rows if number < ticket]
         low, high = (int(earlier[0]) + 1, high) if earlier else (low, middle)
-    return int(first_value(database, first, low))
+    for event, number in database.rows(first, low):
+        if number == ticket:
+            return int(event)
+    raise InvalidInputError(f"ticket {ticket} is no longer in the ledger: its events were archived")

@@ -17,20 +17,22 @@ from .._utils.version import __version__
 from ..agents.events import Event, Selected, WarmStarted
 from ..agents.rewards import Outcome
 from ..agents.state import AgentState, Learner
-from ..agents.state_file import describe_encoder, pack
-from ..agents.tickets import Decision
+from ..agents.state_file import describe_encoder
+from ..agents.tickets import Decision, Owner, new_owner
 from ..core.arrays import Floats
 from ..core.part import describe
 from .head import End, Head, holds_log
 from .inputs import erase
-from .integrity import chain, damaged, first_end
+from .integrity import chain, damaged, newest_sealed, try_free_pages
 from .resume import find_selected, read_learned, read_outcome, resume
+from .snapshot import find_places, no_places, pack_snapshot
 from .sqlite_file import FORKED, Database, Statement, check_database, leak_at_fork, room
 from .store import Row, first_value, read_issued, to_row
 from .tables import (
     COLUMNS,
     INSERT_INPUTS,
     INSERT_OF,
+    INSERT_OWNER,
     MARK_OPEN,
     SEALED,
     SNAPSHOT,
@@ -53,7 +55,7 @@ class SqliteLedger:
     def __init__(self, path: str | Path, snapshot_every: int) -> None:
         self.path = Path(path).absolute()
         self._every, self._since = snapshot_every, 0
-        self._end = End(0, b"")
+        self._end, self._places = End(0, b""), no_places()
         try:
             self._head = Head(self.path)
             try:
@@ -78,10 +80,12 @@ class SqliteLedger:
             if self.database.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                 check_format(self.database)
                 self.database.prepare()
+                try_free_pages(self.database)
                 found = resume(self.database, self._head.read(), state, learner)
-                state, self._end, self._since = found
+                state, self._end, self._since, self._places = found
+                state = state._replace(owners=new_owner(state.owners, state.tickets.issued))
                 self._head.start(self._end)
-                self.database.write([(MARK_OPEN, ("1",))])
+                self.database.write([(MARK_OPEN, ("1",)), _insert_owner(state.owners[-1])])
             else:
                 self._check_new()
                 self.database.prepare()
@@ -122,7 +126,8 @@ class SqliteLedger:
         }
         self._end = End(0, chain(b"", *(entries[name] for name in SEALED)))
         self._head.start(self._end)
-        self.database.write([*new_tables(entries), self._snapshot(state)])
+        created = [*new_tables(entries), *map(_insert_owner, state.owners)]
+        self.database.write([*created, self._snapshot(state)])
         sync_folder(self.path.parent)
 
     # ---- writing
@@ -131,6 +136,11 @@ class SqliteLedger:
     def length(self) -> int:
         """Return the number of events."""
         return self._end.events
+
+    @property
+    def in_doubt(self) -> bool:
+        """Return False: a file whose last write is in doubt is closed."""
+        return False
 
     def write(self, events: Sequence[Event]) -> None:
         """Store all of these events, or none of them and raise LedgerError."""
@@ -160,11 +170,15 @@ class SqliteLedger:
             self._head.write(self._end)
 
     def reload(self, state: AgentState, learner: Learner) -> AgentState:
-        """Return the state after the last event that is stored."""
-        start = first_end(self.database)  # its pages were checked when it was opened
-        found = resume(self.database, self._head.read(), state, learner, start)
-        self._end, self._since = found.end, found.since
-        return found.state
+        """Return the state after the last event that is stored; if it cannot be read, close."""
+        try:
+            start = newest_sealed(self.database)
+            found = resume(self.database, self._head.read(), state, learner, start)
+        except LedgerError:
+            self.drop()
+            raise
+        state, self._end, self._since, self._places = found
+        return state
 
     def wrote_since(self, length: int) -> bool:
         """Return True if events that were being written at this length are stored."""
@@ -186,13 +200,18 @@ class SqliteLedger:
     def snapshot(self, state: AgentState) -> None:
         """Store the state, so that opening starts from here."""
         old = ("DELETE FROM states WHERE event NOT IN (0, ?)", (self.length,))
+        self._places = find_places(self.database, state, self._places, self.length)
         self.database.write([self._snapshot(state), old])
         self._since = 0
         self.database.checkpoint("PASSIVE")
 
     def _snapshot(self, state: AgentState) -> Statement:
-        data = pack(state)
+        data = pack_snapshot(state, self._places)
         return SNAPSHOT, (self._end.events, chain(self._end.link, data), data)
+
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
+        self.database.write([_insert_owner(owner)])
 
     # ---- reading
 
@@ -243,6 +262,10 @@ class SqliteLedger:
         self._close_files.detach()
         self.database.leak(FORKED)
         self._head.close()
+
+
+def _insert_owner(owner: Owner) -> Statement:
+    return INSERT_OWNER, (owner.first, owner.agent)
 
 
 def _close(database: Database, head: Head) -> None:

@@ -39,7 +39,7 @@ FORKED = "was opened before a fork: open it in the child instead"
 
 @dataclass
 class Group:
-    """Whether writes are collected in one transaction, and whether one of them has failed."""
+    """If writes are collected in one transaction, and if one of them has failed."""
 
     open: bool = False
     writing: bool = False

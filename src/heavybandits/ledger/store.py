@@ -26,11 +26,16 @@ from ..agents.state import (
     make_plan,
 )
 from ..agents.state_file import make_decision
-from ..agents.tickets import Decision, check_event_id
+from ..agents.tickets import Decision, Owner, check_event_id, check_mark
 from ..core.arrays import Floats
 from ..core.capabilities import takes_noise_scale
+from ..core.protocols import Policy
 
 Dialect = Literal["sqlite", "postgresql"]
+
+
+class UnreachableError(LedgerError):
+    """Report a server that does not answer: what is stored there is not known."""
 
 
 class Source(Protocol):
@@ -73,6 +78,10 @@ class Ledger(Protocol):
     def length(self) -> int:
         """Return the number of events."""
 
+    @property
+    def in_doubt(self) -> bool:
+        """Return True if events may be stored that the agent has not applied: it must reload."""
+
     def resume(self, state: AgentState, learner: Learner) -> AgentState:
         """Return the state after the last event; a new ledger starts with the one given."""
 
@@ -109,6 +118,9 @@ class Ledger(Protocol):
 
     def issued(self, ticket: int, plays: int) -> tuple[Decision, str | None]:
         """Return the decision of a ticket as it was made, and its event id."""
+
+    def own(self, owner: Owner) -> None:
+        """Store who issues the tickets from a number on."""
 
     def erase_inputs(self, tickets: Sequence[int]) -> int:
         """Delete the raw inputs of decisions; return how many there were."""
@@ -148,6 +160,7 @@ class Row(NamedTuple):
     arrays: str | None = None  # of the policy that the choice changed, as JSON
     generator: str | None = None  # after the choice, as JSON
     inputs_hash: bytes | None = None  # salted SHA-256 of what the table `inputs` has
+    name: str | None = None  # of a mark
 
 
 ALWAYS = {"event", "kind", "ticket", "time"}
@@ -165,8 +178,9 @@ COLUMNS_OF = {
     events.Reset.kind: ALWAYS | {"version"},
     events.WarmStarted.kind: ALWAYS | {"features", "rewards", "inputs_hash"},
     events.Revised.kind: ALWAYS | {"reward", "previous_reward", "lesson", "features"},
+    events.Marked.kind: ALWAYS | {"name"},
 }
-TEXTS = {"action", "arrays", "generator", "event_id", "decision_group", "available"}
+TEXTS = {"action", "arrays", "generator", "event_id", "decision_group", "available", "name"}
 BLOBS = {"features", "rewards", "inputs_hash"}
 WHOLE = {"event", "ticket", "arm", "version", "lesson"}
 
@@ -197,6 +211,8 @@ def to_row(number: int, event: events.Event) -> Row:
                 lesson=event.lesson,
                 features=revision.features.tobytes(),
             )
+        case events.Marked():
+            return Row(*always, name=event.name)
     return Row(*always)
 
 
@@ -254,10 +270,7 @@ def to_event(row: Row, state: AgentState, inputs: RawInputs | None = None) -> ev
     _check_ticket(row.kind, ticket, state)
     match row.kind:
         case events.Selected.kind:
-            chosen = {name: getattr(row, name) for name in CHOICE}
-            chosen["group"] = row.decision_group
-            chosen["features"] = _read_arm(row.features, state.policy.dim)
-            decision, changes = make_decision(state.policy, chosen), _read_changes(row)
+            decision, changes = _read_decision(row, state.policy), _read_changes(row)
             event_id = check_event_id(row.event_id)
             return events.Selected(ticket, time, decision, changes, event_id, row.available, inputs)
         case events.Rewarded.kind:
@@ -278,7 +291,25 @@ def to_event(row: Row, state: AgentState, inputs: RawInputs | None = None) -> ev
             lesson = whole("lesson", row.lesson, least=0)
             revision = events.Revision(x, before, max(learned - lesson - 1, 0))
             return events.Revised(ticket, time, reward, revision, lesson)
+        case events.Marked.kind:
+            return events.Marked(ticket, time, check_mark(row.name))
     return BARE[row.kind](ticket, time)
+
+
+def read_decision(row: Row, policy: Policy) -> Decision:
+    """Return the decision of a select whose columns are right, without its reward."""
+    if row.kind != events.Selected.kind:
+        raise LedgerError(f"it is a {row.kind}, not a select")
+    check_event_id(row.event_id)
+    finite_number("time", row.time)
+    return _read_decision(row, policy)
+
+
+def _read_decision(row: Row, policy: Policy) -> Decision:
+    chosen = {name: getattr(row, name) for name in CHOICE}
+    chosen["group"] = row.decision_group
+    chosen["features"] = _read_arm(row.features, policy.dim)
+    return make_decision(policy, chosen)
 
 
 def read_issued(row: Row, plays: int) -> tuple[Decision, str | None]:

@@ -18,19 +18,22 @@ SETTLED = f"({', '.join(repr(kind) for kind in SETTLING)})"
 
 SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE owners (first INTEGER PRIMARY KEY, agent TEXT NOT NULL)",
     "CREATE TABLE states (event INTEGER PRIMARY KEY, seal BLOB NOT NULL, data BLOB NOT NULL)",
     """CREATE TABLE events (
     event INTEGER PRIMARY KEY, kind TEXT NOT NULL, ticket INTEGER NOT NULL, time REAL NOT NULL,
     event_id TEXT, decision_group TEXT, version INTEGER,
     reward REAL, noise_scale REAL, previous_reward REAL, lesson INTEGER,
     arm INTEGER, action TEXT, expected REAL, width REAL, propensity REAL, available TEXT,
-    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs_hash BLOB, link BLOB NOT NULL
+    features BLOB, rewards BLOB, arrays TEXT, generator TEXT, inputs_hash BLOB, name TEXT,
+    link BLOB NOT NULL
 )""",
     """CREATE TABLE inputs (
     event INTEGER PRIMARY KEY, salt BLOB NOT NULL, context TEXT, actions TEXT, arms BLOB, rows TEXT
 )""",
     "CREATE UNIQUE INDEX event_ids ON events (event_id) WHERE event_id IS NOT NULL",
     f"CREATE UNIQUE INDEX settled ON events (ticket) WHERE kind IN {SETTLED}",
+    "CREATE UNIQUE INDEX marks ON events (name) WHERE kind = 'mark'",
     "CREATE INDEX revised ON events (ticket) WHERE kind = 'revise'",
     f"""CREATE VIEW plays AS
     SELECT ask.ticket, ask.time, ask.event_id, ask.decision_group, ask.version,
@@ -46,10 +49,19 @@ SCHEMA = (
       (SELECT max(event) FROM events WHERE ticket = ask.ticket AND kind = 'revise')
     WHERE ask.kind = 'select'""",
 )
+# Columns of an event that are exported; of arrays there are the features, apart from these.
+EXPORTED = (
+    *("event", "kind", "ticket", "time", "event_id", "decision_group", "version"),
+    *("reward", "noise_scale", "previous_reward"),
+    *("arm", "action", "expected", "width", "propensity", "available", "name"),
+)
+
 INPUTS = ("event", *RawInputs._fields)
 INSERT_INPUTS = f"INSERT INTO inputs ({', '.join(INPUTS)}) VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_OWNER = "INSERT OR REPLACE INTO owners (first, agent) VALUES (?, ?)"
 SNAPSHOT = "INSERT OR REPLACE INTO states (event, seal, data) VALUES (?, ?, ?)"
 MARK_OPEN = "UPDATE about SET value = ? WHERE name = 'open'"
+ARCHIVED = "archived"  # entry of `about`: the events that were moved to files
 SEALED = ("name", "policy", "encoder")  # entries of `about` from which the chain starts
 
 

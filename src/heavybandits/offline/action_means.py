@@ -3,8 +3,9 @@
 import numpy as np
 
 from .._utils.validation import bounded_number
+from .actions import read_names
 from .evaluate.estimators import DELTA
-from .log import LogLike, action_column, as_log, read_names, read_rows
+from .log import LogLike, action_column, as_log, read_rewards
 from .uplift import GroupMean, describe_mean
 
 
@@ -45,8 +46,8 @@ def action_means(
     """
     delta, log = bounded_number("delta", delta, DELTA), as_log(data, reward=reward)
     column = action_column(log)
-    rows = read_rows(log, {"action": column})
-    taken = np.array([str(name) for name in read_names(log.frame, column, rows.kept)])
+    rewards, kept = read_rewards(log, {"action": column})
+    taken = np.array([str(name) for name in read_names(log.frame, column, kept)])
     names, counts = np.unique(taken, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return [describe_mean(str(n), rows.rewards[taken == n], delta) for n in names[order]]
+    return [describe_mean(str(n), rewards[taken == n], delta) for n in names[order]]

@@ -1,35 +1,46 @@
 """Logs: which columns of a table to read, and the arrays that they become."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._utils.errors import EncodingError, InvalidInputError
-from .._utils.validation import SMALLEST, finite_array
+from .._utils.display import Card, show_html, show_text
+from .._utils.errors import InvalidInputError
+from .._utils.validation import finite_array
 from ..core.arrays import Floats
 from ..features import Encoder, FeatureMap
 from ..features import tables as frames
 from ..features.encoder import read_column
-from ..features.values import Lookup, is_missing, plain, read_text
+from ..features.values import plain, read_text
+from .actions import (
+    UNIFORM,
+    Bools,
+    Cells,
+    Frame,
+    Name,
+    Places,
+    has_features,
+    read_action_rows,
+    read_actions,
+    read_cells,
+    read_names,
+    read_propensities,
+    take,
+)
 
-UNIFORM = "uniform"  # instead of a column: all available actions had the same propensity
-ACTION_NAMES = "action_name"  # key of the names in the feedback of an agent
 AVAILABLE = "available"  # key of the available actions in the row that a policy sees
-SEPARATOR = "|"  # between the names of actions in a cell of text
+ACTIONS = "actions"  # key of their features, if these differ from row to row
 
-Bools: TypeAlias = NDArray[np.bool_]
-Places: TypeAlias = NDArray[np.int64]
-Name: TypeAlias = Hashable  # of an action: text or a number
-Frame: TypeAlias = frames.Frame
 FeatureColumns: TypeAlias = Sequence[str] | FeatureMap
-ActionFeatures: TypeAlias = Mapping[str, frames.Row] | ArrayLike
+ActionFeatures: TypeAlias = Mapping[str, frames.Row] | str | ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """A table and the names of its columns, for `evaluate`, `replay` and `diagnose`.
 
@@ -40,28 +51,41 @@ class Log:
     ----------
     data : mapping of columns, list of dict, pandas, polars, pyarrow, str or Path
         One decision per row; a str or Path is a CSV or Parquet file. The dictionary of the Open
-        Bandit Pipeline, which `Agent.feedback()` returns, is also a log.
+        Bandit Pipeline is also a log.
     features : sequence of str or FeatureMap, default ()
         Columns of numbers, or an `Encoder` that makes the features from other columns.
     reward : str, default "reward"
         Column of the rewards.
     action : str, optional
-        Column of the action taken, text or numbers. Default "action"; for the feedback of an agent
-        whose actions have names, the column of the names.
+        Column of the action taken, text or numbers. Default "action".
     propensity : str, optional
         Column of the probability with which the action was taken, or "uniform" if all available
         actions had the same. Default "propensity"; for the dictionary of the Open Bandit Pipeline
         "pscore".
     available : str, optional
-        Column of the actions that were available: lists, or text such as "a|b". Default: all
-        actions in every row.
-    action_features : mapping of str to dict, or array of shape (A, a), optional
+        Column of the actions that were available: lists, or text such as "a|b". Default: those in
+        the column `action_features`; without it all actions in every row.
+    action_features : mapping of str to dict, str, or array of shape (A, a), optional
         With an encoder: the columns of each action, {name: {column: value}}; needed only if they
-        are not in the log or change there. Without one: the features of the actions 0 to A - 1,
-        used by the estimator "rejection"; default one-hot.
+        are not in the log or change there. If they differ from row to row, such as prices: the
+        name of a column that has this dictionary in every row, also as JSON. The cells of this
+        column may also be arrays (K, d), the features of the actions 0 to K - 1 without an encoder.
+        An array (A, a): the features of the actions 0 to A - 1, used by the estimator "rejection";
+        default one-hot.
+    group : str, optional
+        Column of the groups of decisions, such as "policy" and "holdout", to which units were
+        assigned at random. `evaluate` leaves out the groups in which no action was drawn at random,
+        if there are others; `uplift` compares groups.
     drop_missing : bool, default False
         Leave out rows with a missing value instead of raising an error. With an encoder, which
-        encodes gaps, only a missing reward, propensity or action counts.
+        encodes gaps, only a missing reward, propensity, action or cell of `action_features` counts.
+    notes : sequence of str, default ()
+        What a reader must know about these rows, one sentence each, such as which decisions are not
+        among them. `evaluate` and `uplift` repeat them in their warnings.
+
+    See Also
+    --------
+    Agent.feedback : the log of an agent's own decisions.
 
     Examples
     --------
@@ -70,15 +94,22 @@ class Log:
     (('a', 'b'), [0.5, 0.5], 2)
     """
 
-    data: frames.Table = field(repr=False)
+    data: frames.Table
     _: KW_ONLY
     features: FeatureColumns = ()
     reward: str = "reward"
     action: str | None = None
     propensity: str | None = None
     available: str | None = None
-    action_features: ActionFeatures | None = field(default=None, repr=False)
+    action_features: ActionFeatures | None = None
+    group: str | None = None
     drop_missing: bool = False
+    notes: Sequence[str] = ()
+
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        return describe_log(self)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, FeatureMap):
@@ -104,6 +135,37 @@ class Log:
         """The columns of the data."""
         return frames.read_frame(_flatten(self.data))
 
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of the data as an array.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        array of shape (n,)
+            Numbers, texts or objects.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such column.
+
+        Examples
+        --------
+        >>> Log({"reward": [1.0, 2.0]}).column("reward")
+        array([1., 2.])
+        """
+        return frames.column(self.frame, name)
+
+    @cached_property
+    def cells(self) -> "Cells | None":
+        """What is known of the available actions of each row by name, if it differs from row to
+        row: values by column, or features; nothing in a row where this is missing."""
+        return read_cells(self) if isinstance(self.action_features, str) else None
+
     @cached_property
     def decisions(self) -> "Decisions":
         """The arrays of the log."""
@@ -115,9 +177,10 @@ class Log:
         with an intercept for each action."""
         if self.encoder is not None:
             return self.encoder.dim
-        own = self.action_vectors
-        per_action = len(self.decisions.actions) if own is None else own.shape[1]
-        return self.decisions.width * per_action
+        own, known = self.action_vectors, self.decisions
+        if known.rows is not None:
+            return known.width
+        return known.width * (len(known.actions) if own is None else own.shape[1])
 
     @cached_property
     def action_vectors(self) -> Floats | None:
@@ -125,7 +188,7 @@ class Log:
         were not given or belong to an encoder."""
         given = self.action_features
         given = _feedback(self.data).get("action_context") if given is None else given
-        if given is None or self.encoder or isinstance(given, Mapping):
+        if given is None or self.encoder or isinstance(given, Mapping | str):
             return None
         known = finite_array("action_features", given, (None, None))
         longest = float(np.sqrt((known * known).sum(axis=1).max())) or 1.0
@@ -133,6 +196,31 @@ class Log:
 
 
 LogLike: TypeAlias = "frames.Table | Log"
+
+
+def describe_log(log: Log) -> Card:
+    """Return what the log is, without reading a table that was not read yet.
+
+    >>> describe_log(Log({"reward": [1.0]})).title
+    'Log: dict, not read yet'
+    """
+    data = str(log.data) if isinstance(log.data, str | Path) else type(log.data).__name__
+    facts: dict[str, Any] = {
+        "features": ", ".join(log.columns) if log.encoder is None else f"encoder, dim {log.dim}",
+        "reward": log.reward,
+        "action": log.action,
+        "propensity": log.propensity,
+        "available": log.available,
+    }
+    if "decisions" not in vars(log):
+        return Card(f"Log: {data}, not read yet", facts)
+    d = log.decisions
+    facts["rewards"] = (
+        f"mean {d.rewards.mean():.4g}, {d.rewards.min():.4g} to {d.rewards.max():.4g}"
+    )
+    facts["propensities"] = f"{d.propensities.min():.4g} to {d.propensities.max():.4g}"
+    facts["rows left out"] = d.dropped or None
+    return Card(f"Log: {d.rewards.size:,} decisions, {len(d.actions):,} actions ({data})", facts)
 
 
 def as_log(
@@ -161,7 +249,7 @@ def as_log(
 
 
 class Rows(NamedTuple):
-    """FeatureMap (n, p) and rewards (n,) of the rows of a table that are `kept`."""
+    """Features (n, p) and rewards (n,) of the rows of a table that are `kept`."""
 
     features: Floats | None
     rewards: Floats
@@ -175,17 +263,50 @@ def read_rows(log: Log, named: Mapping[str, str] = {}) -> Rows:
     >>> read_rows(Log({"x": [1, 2], "reward": [3, 4]}, features=["x"])).features.tolist()
     [[1.0], [2.0]]
     """
-    columns = [*log.columns, log.reward]
+    columns, named = [*log.columns, log.reward], {**named, **_cell_column(log)}
     values, kept = frames.table(log.frame, columns, drop_missing=log.drop_missing, named=named)
     features = values[:, :-1].copy() if log.columns else None
     if log.encoder is not None:
-        features = encode_rows(log.frame, log.encoder)[kept]
+        features = _encode_taken(log, log.encoder, kept)
+    elif log.cells is not None:
+        features = _taken_features(log, log.cells, kept)
     return Rows(features, values[:, -1].copy(), kept)
+
+
+def read_rewards(log: Log, named: Mapping[str, str]) -> tuple[Floats, Bools]:
+    """Read the rewards alone, and which rows of the table have one and the columns `named`.
+
+    >>> read_rewards(Log({"reward": [3.0, 4.0], "group": ["a", "b"]}), {"group": "group"})[0]
+    array([3., 4.])
+    """
+    values, kept = frames.table(log.frame, [log.reward], drop_missing=log.drop_missing, named=named)
+    return values[:, 0].copy(), kept
+
+
+def _cell_column(log: Log) -> dict[str, str]:
+    """Return the column `action_features` by its role, if there is one."""
+    given = log.action_features
+    return {"action_features": given} if isinstance(given, str) else {}
+
+
+def _taken_features(log: Log, cells: Cells, kept: Bools) -> Floats | None:
+    """Return the features of the actions taken, (n, d), if the log has features and no encoder."""
+    taken = read_names(log.frame, action_column(log), kept)
+    rows = [cells[n][name] for n, name in zip(np.flatnonzero(kept), taken, strict=True)]
+    return np.array(rows) if isinstance(rows[0], np.ndarray) else None
 
 
 def encode_rows(frame: Frame, encoder: FeatureMap) -> Floats:
     """Return the features of the rows of a table, (n, d); the encoder sees its own columns only."""
     return encoder.encode_rows({n: read_column(frame, n, encoder) for n in encoder.columns})
+
+
+def _encode_taken(log: Log, encoder: FeatureMap, kept: Bools) -> Floats:
+    """Return the features of the actions taken in the rows that are kept, (n, d)."""
+    if log.cells is None:
+        return encode_rows(log.frame, encoder)[kept]  # an error names the row of the table
+    columns = {name: read_column(log.frame, name, encoder) for name in encoder.columns}
+    return encode_rows({name: take(cells, kept) for name, cells in columns.items()}, encoder)
 
 
 # ---- decisions of which one reward is known
@@ -202,12 +323,14 @@ class Decisions(NamedTuple):
     propensities: Floats  # of the action taken
     available: Bools  # (n, A)
     kept: Bools  # rows of the table that are here: the others have a missing value
-    rows: Floats | None = None  # (n, A, d): the features of every action, if there is an encoder
+    rows: Floats | None = None  # (n, A, d): the features of every action, if they are known
+    cells: Cells | None = None  # what is known of each action, if it differs from row to row
+    fixed: Mapping[str, int] = {}  # rows of the groups without random choices, which are left out
 
     @property
     def dropped(self) -> int:
         """The number of rows that were left out."""
-        return int(self.kept.size - self.kept.sum())
+        return int(self.kept.size - self.kept.sum()) - sum(self.fixed.values())
 
     @property
     def width(self) -> int:
@@ -215,14 +338,18 @@ class Decisions(NamedTuple):
         return int(self.contexts.shape[1] if self.rows is None else self.rows.shape[2])
 
     def row(self, number: int) -> dict[str, Any]:
-        """Return a row as the policy of a user sees it: its features, and `available`."""
-        if AVAILABLE in self.columns:
+        """Return a row as the policy of a user sees it: its features, `available`, and `actions`
+        if the features of actions differ from row to row."""
+        own: dict[str, Any] = {AVAILABLE: self.names_available(number)}
+        if self.cells is not None:
+            own[ACTIONS] = {name: self.cells[number][name] for name in own[AVAILABLE]}
+        if own.keys() & self.columns:
             raise InvalidInputError(
-                f"features must not have a column called {AVAILABLE!r} if policy is a function: "
-                "the function receives the available actions under this name; rename the column"
+                f"features must not have a column called {min(own.keys() & self.columns)!r} if "
+                "policy is a function: the function receives what is known of the actions under "
+                "this name; rename the column"
             )
-        shown = {name: plain(values[number]) for name, values in self.columns.items()}
-        return shown | {AVAILABLE: self.names_available(number)}
+        return {name: plain(values[number]) for name, values in self.columns.items()} | own
 
     def names_available(self, number: int) -> list[Name]:
         """Return the names of the actions that were available in a row."""
@@ -237,16 +364,21 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
     """
     frame, action, propensity = log.frame, action_column(log), _propensity_column(log)
     wanted = log.columns or ([] if log.encoder else _context_names(log.data))
-    seen = list(log.encoder.columns) if log.encoder else wanted
     numeric = [*wanted, log.reward] + ([] if propensity == UNIFORM else [propensity])
-    named = {"action": action} | ({} if log.available is None else {"available": log.available})
+    roles = {"action": action, "available": log.available, "group": log.group}
+    named = {role: name for role, name in roles.items() if name is not None} | _cell_column(log)
     values, kept = frames.table(frame, numeric, drop_missing=log.drop_missing, named=named)
+    fixed = _fixed_groups(log, values[:, -1], kept) if propensity != UNIFORM else {}
+    if fixed:
+        drawn = ~np.isin(_group_names(log, kept), list(fixed))
+        values, kept = values[drawn], _narrow(kept, drawn)
     chosen = read_names(frame, action, kept)
-    lists = None if log.available is None else frames.column(frame, log.available)[kept]
+    cells = None if log.cells is None else take(log.cells, kept)
     known = _known_actions(log, action, chosen, every_action)
-    names, taken, available = read_actions(chosen, lists, known)
-    rows = encode_actions(log, log.encoder, names, action)[kept] if log.encoder else None
+    names, taken, available = read_actions(chosen, _available(log, cells, kept), known)
+    rows = read_action_rows(log, names, action, kept, cells)
     contexts = frames.scale_features(values[:, : len(wanted)]) if wanted else None
+    seen = _shown_columns(log) if log.encoder else wanted
     return Decisions(
         columns={name: frames.column(frame, name, "features")[kept] for name in seen},
         contexts=np.ones((len(values), 1)) if contexts is None else contexts,
@@ -257,16 +389,67 @@ def read_decisions(log: Log, *, every_action: bool = False) -> Decisions:
         available=available,
         kept=kept,
         rows=rows,
+        cells=cells,
+        fixed=fixed,
     )
 
 
+def _fixed_groups(log: Log, propensities: Floats, kept: Bools) -> dict[str, int]:
+    """Return the groups in which every propensity is 1 and their rows, if another group has others.
+
+    Such rows contain no information about the actions that were not taken. Without them the log is
+    that of the other groups, whose units are like all units.
+    """
+    if log.group is None:
+        return {}
+    groups = _group_names(log, kept)
+    drawn = set(groups[propensities != 1.0].tolist())
+    if not drawn:
+        return {}
+    names, counts = np.unique(groups, return_counts=True)
+    sizes = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    return {name: size for name, size in sizes.items() if name not in drawn}
+
+
+def _group_names(log: Log, kept: Bools) -> NDArray[np.str_]:
+    assert log.group is not None
+    cells = frames.column(log.frame, log.group, "group", exact=True)[kept]
+    return np.array([str(cell) for cell in cells.tolist()])
+
+
+def _narrow(kept: Bools, inside: Bools) -> Bools:
+    """Return the rows that are kept and, of these, inside.
+
+    >>> _narrow(np.array([True, False, True]), np.array([False, True])).tolist()
+    [False, False, True]
+    """
+    narrow = kept.copy()
+    narrow[kept] = inside
+    return narrow
+
+
+def _available(log: Log, cells: Cells | None, kept: Bools) -> Iterable[object] | None:
+    """Return the actions that were available in the rows that are kept; None if all were."""
+    if log.available is not None:
+        return frames.column(log.frame, log.available)[kept]
+    return None if cells is None else [list(cell) for cell in cells]
+
+
+def _shown_columns(log: Log) -> list[str]:
+    """Return the columns that a user's policy sees: not those of the action taken, if it sees the
+    columns of all actions."""
+    encoder = log.encoder
+    assert encoder is not None
+    if log.cells is None:
+        return list(encoder.columns)
+    own = {encoder.action} if isinstance(encoder, Encoder) else set()
+    own = own.union(*(cell for cells in log.cells for cell in cells.values()))
+    return [name for name in encoder.columns if name not in own]
+
+
 def action_column(log: Log) -> str:
-    """Return the column of the actions; in the feedback of an agent that of their names, which stay
-    the same if one action is left out and the places of the others change."""
-    feedback = _feedback(log.data)
-    names = feedback.get(ACTION_NAMES) if feedback.get("context_of") == "arm" else None
-    named = names is not None and None not in list(names)
-    return log.action or (ACTION_NAMES if named else "action")
+    """Return the column of the actions taken."""
+    return log.action or "action"
 
 
 def _propensity_column(log: Log) -> str:
@@ -288,6 +471,8 @@ def _known_actions(log: Log, action: str, chosen: Sequence[Name], every: bool) -
         return [written.get(read_text(name), name) for name in log.action_features]
     if every and log.action_vectors is not None:
         return range(len(log.action_vectors))
+    if log.cells is not None and has_features(log.cells):
+        return range(max(map(len, log.cells)))
     count = log.data.get("n_actions") if isinstance(log.data, Mapping) else None
     if action != "action" or not isinstance(count, int | np.integer):
         return []
@@ -330,187 +515,6 @@ def _flatten(data: frames.Table) -> frames.Table:
 
 
 def _context_names(data: frames.Table) -> list[str]:
-    """Return the names of the columns of an Open Bandit Pipeline context.
-
-    The feedback of an agent has none: its contexts are the features of the arms that it played, and
-    a model would apply what they say about the reward of one arm to all arms.
-    """
+    """Return the names of the columns of an Open Bandit Pipeline context."""
     feedback = _feedback(data)
-    if not feedback or feedback.get("context_of") == "arm":
-        return []
-    return [f"context_{place}" for place in range(np.shape(feedback["context"])[1])]
-
-
-# ---- actions and propensities
-
-
-def read_names(frame: Frame, action: str, kept: Bools) -> list[Name]:
-    """Return the names of the actions taken, in the rows that are kept, text less the space around.
-
-    >>> read_names({"action": ["b", "a"]}, "action", np.array([True, False]))
-    ['b']
-    """
-    names = [plain(v) for v in frames.column(frame, action, "action", exact=True)[kept]]
-    for row, name in zip(np.flatnonzero(kept), names, strict=True):
-        if not isinstance(name, Hashable):
-            raise InvalidInputError(
-                f"action must be one text or number per row, got {name!r:.80} in row {row}"
-            )
-    return [name.strip() if isinstance(name, str) else name for name in names]
-
-
-class NameLookup:
-    """Find the names of actions, also by their text: 1, 1.0 and "1" are one name.
-
-    >>> known = NameLookup([True, 2.5])
-    >>> known.find("true"), known.find("2.50"), known.find("x")
-    (0, 1, None)
-    """
-
-    def __init__(self, names: Sequence[Name]) -> None:
-        self.names: dict[Name, int] = {}
-        self.shown: dict[str, int] = {}
-        for place, name in enumerate(names):
-            self.names.setdefault(name, place)
-            self.shown.setdefault(str(name), place)
-        self.texts = Lookup(map(_text, names))
-
-    def find(self, name: object) -> int | None:
-        """Return the place of a name, or None."""
-        if not isinstance(name, Hashable):
-            return None
-        for known in (self.names, self.shown):
-            if name in known:
-                return known[name]  # type: ignore[index]
-        return None if is_missing(name) else self.texts.find(_text(name))
-
-
-def _text(name: object) -> str:
-    try:
-        return read_text(name)
-    except EncodingError:  # such as a pair, or a float that has lost digits
-        return repr(name)
-
-
-def read_actions(
-    chosen: Sequence[Name], lists: Iterable[object] | None, known: Sequence[Name] = ()
-) -> tuple[tuple[Name, ...], Places, Bools]:
-    """Return the names of the actions, the place of each one taken, and which were available.
-
-    The `known` actions come first, in their order, then the others, sorted.
-
-    >>> names, taken, available = read_actions(["b", "a"], ["b", "a|b"])
-    >>> names, taken.tolist(), available.tolist()
-    (('a', 'b'), [1, 0], [[False, True], [True, True]])
-    """
-    first = list(dict.fromkeys((*known, *chosen)))
-    written = NameLookup(first)  # text may name a number
-    shown = None
-    if lists is not None:
-        shown = [_names(cell, row, first, written) for row, cell in enumerate(lists)]
-    others = {*chosen, *(name for cell in shown or () for name in cell)} - set(known)
-    actions = (*known, *sorted(others, key=lambda name: (str(type(name)), name)))
-    places = {name: place for place, name in enumerate(actions)}
-    taken = np.array([places[name] for name in chosen], np.int64)
-    available = np.ones((len(chosen), len(actions)), np.bool_)
-    if shown is not None:
-        available[:] = False
-        for row, cell in enumerate(shown):
-            available[row, [places[name] for name in cell]] = True
-    away = np.flatnonzero(~available[np.arange(taken.size), taken])
-    if away.size:
-        raise InvalidInputError(
-            f"available must contain the action taken, got {chosen[away[0]]!r} taken in row "
-            f"{away[0]}, where only {shown[away[0]] if shown else ()} were available"
-        )
-    return actions, taken, available
-
-
-def _names(cell: object, row: int, first: Sequence[Name], written: NameLookup) -> list[Name]:
-    """Return the names in a cell: a list of them, or text with bars between them."""
-    if isinstance(cell, str):
-        texts = [name.strip() for name in cell.split(SEPARATOR) if name.strip()]
-        places = [written.find(text) for text in texts]
-        return [t if p is None else first[p] for t, p in zip(texts, places, strict=True)]
-    if isinstance(cell, Sequence | np.ndarray | set | frozenset):
-        return [plain(name) for name in cell]
-    raise InvalidInputError(
-        f"available must contain lists of names, or text such as 'a{SEPARATOR}b', "
-        f"got {cell!r} in row {row}"
-    )
-
-
-def read_propensities(values: Floats, propensity: str, available: Bools) -> Floats:
-    """Return the probability of every action taken.
-
-    >>> read_propensities(np.zeros(1), "uniform", np.ones((1, 4), bool))
-    array([0.25])
-    """
-    if propensity == UNIFORM:
-        return np.asarray(1.0 / available.sum(axis=1))
-    wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= 1.0)))
-    if wrong.size:
-        raise InvalidInputError(
-            f"propensity must be in (0, 1], got {values[wrong[0]]:g} in row {wrong[0]} (the "
-            f"smallest that is allowed is {SMALLEST:g})"
-        )
-    return values.copy()
-
-
-# ---- the features of every action, by an encoder
-
-
-def encode_actions(log: Log, encoder: FeatureMap, names: Sequence[Name], action: str) -> Floats:
-    """Return the features of every action in the context of every row, (n, A, d).
-
-    The columns of an action are in `action_features`, or in the log if they never change there. All
-    other columns are those of the row.
-    """
-    named = {action, getattr(encoder, "action", None) or action}  # columns that hold the name
-    known = log.action_features
-    if known is None:
-        known = _find_action_columns(log.frame, encoder, names, action, named)
-    if not isinstance(known, Mapping):
-        raise InvalidInputError(
-            f"action_features must be a dictionary by name of action, got {known!r:.80}"
-        )
-    table = {read_text(name): own for name, own in known.items()}
-    count = frames.length(log.frame)
-    out = np.empty((count, len(names), encoder.dim))
-    for place, name in enumerate(names):
-        if read_text(name) not in table:
-            raise InvalidInputError(
-                f"action_features must have all actions of the log, got none for {name!r}"
-            )
-        own = {**table[read_text(name)], **dict.fromkeys(named, name)}
-        rows = {
-            each: [own[each]] * count if each in own else read_column(log.frame, each, encoder)
-            for each in encoder.columns
-        }
-        out[:, place] = encoder.encode_rows(rows)
-    return out
-
-
-def _find_action_columns(
-    frame: Frame, encoder: FeatureMap, names: Sequence[Name], action: str, named: set[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the columns of each action, which must be the same in all rows that took it."""
-    if not isinstance(encoder, Encoder):
-        raise InvalidInputError(
-            "action_features must have the columns of each action, {name: {column: value}}: a "
-            "transformer does not know which of its columns they are"
-        )
-    found: dict[str, dict[str, Any]] = {read_text(name): {} for name in names}
-    cells = frames.column(frame, action, "action", exact=True)
-    taken = ["" if is_missing(name) else read_text(name) for name in cells]
-    for column in (column.name for column in encoder.action_columns if column.name not in named):
-        for name, value in zip(taken, read_column(frame, column, encoder), strict=True):
-            if name not in found:  # only in rows that are left out
-                continue
-            first = found[name].setdefault(column, value)
-            if first != value and not (is_missing(first) and is_missing(value)):
-                raise InvalidInputError(
-                    f"action_features must say what {column!r} is for every action: in the log it "
-                    f"is {plain(first)!r} and {plain(value)!r} for {name!r}"
-                )
-    return found
+    return [f"context_{n}" for n in range(np.shape(feedback["context"])[1])] if feedback else []

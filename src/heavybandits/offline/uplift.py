@@ -1,10 +1,12 @@
 """Uplift: how much more one group of decisions earned than another, with an interval."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import Card, show_html, show_text
 from .._utils.errors import InvalidInputError
 from .._utils.statistics import Estimate
 from .._utils.validation import bounded_number
@@ -13,7 +15,7 @@ from ..features import tables as frames
 from .evaluate.carriers import count_carriers, needed_carriers
 from .evaluate.estimators import DELTA
 from .evaluate.means import LEAST_ROWS, mean_interval, plain_mean
-from .log import LogLike, as_log, read_rows
+from .log import LogLike, as_log, read_rewards
 
 METHOD = "difference of means; Student and Hall intervals combined by MOVER"
 
@@ -52,6 +54,8 @@ class Uplift(NamedTuple):
         Probability with which an interval may miss.
     method : str
         How the interval was computed.
+    notes : sequence of str
+        Those of the log.
 
     Examples
     --------
@@ -70,12 +74,13 @@ class Uplift(NamedTuple):
     groups: tuple[GroupMean, GroupMean]
     delta: float
     method: str
+    notes: Sequence[str] = ()
 
     @property
     def warnings(self) -> list[str]:
         """What makes the interval uncertain, one sentence each; empty if nothing does."""
         needed = needed_carriers(self.delta)
-        return [
+        return [*self.notes] + [
             f"{part.carriers:.1f} of {part.rows} rows carry the mean of {part.name!r}, fewer than "
             f"{needed:.0f}: rare large rewards may be missing, and the interval with them"
             for part in self.groups
@@ -103,7 +108,19 @@ class Uplift(NamedTuple):
         }
 
     def __repr__(self) -> str:
-        return f"Uplift({_shown(Estimate(self.difference, self.low, self.high))})"
+        return show_text(self)
+
+    def _repr_html_(self) -> str:
+        return show_html(self)
+
+    def _card(self) -> Card:
+        facts = {
+            f"group {part.name}": f"{_shown(part.mean)}; {part.rows:,} rows" for part in self.groups
+        }
+        facts["confidence"] = f"{1.0 - self.delta:.9g}"
+        facts["warnings"] = "; ".join(self.warnings)
+        found = _shown(Estimate(self.difference, self.low, self.high))
+        return Card(f"Uplift: difference {found}", facts)
 
     def __str__(self) -> str:
         first, second = self.groups
@@ -122,7 +139,7 @@ def uplift(
     treated: str,
     control: str,
     *,
-    group: str = "group",
+    group: str | None = None,
     reward: str | None = None,
     delta: float = 0.05,
 ) -> Uplift:
@@ -141,8 +158,9 @@ def uplift(
         One decision per row.
     treated, control : str
         The two values of the column `group` to compare, such as "policy" and "holdout".
-    group : str, default "group"
-        Column of the groups. Units must be assigned to groups at random.
+    group : str, optional
+        Column of the groups, to which units must be assigned at random. Default: that of the `Log`,
+        else "group".
     reward : str, optional
         As in `Log`; default "reward".
     delta : float, default 0.05
@@ -172,14 +190,14 @@ def uplift(
     if treated == control:
         raise InvalidInputError(f"treated and control must be different groups, got {treated!r}")
     log = as_log(data, reward=reward)
-    rows = read_rows(log, {"group": group})
-    cells = frames.column(log.frame, group, "group", exact=True)[rows.kept].tolist()
+    column = group or log.group or "group"
+    rewards, kept = read_rewards(log, {"group": column})
+    cells = frames.column(log.frame, column, "group", exact=True)[kept].tolist()
     first, second = (
-        describe_mean(name, _rewards_of(name, cells, rows.rewards), delta)
-        for name in (treated, control)
+        describe_mean(name, _rewards_of(name, cells, rewards), delta) for name in (treated, control)
     )
     found = subtract(first.mean, second.mean)
-    return Uplift(*found, groups=(first, second), delta=delta, method=METHOD)
+    return Uplift(*found, (first, second), delta, METHOD, tuple(log.notes))
 
 
 def subtract(first: Estimate, second: Estimate) -> Estimate:

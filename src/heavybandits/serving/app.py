@@ -1,78 +1,37 @@
-"""The ASGI applications: a bare fast path for every operation, and Starlette for the pages.
+"""The port of the administration: an ASGI application with page, metrics and every operation.
 
-The application of the API and that of the administration share the agents.
+Traffic of decisions has a port of its own, which `http` answers.
 """
 
 import asyncio
-import json
-import logging
-import time
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
 
-import msgspec
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route as StarletteRoute
-
-from . import schemas
 from .config import LOOPBACK, Limits
-from .metrics import write_metrics
-from .openapi import make_document
-from .page import write_page
-from .problems import RETRY_SECONDS, ProblemError, problem_of
-from .routes import ROUTES, Route
+from .gate import Answer, Gate, HttpRequest
+from .live import Live
+from .problems import ProblemError, problem_of
 from .served import ServedAgent
 from .tokens import Guard
-
-LOGGER = logging.getLogger("heavybandits.serving")
-STATIC = Path(__file__).parent / "static"
-SLOW = 1.0  # seconds after which a request is logged
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class Target(NamedTuple):
-    """An operation of one agent, ready to be called."""
-
-    route: Route
-    served: ServedAgent
-    operation: Callable[[Any], Any]
-    decode: Callable[[bytes], Any] | None
-
-
-def make_targets(agents: dict[str, ServedAgent], admin: bool) -> dict[str, dict[str, Target]]:
-    """Return the operations by path and method."""
-    targets: dict[str, dict[str, Target]] = {}
-    for name, served in agents.items():
-        for route in ROUTES:
-            if route.admin and not admin:
-                continue
-            decode = msgspec.json.Decoder(route.request).decode if route.request else None
-            path = route.full_path.replace("{agent}", name)
-            target = Target(route, served, getattr(served, route.operation), decode)
-            targets.setdefault(path, {})[route.method] = target
-    return targets
-
-
-class Application:
-    """An ASGI application over the agents of a service.
+class AdminApplication:
+    """Page, metrics and operations.
 
     Parameters
     ----------
-    agents : dict
+    agents : mapping
         The agents by name.
+    gate : Gate
+        Performs the operations.
     guard : Guard
-        Checks tokens.
+        Checks tokens for the page.
     limits : Limits
         Limits on requests.
-    admin : bool
-        True for the port of the administration: all operations, the page and the metrics.
     local : bool
         True if the port is on the loopback address: requests must name it as their host, which
         keeps pages of other sites out, and the page needs no token.
@@ -80,200 +39,87 @@ class Application:
 
     def __init__(
         self,
-        agents: dict[str, ServedAgent],
+        agents: Mapping[str, ServedAgent],
+        gate: Gate,
         guard: Guard,
-        limits: Limits = Limits(),
+        limits: Limits,
         *,
-        admin: bool = False,
         local: bool = True,
     ) -> None:
-        self._agents, self._guard, self._limits = agents, guard, limits
-        self._targets = make_targets(agents, admin)
-        self._admin, self._local = admin, local
-        self._document = schemas.encode(make_document(admin))
-        self.stopping = False
-        self._pages = Starlette(routes=self._make_pages())
+        self._gate, self._limits, self._local = gate, limits, local
+        self._live = Live(agents, guard, local=local)
+
+    def stop(self) -> None:
+        """End the streams of the page, and report that the service is not ready any more."""
+        self._gate.stopping = self._live.stopping = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            return await self._live(receive, send)
         if scope["type"] != "http":
-            return None
-        start, trace = time.perf_counter(), ""
+            return
+        headers = dict(scope["headers"])
+        request = HttpRequest(
+            scope["method"],
+            scope["path"],
+            scope["query_string"],
+            b"",
+            headers.get(b"authorization"),
+            headers.get(b"content-type"),
+            headers.get(b"traceparent"),
+        )
         try:
-            path, method = scope["path"], scope["method"]
-            authorization = content = host = None
-            for name, value in scope["headers"]:
-                if name == b"content-type":
-                    content = value
-                elif name == b"authorization":
-                    authorization = value
-                elif name == b"host":
-                    host = value
-                elif name == b"traceparent":
-                    trace = value.decode("latin-1")[3:35]
-            if self._admin and self._local:
-                check_host(host)
-            methods = self._targets.get(path)
-            if methods is None:
-                if path.startswith("/v1/"):
-                    raise ProblemError(404, f"there is nothing at {path[:200]}")
-                return await self._show(scope, receive, send, authorization)
-            target = methods.get(method)
-            if target is None:
-                raise ProblemError(405, f"use {' or '.join(sorted(methods))} here")
-            self._guard.check(authorization, target.route.scope)
-            body = await self._answer(target, scope, receive, content)
-            target.served.monitor.answered(time.perf_counter() - start)
-            await respond(send, 200, body)
+            if self._local:
+                check_host(headers.get(b"host"))
+            if request.path in self._live.paths:
+                if request.method not in ("GET", "HEAD"):
+                    raise ProblemError(405, "use GET here", {"allow": "GET, HEAD"})
+                return await self._live(scope, receive, send)
+            answer = await self._operate(request._replace(body=await self._read(receive)))
         except Exception as error:
-            await self._reject(error, send, scope, trace, start)
+            answer = problem_of(error)
+        await self._respond(send, request, answer)
 
-    async def _answer(
-        self, target: Target, scope: Scope, receive: Receive, content: bytes | None
-    ) -> bytes:
-        if target.decode is None:
-            request: Any = scope["query_string"]
-        else:
-            if content is None or not content.lower().startswith(b"application/json"):
-                raise ProblemError(415, "the body must have Content-Type: application/json")
-            request = decode(target.decode, await self._read(receive), self._limits.depth)
-        if not target.served.ready:
-            raise ProblemError(503, "the agent is not ready yet")
-        return schemas.encode(await target.served.writer.submit(target.operation, request))
+    async def _operate(self, request: HttpRequest) -> Answer:
+        """Return the answer of the gate."""
+        answered = asyncio.get_running_loop().create_future()
+
+        def reply(answer: Answer) -> None:
+            if not answered.done():  # the client may have left
+                answered.set_result(answer)
+
+        self._gate.answer(request, reply)
+        found: Answer = await answered
+        return found
 
     async def _read(self, receive: Receive) -> bytes:
         """Return the body; raise ProblemError if it is too large or too slow."""
-        message = await self._receive(receive, self._limits.seconds)
-        body = message.get("body", b"")
-        deadline = time.monotonic() + self._limits.seconds
-        while message.get("more_body"):
-            if len(body) > self._limits.body:
-                break
-            message = await self._receive(receive, deadline - time.monotonic())
-            body += message.get("body", b"")
-        if len(body) > self._limits.body:
-            raise ProblemError(413, f"the body must have at most {self._limits.body} bytes")
-        return body
-
-    async def _receive(self, receive: Receive, seconds: float) -> MutableMapping[str, Any]:
+        body = b""
         try:
-            async with asyncio.timeout(seconds):
-                message = await receive()
+            async with asyncio.timeout(self._limits.seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ProblemError(400, "the client has left")
+                    body += message.get("body", b"")
+                    if len(body) > self._limits.body:
+                        most = self._limits.body
+                        raise ProblemError(413, f"the body must have at most {most} bytes")
+                    if not message.get("more_body"):
+                        return body
         except TimeoutError:
             raise ProblemError(408, "the body did not arrive in time") from None
-        if message["type"] == "http.disconnect":
-            raise ProblemError(400, "the client has left")
-        return message
 
-    async def _reject(
-        self, error: Exception, send: Send, scope: Scope, trace: str, start: float
-    ) -> None:
-        problem, trace = problem_of(error), trace or uuid.uuid4().hex
-        known = {"path": scope["path"], "status": problem.status, "trace": trace}
-        known["milliseconds"] = round(1000.0 * (time.perf_counter() - start), 3)
-        if problem.status >= 500:
-            detail = None if isinstance(error, ProblemError) else error
-            LOGGER.error(problem.detail, extra=known, exc_info=detail)
-        else:
-            LOGGER.info(problem.detail, extra=known)
-        document = problem.to_dict() | {"trace": trace}
-        headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if problem.status == 503 else []
-        if problem.status in (408, 413):
-            headers.append((b"connection", b"close"))
-        if problem.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        if problem.status == 405:
-            allowed = ", ".join(sorted(self._targets.get(scope["path"], ("GET",))))
-            headers.append((b"allow", allowed.encode()))
-        kind = b"application/problem+json"
-        await respond(send, problem.status, schemas.encode(document), kind, headers)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
-
-    # ---- pages
-
-    async def _show(
-        self, scope: Scope, receive: Receive, send: Send, authorization: bytes | None
-    ) -> None:
-        path = scope["path"]
-        if path not in {
-            route.path for route in self._pages.routes if isinstance(route, StarletteRoute)
-        }:
-            raise ProblemError(404, f"there is nothing at {path[:200]}")
-        if scope["method"] not in ("GET", "HEAD"):
-            raise ProblemError(405, "use GET here")
-        if self._admin and not self._local and path not in ("/healthz", "/readyz"):
-            query = scope["query_string"]
-            given = b"Bearer " + query[6:] if query.startswith(b"token=") else authorization
-            self._guard.check(given, "read")
-        await self._pages(scope, receive, send)
-
-    def _make_pages(self) -> list[StarletteRoute]:
-        routes = [
-            StarletteRoute("/healthz", self._health),
-            StarletteRoute("/readyz", self._ready),
-            StarletteRoute("/openapi.json", self._openapi),
-        ]
-        if self._admin:
-            routes += [
-                StarletteRoute("/", self._page),
-                StarletteRoute("/live.js", self._script),
-                StarletteRoute("/live", self._events),
-                StarletteRoute("/metrics", self._metrics),
-            ]
-        return routes
-
-    async def _health(self, _: Request) -> Response:
-        return Response(b'{"alive":true}', media_type="application/json")
-
-    async def _ready(self, _: Request) -> Response:
-        waiting = [name for name, served in self._agents.items() if not served.ready]
-        if waiting or self.stopping:
-            words = "the service stops" if self.stopping else f"not ready: {', '.join(waiting)}"
-            document = schemas.encode(ProblemError(503, words).to_dict())
-            kind = "application/problem+json"
-            return Response(document, 503, {"Retry-After": "1"}, media_type=kind)
-        return Response(b'{"ready":true}', media_type="application/json")
-
-    async def _openapi(self, _: Request) -> Response:
-        return Response(self._document, media_type="application/json")
-
-    async def _metrics(self, _: Request) -> Response:
-        text, kind = write_metrics(self._agents.values())
-        return PlainTextResponse(text, media_type=kind)
-
-    async def _page(self, _: Request) -> Response:
-        return HTMLResponse(write_page([one.summary() for one in self._agents.values()]))
-
-    async def _script(self, _: Request) -> Response:
-        return Response((STATIC / "live.js").read_bytes(), media_type="text/javascript")
-
-    async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self._stream(), media_type="text/event-stream")
-
-    async def _stream(self) -> AsyncIterator[bytes]:
-        while not self.stopping:
-            summaries = [one.summary() for one in self._agents.values()]
-            yield b"data: " + schemas.encode(summaries) + b"\n\n"
-            await asyncio.sleep(1.0)
-
-
-def decode(decoder: Callable[[bytes], Any], body: bytes, depth: int) -> Any:
-    """Return the request in a body; raise ProblemError if it is not one."""
-    if not schemas.check_depth(body, depth):
-        raise ProblemError(422, f"the body must not be nested deeper than {depth}")
-    try:
-        return decoder(body)
-    except msgspec.ValidationError as error:
-        raise ProblemError(422, str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProblemError(400, f"the body must be JSON: {error}") from None
+    async def _respond(self, send: Send, request: HttpRequest, answer: Answer) -> None:
+        status, kind, more = 200, "application/json", {}
+        if request.path.endswith(".parquet"):
+            kind = "application/vnd.apache.parquet"
+        if isinstance(answer, ProblemError):
+            status, kind, more = answer.status, "application/problem+json", answer.headers
+            answer = self._gate.report(answer, request)
+        fields = {"content-type": kind, "content-length": str(len(answer)), **more}
+        headers = [(name.encode(), value.encode()) for name, value in fields.items()]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        body = b"" if request.method == "HEAD" else answer
+        await send({"type": "http.response.body", "body": body})
 
 
 def check_host(host: bytes | None) -> None:
@@ -282,34 +128,3 @@ def check_host(host: bytes | None) -> None:
     bare = name.partition("]")[0].lstrip("[") if name.startswith("[") else name.partition(":")[0]
     if bare not in LOOPBACK:
         raise ProblemError(421, f"this port answers requests to {', '.join(LOOPBACK)} only")
-
-
-async def respond(
-    send: Send,
-    status: int,
-    body: bytes,
-    kind: bytes = b"application/json",
-    more: list[tuple[bytes, bytes]] | None = None,
-) -> None:
-    """Send a response with a body."""
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(more or ())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-class JsonFormatter(logging.Formatter):
-    """One JSON object per line of the log."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
-        line: dict[str, Any] = {
-            "time": record.created,
-            "severity": record.levelname,
-            "message": record.getMessage(),
-        }
-        for name in ("agent", "path", "status", "trace", "milliseconds", "mode", "version"):
-            if hasattr(record, name):
-                line[name] = getattr(record, name)
-        if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line)

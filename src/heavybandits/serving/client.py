@@ -1,7 +1,7 @@
 """A client of the decision service with the standard library alone.
 
-It never makes its caller fail: a decision that does not arrive in time is the baseline. A request
-is repeated with the same event_id, so that a decision or a reward is recorded once.
+A decision that does not arrive in time is the baseline. A request is repeated with the same
+event_id, so that a decision or a reward is recorded once.
 """
 
 import http.client
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 RETRIED = (429, 500, 502, 503, 504)
+BACK_OFF = 0.05  # seconds before the second attempt; doubled before each further one
 
 
 class ServiceError(RuntimeError):
@@ -69,7 +70,9 @@ class Client:
     timeout : float, default 0.25
         Seconds that one attempt may take.
     retries : int, default 2
-        Attempts after the first one.
+        Attempts after the first one, each with the same event_id.
+    pause : float, default 1.0
+        Seconds in which `decide` returns the baseline at once after all attempts have failed.
 
     Examples
     --------
@@ -86,11 +89,13 @@ class Client:
         token: str | None = None,
         timeout: float = 0.25,
         retries: int = 2,
+        pause: float = 1.0,
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         self._secure, self._host = parts.scheme == "https", parts.netloc
         self._path = f"{parts.path.rstrip('/')}/v1/agents/{agent}"
-        self._timeout, self._retries = timeout, retries
+        self._timeout, self._retries, self._pause = timeout, retries, pause
+        self._away_until = 0.0  # by the monotonic clock
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -132,12 +137,16 @@ class Client:
         event_id = event_id or uuid.uuid4().hex
         body = {"actions": actions, "context": context, "unit": unit, "event_id": event_id}
         fallback = baseline or next(iter(actions))
+        unanswered = Choice(fallback, None, event_id, None, False)
+        if time.monotonic() < self._away_until:
+            return unanswered
         try:
             made = self._post("/decide", body | {"baseline": fallback})
         except ServiceError as error:
-            if 400 <= error.status < 500 and error.status != 429:
+            if error.status not in (0, *RETRIED):
                 raise
-            return Choice(fallback, None, event_id, None, False)
+            self._away_until = time.monotonic() + self._pause
+            return unanswered
         known = (made["ticket"], event_id, made["propensity"], made["recorded"])
         return Choice(made["action"], *known)
 
@@ -159,7 +168,8 @@ class Client:
         Raises
         ------
         ServiceError
-            The service rejected the reward, or did not answer.
+            The service rejected the reward, or did not answer: report it again later, also with the
+            event_id alone. A reward that arrives twice is recorded once.
         """
         if isinstance(choice, str):
             body: dict[str, Any] = {"event_id": choice, "reward": reward}
@@ -170,6 +180,21 @@ class Client:
         outcome: str = self._post("/reward", body)["outcome"]
         return outcome
 
+    def cancel(self, event_id: str) -> None:
+        """Cancel a decision whose reward will never come, such as one that was not shown.
+
+        Parameters
+        ----------
+        event_id : str
+            The id of the decision.
+
+        Raises
+        ------
+        ServiceError
+            The service rejected the request, or did not answer.
+        """
+        self._post("/cancel", {"event_id": event_id})
+
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send a body; repeat it if it may not have arrived."""
         data = json.dumps({k: v for k, v in body.items() if v is not None})
@@ -179,7 +204,7 @@ class Client:
             except ServiceError as error:
                 if attempt == self._retries or error.status not in (0, *RETRIED):
                     raise
-                time.sleep(0.05 * 2**attempt * (0.5 + random.random()))
+                time.sleep(BACK_OFF * 2**attempt * (0.5 + random.random()))
         raise AssertionError("unreachable")
 
     def _send(self, path: str, data: str) -> Any:

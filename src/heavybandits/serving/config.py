@@ -42,7 +42,8 @@ class AgentConfig:
     encoder : mapping
         A file, columns, or a log from which columns are inferred.
     ledger : str, optional
-        Path or URL of the ledger; None stores nothing.
+        Path of the ledger, or address `postgresql://user@host/database`, to which the name of the
+        agent is added unless it ends in `?agent=NAME`; None stores nothing.
     mode : str
         online, apprentice, frozen or off.
     holdout : float
@@ -63,7 +64,7 @@ class AgentConfig:
     epsilon: float | None = None
     seed: int = 0
     encoder: Mapping[str, Any] = field(default_factory=dict)
-    ledger: str | None = None
+    ledger: str | None = field(default=None, repr=False)  # may contain a password
     mode: str = "online"
     holdout: float = 0.0
     baseline: str = "first"
@@ -90,8 +91,6 @@ class Limits:
     ----------
     body : int
         Bytes of a body.
-    depth : int
-        Nesting of the JSON of a body.
     seconds : float
         Time in which a body must arrive.
     connections : int
@@ -101,7 +100,6 @@ class Limits:
     """
 
     body: int = 1 << 20
-    depth: int = 8
     seconds: float = 10.0
     connections: int = 1000
     queue: int = 1000
@@ -123,6 +121,9 @@ class ServiceConfig:
         Where relative paths start, and where the service stores its secret and its settings.
     limits : Limits
         Limits on requests.
+    drain : float
+        Seconds that the service still answers after SIGTERM while it reports that it is not ready:
+        the time in which a load balancer notices.
     tokens : tuple of Token
         Bearer tokens; none allow everything, on the loopback address only.
     """
@@ -134,6 +135,7 @@ class ServiceConfig:
     admin_port: int = 8001
     folder: Path = Path(".")
     limits: Limits = Limits()
+    drain: float = 0.0
     tokens: tuple[Token, ...] = ()
 
     def __post_init__(self) -> None:
@@ -184,7 +186,7 @@ def make_config(given: Mapping[str, Any], folder: Path) -> ServiceConfig:
     """
     _check_keys("the file", given, ("service", "agents", "limits", "tokens"))
     service = dict(given.get("service", {}))
-    own = ("host", "port", "admin_host", "admin_port", "folder")
+    own = ("host", "port", "admin_host", "admin_port", "folder", "drain")
     _check_keys("[service]", service, own)
     service["folder"] = (folder / service.get("folder", ".")).absolute()
     agents = []
@@ -250,7 +252,7 @@ def policy_of(config: AgentConfig, dim: int) -> Policy:
     return make_policy(config.policy, dim, config.parameters, config.epsilon, config.seed)
 
 
-def encoder_of(config: AgentConfig, folder: Path) -> FeatureMap:
+def encoder_of(config: AgentConfig, folder: Path) -> Encoder:
     """Make the encoder of an agent: from a file, from columns, or inferred from a log."""
     given = dict(config.encoder)
     where = f"[agents.{config.name}.encoder]"
@@ -286,14 +288,15 @@ def _column(where: str, table: Any) -> Any:
 
 
 def open_agent(
-    config: AgentConfig, folder: Path, *, policy: Policy | None = None, ledger: str | None = None
+    config: AgentConfig, encoder: FeatureMap, policy: Policy, ledger: str | None
 ) -> Agent:
-    """Open the agent of a configuration; `policy` and `ledger` replace those of the file."""
-    encoder = encoder_of(config, folder)
-    made = policy_of(config, encoder.dim) if policy is None else policy
+    """Open the agent of a configuration.
+
+    It has no generator to break ties between equal scores at random: the lowest row wins them, and
+    so the propensities are exact.
+    """
     return Agent(
-        made,
-        rng=config.seed,
+        policy,
         ledger=ledger,
         encoder=encoder,
         max_pending=config.max_pending,

@@ -9,7 +9,7 @@ from ..features import Encoder
 from ..features import tables as frames
 from ..offline.diagnose.diagnosis import diagnose
 from ..offline.log import Log
-from .config import ServiceConfig, make_config, open_agent
+from .config import ServiceConfig, encoder_of, make_config, open_agent, policy_of
 
 NAME = "agent"
 MOST_EXAMPLE = 20  # actions of the example
@@ -70,11 +70,10 @@ def fit_log(
 def _teach(config: ServiceConfig, file: Path, reward: str) -> None:
     """Warm-start the agent, unless its ledger has learned already."""
     one = config.agents[0]
-    with open_agent(one, config.folder, ledger=str(config.folder / str(one.ledger))) as agent:
+    encoder, ledger = encoder_of(one, config.folder), str(config.folder / str(one.ledger))
+    with open_agent(one, encoder, policy_of(one, encoder.dim), ledger) as agent:
         if agent.updates == 0:
             frame = frames.read_frame(file)
-            encoder = agent.encoder
-            assert encoder is not None
             rewards = [float(value) for value in frames.values(frame, reward, "reward")]
             agent.warm_start(encoder.encode_rows(file), rewards)
 

@@ -1,5 +1,7 @@
 """Problems of a request, each with the HTTP status that it gets (RFC 9457)."""
 
+import logging
+from collections.abc import Mapping
 from typing import Any
 
 from .._utils.errors import ForeignTicketError, InvalidInputError, LedgerError
@@ -16,10 +18,18 @@ TITLES = {
     415: "Unsupported media type",
     421: "Misdirected request",
     422: "Invalid request",
+    431: "Headers too large",
     500: "Internal error",
     503: "Unavailable",
 }
-RETRY_SECONDS = 1  # after which a client may try again
+HEADERS = {
+    401: {"www-authenticate": "Bearer"},
+    408: {"connection": "close"},
+    413: {"connection": "close"},
+    503: {"retry-after": "1"},
+}
+CONFLICTS = ("must have one reward", "give a new decision its own event_id")  # in messages
+LOGGER = logging.getLogger("heavybandits.serving")
 
 
 class ProblemError(Exception):
@@ -31,11 +41,14 @@ class ProblemError(Exception):
         The HTTP status.
     detail : str
         What was wrong, what is allowed and the next step.
+    headers : mapping
+        Headers of the response.
     """
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.status, self.detail = status, detail
+        self.headers = {**HEADERS.get(status, {}), **(headers or {})}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the members of the problem document."""
@@ -54,8 +67,9 @@ def problem_of(error: BaseException) -> ProblemError:
     if isinstance(error, ForeignTicketError):
         return ProblemError(404, "ticket must be one that this agent has issued")
     if isinstance(error, LedgerError):
-        return ProblemError(503, "the ledger cannot be written; nothing was recorded, try again")
+        return ProblemError(503, "the ledger cannot be written; try again with the same event_id")
     if isinstance(error, InvalidInputError):
         text = str(error)
-        return ProblemError(409 if "must have one reward" in text else 422, text)
+        return ProblemError(409 if any(part in text for part in CONFLICTS) else 422, text)
+    LOGGER.error("a request failed", exc_info=error)
     return ProblemError(500, "the request failed; the log of the service has the reason")

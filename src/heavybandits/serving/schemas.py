@@ -1,9 +1,13 @@
 """Bodies of requests and responses. The OpenAPI document is generated from these classes."""
 
+import urllib.parse
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+
+from .problems import ProblemError
 
 MOST_ACTIONS = 1000
 MOST_ITEMS = 1000  # of a batch
@@ -101,6 +105,7 @@ class SetMode(Struct, forbid_unknown_fields=True):
     mode: Mode | UnsetType = UNSET
     holdout: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
     baseline: Name | UnsetType = UNSET
+    mark: Name | UnsetType = UNSET  # from which "frozen" decides; now if it is left out
 
 
 class Settings(Struct):
@@ -110,6 +115,12 @@ class Settings(Struct):
     holdout: float
     baseline: str
     version: int
+
+
+class Page(Struct, forbid_unknown_fields=True):
+    """Ask for the decisions after a ticket number."""
+
+    after: Annotated[int, Meta(ge=-1)] = -1
 
 
 class MakeMark(Struct, forbid_unknown_fields=True):
@@ -158,34 +169,30 @@ class Explained(Struct):
     width: list[float]
 
 
-def check_depth(body: bytes, deepest: int = 8) -> bool:
-    """Return True if no object or array of the JSON text is nested deeper than this.
-
-    >>> check_depth(b'[[1]]', 2), check_depth(b'[[[1]]]', 2)
-    (True, False)
-    """
-    if body.count(b"[") + body.count(b"{") <= deepest:
-        return True
-    depth, quoted, escaped = 0, False, False
-    for byte in body:
-        if quoted:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                quoted = False
-        elif byte == 0x22:
-            quoted = True
-        elif byte in (0x5B, 0x7B):
-            depth += 1
-            if depth > deepest:
-                return False
-        elif byte in (0x5D, 0x7D):
-            depth -= 1
-    return True
-
-
-decode_decide = msgspec.json.Decoder(Decide).decode
-decode_reward = msgspec.json.Decoder(Reward).decode
 encode = msgspec.json.Encoder().encode
+
+
+def decode(decoder: Callable[[bytes], Any], body: bytes) -> Any:
+    """Return the request in a body; raise ProblemError if it is not one.
+
+    The types bound the depth of a body: no type contains itself.
+    """
+    try:
+        return decoder(body)
+    except msgspec.ValidationError as error:
+        raise ProblemError(422, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProblemError(400, f"the body must be JSON: {error}") from None
+
+
+def read_query(query: bytes, kind: Any) -> Any:
+    """Return the request in a query string; raise ProblemError if it is not one.
+
+    >>> read_query(b"after=7", Page).after
+    7
+    """
+    given = dict(urllib.parse.parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ProblemError(422, str(error)) from None

@@ -1,4 +1,4 @@
-"""The process of a service: two ports, one event loop, an orderly stop."""
+"""The process of a service: its agents, one event loop, two ports, an orderly stop."""
 
 import asyncio
 import contextlib
@@ -8,63 +8,26 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import uvicorn
 
-from .app import Application, JsonFormatter
+from .app import AdminApplication
 from .config import LOOPBACK, ServiceConfig
-from .served import ServedAgent
-from .tokens import Guard, Signer, load_secret
+from .core import Agents
+from .gate import Gate
+from .http import HttpServer
+from .logs import set_up_logs
+from .tokens import Guard
 
 LOGGER = logging.getLogger("heavybandits.serving")
-SECRET = "service.secret"
-STOP_SECONDS = 20  # in which open requests must end
+STOP_SECONDS = 20.0  # in which open requests must end
 SWITCH_SECONDS = 0.001  # after which Python lets another thread run
 
-
-class Service:
-    """The agents of a configuration and the applications in front of them.
-
-    Parameters
-    ----------
-    config : ServiceConfig
-        The configuration.
-    """
-
-    def __init__(self, config: ServiceConfig) -> None:
-        self.config = config
-        config.folder.mkdir(parents=True, exist_ok=True)
-        signer = Signer(load_secret(Path(config.folder) / SECRET))
-        self.agents = {
-            one.name: ServedAgent(one, Path(config.folder), signer, config.limits)
-            for one in config.agents
-        }
-        guard, limits = Guard(config.tokens), config.limits
-        self.api = Application(
-            self.agents, guard, limits, admin=False, local=config.host in LOOPBACK
-        )
-        self.admin = Application(
-            self.agents, guard, limits, admin=True, local=config.admin_host in LOOPBACK
-        )
-
-    def warm(self) -> None:
-        """Make every agent ready."""
-        for served in self.agents.values():
-            served.warm()
-
-    def stop(self) -> None:
-        """Report that the service is not ready any more."""
-        self.api.stopping = self.admin.stopping = True
-
-    def close(self) -> None:
-        """Finish what waits and close the ledgers."""
-        for served in self.agents.values():
-            served.close()
+Ready = Callable[[], None]
 
 
-def run(config: ServiceConfig, ready: Callable[[Service], None] | None = None) -> None:
+def run(config: ServiceConfig, ready: Ready | None = None) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Parameters
@@ -76,16 +39,17 @@ def run(config: ServiceConfig, ready: Callable[[Service], None] | None = None) -
     """
     set_up_logs()
     sys.setswitchinterval(SWITCH_SECONDS)
-    service = Service(config)
-    sockets = [bind(config.host, config.port), bind(config.admin_host, config.admin_port)]
+    agents = Agents(config)
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(service, sockets, ready))
+        sockets = bind(config.host, config.port), bind(config.admin_host, config.admin_port)
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(_serve(config, agents, *sockets, ready))
     finally:
-        service.close()
+        agents.close()
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return the fastest event loop there is."""
     try:
         import uvloop
     except ModuleNotFoundError:  # Windows
@@ -94,67 +58,89 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address, also right after another service stopped."""
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Return a socket that is bound to an address, also right after another service stopped.
+
+    The kernel distributes connections among the sockets that share an address.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     made.bind((host, port))
     return made
 
 
 async def _serve(
-    service: Service, sockets: list[socket.socket], ready: Callable[[Service], None] | None
+    config: ServiceConfig,
+    agents: Agents,
+    api: socket.socket,
+    admin: socket.socket,
+    ready: Ready | None,
 ) -> None:
-    servers = [
-        uvicorn.Server(
-            uvicorn.Config(
-                application,
-                http="httptools",
-                lifespan="off",
-                access_log=False,
-                log_config=None,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                limit_concurrency=service.config.limits.connections,
-                timeout_keep_alive=65,
-                timeout_graceful_shutdown=STOP_SECONDS,
-            )
+    stop, gate = stop_event(), Gate(agents.preparers, agents, Guard(config.tokens))
+    http = HttpServer(gate, config.limits)
+    await http.start(api)
+    pages = start_admin(config, agents, admin)
+    threading.Thread(target=warm, args=(agents, ready), daemon=True).start()
+    await stop.wait()
+    await http.stop(config.drain, STOP_SECONDS)
+    await pages.stop()
+
+
+class AdminServer(NamedTuple):
+    """The server of the administration's port, which leaves signals to the process."""
+
+    application: AdminApplication
+    server: uvicorn.Server
+    serving: "asyncio.Task[None]"
+
+    async def stop(self) -> None:
+        """Answer what is on its way, and close."""
+        self.application.stop()
+        self.server.should_exit = True
+        await self.serving
+
+
+def start_admin(config: ServiceConfig, agents: Agents, listening: socket.socket) -> AdminServer:
+    """Serve page, metrics and every operation on a socket."""
+    guard, local = Guard(config.tokens), config.admin_host in LOOPBACK
+    gate = Gate(agents.preparers, agents, guard, admin=True)
+    application = AdminApplication(agents.served, gate, guard, config.limits, local=local)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application,
+            http="httptools",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=config.limits.connections,
+            timeout_graceful_shutdown=int(STOP_SECONDS),
         )
-        for application in (service.api, service.admin)
-    ]
+    )
+    server.capture_signals = contextlib.nullcontext  # type: ignore[assignment,method-assign]
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    return AdminServer(application, server, serving)
 
-    def stop() -> None:
-        service.stop()
-        for server in servers:
-            server.should_exit = True
 
-    loop = asyncio.get_running_loop()
+def stop_event() -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    for server in servers:
-        server.capture_signals = contextlib.nullcontext  # type: ignore[assignment,method-assign]
-    threading.Thread(target=_warm, args=(service, ready), daemon=True).start()
-    pairs = zip(servers, sockets, strict=True)
-    await asyncio.gather(*(server.serve(sockets=[one]) for server, one in pairs))
+        loop.add_signal_handler(number, stop.set)
+    return stop
 
 
-def _warm(service: Service, ready: Callable[[Service], None] | None) -> None:
+def warm(agents: Agents, ready: Ready | None) -> None:
+    """Make the agents ready, and say so."""
     try:
-        service.warm()
+        agents.warm()
     except Exception:
         LOGGER.exception("an agent is not ready")
         return
     if ready is not None:
-        ready(service)
-
-
-def set_up_logs() -> None:
-    """Write one JSON object per line to the standard error stream."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
-    for name in ("heavybandits.serving", "uvicorn.error"):
-        logger: Any = logging.getLogger(name)
-        logger.handlers[:], logger.propagate = [handler], False
-        logger.setLevel(logging.INFO if name.startswith("heavy") else logging.WARNING)
+        ready()

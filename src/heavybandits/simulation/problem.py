@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.display import show_part, show_part_html
 from .._utils.errors import InvalidInputError
 from .._utils.validation import finite_array
 from ..core.part import cast, check_part, own_classes
@@ -39,6 +40,12 @@ class Problem(NamedTuple):
     link: Link
     noise: Noise
     theta: Any = None
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
 
 def check_problem(problem: Any) -> Problem:

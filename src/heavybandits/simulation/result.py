@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils import records
+from .._utils.display import Card, show_html, show_text
 from .._utils.drawing import Axes, Figure, View, make_look, plot_view
 from .._utils.errors import InvalidInputError
 from .._utils.records import Frame, to_frame
@@ -75,7 +76,8 @@ class Result:
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
     to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
-    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+    __len__, __iter__ = records.count_rows, records.iterate
+    __repr__, _repr_html_ = show_text, show_html
 
     def __init__(
         self, data: Mapping[str, Any], provenance: Mapping[str, Any] | None = None
@@ -234,6 +236,13 @@ class Result:
     def problems(self) -> list[str]:
         """The names of the problems, in the order they were given; of one simulation, none."""
         return self.names("problem")
+
+    def _card(self) -> Card:
+        return Card(
+            f"Result: {records.describe(self)}",
+            {"from": in_one_line(self.provenance)},
+            _regrets(self),
+        )
 
     def curves(
         self, policy: str, problem: str | None = None
@@ -460,6 +469,21 @@ class Result:
         ]
         look = make_look(size, palette, font_family, font_size)
         return plot_view(View("", panels), path, axes, look, for_figure(self.provenance))
+
+
+def _regrets(result: Result) -> list[dict[str, Any]]:
+    """Return the final regret of each policy; nothing if the rows are incomplete."""
+    wanted = {"mean": "mean final regret", "standard_error": "standard error", "median": "median"}
+    try:
+        rows = [
+            {**named, "policy": name, **_summarise(result.final(name, problem))}
+            for named, problem in result._places()
+            for name in result.policies
+        ]
+    except (InvalidInputError, KeyError):
+        return []
+    shown = [name for name in ("problem", "policy", *wanted) if name in rows[0]] if rows else []
+    return [{wanted.get(name, name): row[name] for name in shown} for row in rows]
 
 
 def _summarise(values: NDArray[np.float64]) -> dict[str, float]:

@@ -1,37 +1,27 @@
 """Policies that play problems."""
 
-import contextlib
-import time
+import threading
 from collections.abc import Iterable, Mapping
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInputError, PartError
+from .._utils.errors import InvalidInputError
 from .._utils.progress import Progress
 from .._utils.threads import count_workers, run_all
 from .._utils.validation import one_of, whole
-from ..core.arm_buffer import ArmBuffer
-from ..core.compile import compiled
-from ..core.dispatch import estimate_arm, refresh
-from ..core.dry_run import first_plays
-from ..core.kernels import noise_kernel, play_kernel
-from ..core.loop import Trace, Unobserved, make_episode, make_trace
-from ..core.part import fallbacks_of, own_classes, regions_of, reseeded
-from ..core.part_errors import explain
-from ..core.protocols import ArmSet, Noise, Observer, Policy
-from ..core.rng import ARMS, NOISE, stream_key
-from ..core.state import make_state
+from ..core.protocols import Policy
+from ..gpu.batches import Job
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
+from .player import play_job
 from .problem import Problem, check_problem
 from .provenance import describe_runs
 from .result import Result
 
 DEVICES = ("cpu", "cuda")
-CHUNK = 16_384  # plays between two looks at the progress bar; small enough for the cache
-
-FEW_NUMBERS = 5_000  # of fixed arms that are drawn again, uncompiled, after a run
+SHARES = 4  # into which the repetitions of a policy are divided for each worker
 
 
 def simulate(
@@ -113,140 +103,62 @@ def simulate(
     plays = make_checkpoints(horizon, checkpoints, spacing)
     repetitions, seed = whole("repetitions", repetitions), whole("seed", seed, least=0)
     warn_norms(named, problem.arms)
-    runs = [(name, r) for name in named for r in range(repetitions)]
     workers = count_workers(jobs)
     one_of("device", device, DEVICES)
-    provenance = describe_runs(
+    sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
+    if device == "cuda":
+        from ..gpu.supported import check_supported
+
+        check_supported(named, problem.arms)
+    made = [Job(policy, problem, *sizes) for policy in named.values()]
+    with Progress(len(made) * repetitions * horizon, progress) as bar:
+        groups = play_on_device(made, bar) if device == "cuda" else play_here(made, bar, workers)
+    result = Result.from_played({"policy": list(named)}, groups)
+    result.provenance = describe_runs(
         {(name, ""): (policy, problem) for name, policy in named.items()},
         **{"horizon": horizon, "repetitions": repetitions, "seed": seed, "device": device},
     )
-    with Progress(len(runs) * horizon, progress) as bar:
-        if device == "cuda":
-            from ..gpu.supported import play_policies
-
-            sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
-            done = play_policies(named, problem, sizes, bar.advance)
-            made = Result.from_played({"policy": list(named)}, [[one] for one in done])
-            made.provenance = provenance
-            return made
-
-        def run(which: tuple[str, int]) -> tuple[Trace, float]:
-            name, repetition = which
-            return run_once(named[name], problem, horizon, plays, seed, repetition, bar)
-
-        outcomes = run_all(run, runs, workers)
-    made = Result.from_runs(runs, outcomes)
-    made.provenance = provenance
-    return made
+    return result
 
 
-def check_draws(noise: Noise, draw: Any, key: Any, drawn: NDArray[np.float64]) -> None:
-    """Raise an error if your own noise does not draw finite numbers, the same ones every time."""
-    again = np.empty_like(drawn)
-    draw(noise, key, 0, again)
-    check_finite(noise, drawn)
-    if not np.array_equal(drawn, again):
-        raise PartError(
-            f"{type(noise).__name__}.draw: it must return the same number for the same key and "
-            "play, and did not: random numbers come from uniform(key, ...) alone"
-        )
+Played = list[list[dict[str, Any]]]  # of every job its pieces, as `play_job` returns them
 
 
-def check_finite(noise: Noise, drawn: NDArray[np.float64]) -> None:
-    """Raise an error if your own noise has drawn a number that is not finite."""
-    if not np.isfinite(drawn).all():
-        wrong = drawn[~np.isfinite(drawn)][0]
-        method = f"{type(noise).__name__}.draw"
-        raise PartError(f"{method}: it must return a finite number, and returned {wrong}")
+def play_on_device(jobs: list[Job], bar: Progress) -> Played:
+    """Play jobs on a GPU."""
+    from ..gpu import supported
+
+    return [[played] for played in supported.play_on_device(jobs, bar.advance)]
 
 
-def check_theta(state: Any, own: Iterable[type]) -> None:
-    """Raise an error if your own parts have left an estimate that is not finite."""
-    if not all(np.isfinite(region.centre).all() for region in regions_of(state)):
-        names = ", ".join(sorted(part.__name__ for part in own))
-        raise PartError(
-            f"{names}: theta is no longer finite. A part must return a finite number for every "
-            "finite reward; check_policy tries many"
-        )
+def play_here(jobs: list[Job], bar: Progress, workers: int) -> Played:
+    """Play jobs in threads of this process; an interrupt stops all of them soon."""
+    halted = threading.Event()
+
+    def advance(plays: int) -> None:
+        if halted.is_set():
+            raise CancelledError
+        bar.advance(plays)
+
+    pieces = [(place, piece) for place, job in enumerate(jobs) for piece in divide(job, workers)]
+    played = run_all(lambda task: play_job(task[1], advance), pieces, workers, halted)
+    groups: Played = [[] for _ in jobs]
+    for (place, _), found in zip(pieces, played, strict=True):
+        groups[place].append(found)
+    return groups
 
 
-def check_end(policy: Policy, state: Any, arms: ArmSet, key: Any, buffer: ArmBuffer) -> None:
-    """Raise an error if the last choice shows what your own parts did after the rehearsed plays.
+def divide(job: Job, workers: int) -> list[Job]:
+    """Divide the repetitions of a job among workers, in pieces that end at about the same time.
 
-    A mistake may come late, or with other fields than those of the first run.
+    >>> [(piece.first, piece.last) for piece in divide(Job(None, None, 9, (9,), 0, 0, 10), 1)]
+    [(0, 10)]
+    >>> len(divide(Job(None, None, 9, (9,), 0, 0, 10), 2))
+    5
     """
-    there = buffer.penalty[: arms.size] == 0.0
-    offered = buffer.features[:, : arms.size][:, there]
-    if own := own_classes(arms):
-        names = ", ".join(sorted(part.__name__ for part in own))
-        if arms.size > 0 and (offered.size == 0 or not np.isfinite(offered).all()):
-            raise PartError(f"{names}.refresh: the last arms are not finite, or none is available")
-    if not (own := own_classes(policy)):
-        return
-    check_theta(state, own)
-    names = ", ".join(sorted(part.__name__ for part in own))
-    if arms.size > 0 and not (offered == buffer.chosen[:, None]).all(axis=0).any():
-        raise PartError(
-            f"{names}: the last buffer.chosen is none of the available arms. A policy calls "
-            "take(buffer, arm), and nothing else may write into the features x of an arm"
-        )
-    if arms.redraw == "never" and 0 < arms.size * arms.dim <= FEW_NUMBERS:
-        twin = arms.make_buffer()
-        refresh(arms, twin, key, 0)
-        if not np.array_equal(twin.features, buffer.features):
-            raise PartError(f"{names}: buffer.features changed; only arms.refresh may write there")
-    x = buffer.chosen.copy()
-    # A table for the plays of this run may end here.
-    with contextlib.suppress(LookupError, ArithmeticError), np.errstate(all="ignore"):
-        try:
-            estimate_arm(policy, state, x)
-        except (LookupError, ArithmeticError, PartError):
-            raise
-        except Exception as error:  # such as a math domain error: compiled code went on with nan
-            raise PartError(explain(error, own)) from None
-
-
-def run_once(
-    policy: Policy,
-    problem: Problem,
-    horizon: int,
-    checkpoints: NDArray[np.int64],
-    seed: int,
-    repetition: int,
-    bar: Progress | None = None,
-    observer: Observer = Unobserved(),
-) -> tuple[Trace, float]:
-    """Run one policy once; return its trace and the CPU seconds of this thread."""
-    check_room("policy", policy, horizon // policy.plays)
-    arms_key, noise_key = (stream_key(seed, repetition, stream) for stream in (ARMS, NOISE))
-    policy = reseeded(policy, noise_key)
-    noise, trace = np.empty(min(CHUNK, horizon)), make_trace(checkpoints)
-    state, buffer, episode = (
-        make_state(policy),
-        problem.arms.make_buffer(),
-        make_episode(policy.plays),
-    )
-    setting = (policy, state, problem.arms, problem.link, problem.theta, buffer, arms_key)
-    record = (episode, trace, observer)
-    first = noise[: first_plays(policy, problem.arms)]
-    draw = compiled(noise_kernel, problem.noise, noise_key, 0, first)
-    draw(problem.noise, noise_key, 0, first)
-    if own_noise := bool(own_classes(problem.noise)):
-        check_draws(problem.noise, draw, noise_key, first)
-    play = compiled(play_kernel, *setting, first, *record)
-    started = time.thread_time()
-    for start in range(0, horizon, noise.size):
-        piece = noise[: min(noise.size, horizon - start)]
-        draw(problem.noise, noise_key, start, piece)
-        if own_noise:
-            check_finite(problem.noise, piece)
-        play(*setting, piece, *record)
-        if bar is not None:
-            bar.advance(piece.size)
-    seconds = time.thread_time() - started
-    check_end(policy, state, problem.arms, arms_key, buffer)
-    trace.fallbacks[:] = fallbacks_of(state)
-    return trace, seconds
+    size = job.size if workers == 1 else -(-job.size // (SHARES * workers))
+    starts = range(job.first, job.last, size)
+    return [job._replace(first=first, last=min(first + size, job.last)) for first in starts]
 
 
 def make_checkpoints(

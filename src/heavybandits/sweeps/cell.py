@@ -33,11 +33,11 @@ from ..core.sources import (
     source_file,
 )
 from ..parts.registry import library_parts
+from ..simulation.player import play_job
 from ..simulation.problem import Problem
-from ..simulation.run import run_once
 
 # What every simulation goes through, whatever its parts.
-_ALWAYS = {play_kernel.__module__, run_once.__module__}
+_ALWAYS = {play_kernel.__module__, play_job.__module__}
 _HOME = Path(__file__).parent.parent
 MAIN = "__main__"
 ON_DEVICE = "_on_device"  # the end of the name of a cell function that plays on a GPU

@@ -4,16 +4,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .._utils.validation import whole
 from ..core.part import build, classes_of, describe, known_parts
-from ..core.protocols import Tally
 from ..gpu.batches import Job
 from ..parts.policies.checks import check_match, check_policies
 from ..parts.registry import library_parts
+from ..simulation.player import play_job
 from ..simulation.problem import Problem, check_problem
-from ..simulation.run import make_checkpoints, run_once
+from ..simulation.run import make_checkpoints
 from .cell import Cell, own_parts, resolve
 from .gpu_cells import on_device
 
@@ -101,17 +99,7 @@ def simulate_cell(**settings: Any) -> dict[str, Any]:
     ([10, 20, 30, 40], (2, 4))
     """
     (job,) = simulation_jobs(**settings)
-    plays = np.array(job.checkpoints)
-    runs = [
-        run_once(job.policy, job.problem, job.horizon, plays, job.seed, repetition)
-        for repetition in range(job.first, job.last)
-    ]
-    traces, seconds = zip(*runs, strict=True)
-    columns = {
-        name: np.stack([getattr(trace, name) for trace in traces])
-        for name in ("regret", *Tally._fields, "fallbacks")
-    }
-    return {"play": plays, **columns, "cpu_seconds": np.array(seconds)}
+    return play_job(job)
 
 
 def simulation_jobs(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._utils import records
+from .._utils.display import Card, show_html, show_text
 from .._utils.drawing import Axes, Figure, Panel, Series, View, make_look, plot_view
 from .._utils.errors import InvalidInputError, warn_caller
 from .._utils.records import Frame, to_frame, to_records
@@ -69,7 +70,8 @@ class Tuning:
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
     to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
-    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+    __len__, __iter__ = records.count_rows, records.iterate
+    __repr__, _repr_html_ = show_text, show_html
 
     def __init__(
         self,
@@ -88,6 +90,15 @@ class Tuning:
         self.curves, self.made, self.bounds = curves, made, bounds
         self.result = result
         self.choices: dict[Key, Choice] = {key: choose(curve) for key, curve in curves.items()}
+
+    def _card(self) -> Card:
+        rows = [
+            {"problem": problem, "policy": policy, "best": c.constant, "position": c.at}
+            for (problem, policy), c in self.choices.items()
+        ]
+        tried = sorted(self.names("constant"))
+        facts = {"values tried": f"{len(tried)}, {tried[0]:g} to {tried[-1]:g}" if tried else None}
+        return Card(f"Tuning: {records.describe(self)}", facts, rows)
 
     @property
     def about(self) -> str:

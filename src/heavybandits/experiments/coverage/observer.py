@@ -10,8 +10,8 @@ from ...core.confidence_region import update_count
 from ...core.dispatch import radius
 from ...core.jit import jitable
 from ...core.part import cast
+from ...simulation.player import run_once
 from ...simulation.problem import check_problem
-from ...simulation.run import run_once
 from ...sweeps.simulation_cell import build_parts
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...gpu.batches import Job
 from ...parts.policies.checks import check_policies
+from ...simulation.player import play_job
 from ...simulation.problem import check_problem
-from ...simulation.run import run_once
 from ...sweeps.gpu_cells import on_device
 from ...sweeps.simulation_cell import build_parts
 
@@ -28,23 +28,11 @@ def jobs_of(
 
 def play_cell(**given: Any) -> dict[str, Any]:
     """Final regret, (policies, repetitions), of the runs of `jobs_of`."""
-    jobs = jobs_of(**given)
-    last = np.array(jobs[0].checkpoints, np.int64)
-    runs = [
-        [
-            run_once(job.policy, job.problem, job.horizon, last, job.seed, r)
-            for r in range(job.first, job.last)
-        ]
-        for job in jobs
-    ]
-    return {
-        "regret": np.array([[trace.regret[0] for trace, _ in mine] for mine in runs]),
-        "cpu_seconds": float(sum(seconds for mine in runs for _, seconds in mine)),
-    }
+    return assemble([play_job(job) for job in jobs_of(**given)])
 
 
 def assemble(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `play_cell`, of what a GPU found for every policy."""
+    """Return the result of `play_cell`, of what was played for every policy."""
     return {
         "regret": np.array([one["regret"][:, 0] for one in found]),
         "cpu_seconds": float(sum(one["cpu_seconds"].sum() for one in found)),

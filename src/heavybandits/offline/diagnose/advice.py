@@ -231,7 +231,7 @@ def _about_crhl(diagnosis: "Diagnosis") -> str:
 
 
 def _about_cral(diagnosis: "Diagnosis") -> str:
-    """Say for which C the theorem of CRAL would hold, and what no sample can show."""
+    """Say for which C the theorem of CRAL would apply, and what no sample can show."""
     found = diagnosis.asymmetry
     interval = f"90%: {found.estimate.low:.2g} to {found.estimate.high:.2g}"
     where = (
@@ -264,7 +264,7 @@ def round_up(number: float) -> float:
 
 
 def show_name(name: str) -> str:
-    """Return the name of a column or action as it is printed, a long one cut.
+    """Return the name of a column or action as it is printed, a long one shortened.
 
     >>> show_name("price"), len(show_name("x" * 1000))
     ('price', 40)

@@ -15,7 +15,8 @@ from ...features import Encoder, Number
 from ...features import tables as frames
 from ...features.encoder import read_column
 from ...features.values import is_missing
-from ..log import ACTION_NAMES, Log, as_log, read_rows
+from ..actions import take
+from ..log import Log, as_log, read_rows
 
 RAW = 1e3  # clip of an encoder's number with which its raw values are read
 ROWS_PER_ACTION = 5  # of a log whose actions can be compared
@@ -128,8 +129,9 @@ def _read_log(log: Log, action: Any) -> Sample:
     if isinstance(encoder, Encoder):
         numbers, groups = _read_encoded(log, encoder, rows.kept)
     else:
-        names: Sequence[str] = log.columns if encoder is None else encoder.names
         matrix = np.empty((rows.rewards.size, 0)) if rows.features is None else rows.features
+        names: Sequence[str] = [f"feature {j}" for j in range(matrix.shape[1])]
+        names = log.columns or names if encoder is None else encoder.names
         numbers = [Numbers(*each, None) for each in zip(names, matrix.T, strict=True)]
         groups = []
     return Sample(rows.rewards, rows.features, encoder is not None, numbers, groups, taken)
@@ -149,7 +151,7 @@ def _action_column(log: Log, action: Any) -> str | None:
     if given is not None:
         return str(given)
     known = frames.column_names(log.frame)
-    return next((name for name in (ACTION_NAMES, "action") if name in known), None)
+    return "action" if "action" in known else None
 
 
 def _read_groups(log: Log, name: str, kept: Any, label: str = "column") -> Groups:
@@ -163,7 +165,7 @@ def _read_encoded(log: Log, encoder: Encoder, kept: Any) -> tuple[list[Numbers],
     for of_action, column in ((of_action, c) for of_action, side in sides for c in side):
         if isinstance(column, Number):
             cells = read_column(log.frame, column.name, encoder)
-            read = replace(column, clip=RAW).read_many(cells)[kept, 0]
+            read = replace(column, clip=RAW).read_many(take(cells, kept))[:, 0]
             values = column.centre + column.scale * read
             numbers.append(Numbers(column.name, values, of_action))
         elif column.type == "category" and of_action:

@@ -1,4 +1,4 @@
-"""Diagnosis of rewards: sales, level, fit, tails, moments, symmetry, and the policy to use."""
+"""Diagnosis of rewards: sales, mean, fit, tails, moments, symmetry, and the policy to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import Axes, Figure
 from ..._utils.errors import InvalidInputError
 from ..._utils.statistics import Estimate, bootstrap_rows
@@ -23,7 +24,7 @@ from .figures import plot_diagnosis
 from .fit import Bin, Fit, check_mean, check_rate, make_design
 from .sales import MOSTLY, OFTEN, Amounts, Base, examine_amounts, find_base, group_sample
 from .tail_index import Tail, estimate_tail, square_shares
-from .text import write_dict, write_summary, write_text
+from .text import make_card, write_dict, write_text
 
 # The next three numbers were set on one set of seeds and tested on others
 # (benchmarks/diagnose_errors.py): shape is the mean of 1 / Hill's index and the generalised
@@ -40,7 +41,7 @@ class Symmetry(NamedTuple):
     """How symmetric the noise is.
 
     `shift` is (trimmed mean - median) / scale, `distance` that of Kolmogorov and Smirnov between
-    both sides, `error` the least distance that is not chance at 1%.
+    both sides, `error` the least distance that is significant at 1%.
     """
 
     symmetric: bool
@@ -132,14 +133,22 @@ class Diagnosis:
         """The recommended algorithm, and what the assumptions of others mean for these rewards."""
         return advise(self)
 
-    def __repr__(self) -> str:
-        return write_summary(self)
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        return make_card(self)
 
     def __str__(self) -> str:
         return write_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, without the rewards themselves."""
+        """Return plain values for JSON, without the rewards themselves.
+
+        Returns
+        -------
+        dict
+            None replaces a number that is not finite.
+        """
         return write_dict(self)
 
     def plot(self, path: str | Path | None = None, *, axes: Sequence[Axes] | None = None) -> Figure:
@@ -196,8 +205,10 @@ def diagnose(
         Probability with which the bounds of the theorems may fail.
     drop_missing : bool, default False
         Leave out rows with a missing value instead of raising an error.
-    resamples, seed : int, default 200 and 0
-        Size and seed of the bootstrap for the intervals.
+    resamples : int, default 200
+        Number of bootstrap samples for the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
 
     Returns
     -------

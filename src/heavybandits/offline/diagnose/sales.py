@@ -169,7 +169,7 @@ def compare_groups(ranks: Floats, places: NDArray[np.int64]) -> tuple[float, flo
     """Return Kruskal and Wallis's test of equal ranks in groups: strength and p-value.
 
     Groups with fewer than 5 rows are left out. The strength is the square root of the share of the
-    variance that the groups explain beyond chance.
+    variance that the groups explain beyond randomness.
 
     >>> strength, error = compare_groups(np.arange(40.0), np.repeat([0, 1], 20))
     >>> round(strength, 2), error < 1e-6

@@ -31,7 +31,7 @@ class Tail:
     `low` and `high` bound the index at 90%; `count` rows beyond `threshold` were used; `pareto` is
     the generalised Pareto's shape xi (1 / index for a heavy tail, at or below 0 for a light one)
     and `error` its standard error, nan where too many values are equal; `rows` is the size of the
-    side, or of what lies beyond a gap in it (see `rows_beyond_gap`).
+    side, or of what is beyond a gap in it (see `rows_beyond_gap`).
     """
 
     index: float

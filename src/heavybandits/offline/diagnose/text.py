@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..._utils.display import Card
 from ..._utils.files import jsonable
 from .advice import advise, recommend, show_index, show_name, show_number
 from .fit import Bin, Fit
@@ -40,14 +41,18 @@ def write_text(diagnosis: "Diagnosis") -> str:
     return "\n".join(lines)
 
 
-def write_summary(diagnosis: "Diagnosis") -> str:
-    """Return the diagnosis in one line."""
-    name = recommend(diagnosis)
-    words = f"{diagnosis.rows} rewards"
-    if diagnosis.base.share >= OFTEN:
-        words += f", {diagnosis.base.share:.1%} of them {diagnosis.base.value:.4g}"
-    policy = "no policy can learn from them" if name == "none" else f"recommended: {name}"
-    return f"<Diagnosis of {words}, tail index {show_index(diagnosis.tail_index)}; {policy}>"
+def make_card(diagnosis: "Diagnosis") -> Card:
+    """Return the diagnosis in a few lines."""
+    name, base = recommend(diagnosis), diagnosis.base
+    often = base.share >= OFTEN
+    facts = {
+        "recommended": "no policy can learn from them" if name == "none" else name,
+        "tail index": show_index(diagnosis.tail_index),
+        "most common": f"{base.share:.1%} of the rewards are {base.value:.4g}" if often else None,
+        "features": diagnosis.dim,
+        "details": "print(diagnosis), diagnosis.plot()",
+    }
+    return Card(f"Diagnosis of {diagnosis.rows:,} rewards", facts)
 
 
 def write_dict(diagnosis: "Diagnosis") -> dict[str, Any]:
@@ -107,7 +112,7 @@ def _findings(diagnosis: "Diagnosis") -> Iterator[tuple[str, str]]:
     yield (
         "symmetric",
         f"{'yes' if symmetry.symmetric else 'no'}: both sides of the noise differ by "
-        f"{symmetry.distance:.3f} (chance: up to {symmetry.error:.3f})",
+        f"{symmetry.distance:.3f} (by chance: up to {symmetry.error:.3f})",
     )
 
 
@@ -124,7 +129,7 @@ def _about_rewards(diagnosis: "Diagnosis") -> str:
 def _about_level(level: float) -> str:
     return (
         f"rewards are {_round(level)} times as large as they differ from each other: auto learns "
-        "this level, for other policies subtract it"
+        "this mean, for other policies subtract it"
     )
 
 

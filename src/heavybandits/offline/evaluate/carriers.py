@@ -93,6 +93,27 @@ def expected_carriers(weights: Floats, centred: Floats) -> float:
     return count_carriers(weights) * count_carriers(centred) / centred.size
 
 
+def find_certainty(known: Decisions, weights: Floats) -> list[str]:
+    """Return why the log contains no information about a policy if none of its actions was drawn.
+
+    A log of one available action in every row, or a policy that always takes the logged action,
+    needs no draws.
+
+    >>> from heavybandits.offline.log import Log
+    >>> known = Log({"action": list("ab"), "reward": [1, 2], "propensity": [1.0, 1.0]}).decisions
+    >>> find_certainty(known, np.ones(2)), len(find_certainty(known, np.zeros(2)))
+    ([], 1)
+    """
+    free = known.available.sum(axis=1) > 1
+    if not free.any() or (known.propensities[free] != 1.0).any() or (weights == 1.0).all():
+        return []
+    return [
+        "no action was drawn at random: every propensity is 1, so the log does not contain what "
+        "other actions would have earned; log the decisions of a policy that explores, such as "
+        "policies.EpsilonGreedy"
+    ]
+
+
 def find_reasons(weights: Floats, centred: Floats, delta: float) -> list[str]:
     """Return why a mean of weights times rewards has no interval, one sentence each.
 

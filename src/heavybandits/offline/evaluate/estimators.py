@@ -13,12 +13,12 @@ from ..._utils.validation import epsilon as check_epsilon
 from ...core.arrays import Floats
 from ...core.protocols import Policy
 from ..log import Decisions, FeatureColumns, Log, LogLike, as_log, read_decisions
-from .carriers import centre_rewards, find_reasons
+from .carriers import centre_rewards, find_certainty, find_reasons
 from .known_moment import bounded_mean
 from .means import AGGREGATES, LEAST_ROWS, mean_interval
 from .models import predict_rewards
 from .rejection import accept_rows
-from .result import NO_INTERVAL, Evaluation, Judgement, describe_weights
+from .result import NO_INTERVAL, Evaluation, Judgement, describe_rows, describe_weights
 from .targets import Target, read_target
 
 LARGEST_REWARD = 1e100  # in the unit of the calculation
@@ -30,6 +30,7 @@ def evaluate(
     data: LogLike,
     *,
     policy: Target,
+    baseline: Target | None = None,
     features: FeatureColumns | None = None,
     reward: str | None = None,
     estimator: str | None = None,
@@ -68,6 +69,11 @@ def evaluate(
         probabilities for every row; an array of probabilities (n, A), actions sorted; or a policy
         such as `linucb(dim=log.dim)`, which learns from the other folds and then chooses. The
         estimator "rejection" needs the last kind: the policy learns while it passes over the log.
+        If `action_features` differ from row to row, the row also has `actions`, their values by
+        name.
+    baseline : as policy, optional
+        A second policy. `difference` is then policy less baseline, row by row, instead of policy
+        less the policy that wrote the log.
     features : sequence of str or FeatureMap, optional
         As in `Log`. With an encoder one model of the rewards serves all actions, else each action
         has its own.
@@ -99,8 +105,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        `value`, `low` and `high`; `logged`, the same for the policy that wrote the log;
-        `difference` of the two; `reasons`, `diagnostics` and `warnings`.
+        `value`, `low` and `high`; `logged`, the same for the policy that wrote the log; `baseline`,
+        the same for the baseline; `difference`; `reasons`, `diagnostics` and `warnings`.
 
     Raises
     ------
@@ -131,18 +137,20 @@ def evaluate(
     unit = find_unit(known.rewards) if raw_moment is None else 1.0
     rewards = np.clip(known.rewards / unit, -LARGEST_REWARD, LARGEST_REWARD)  # if a moment is known
     known = known._replace(rewards=rewards)
-    weights, terms = make_terms(Question(log, known, policy, model, folds, seed), settings)
+    question = Question(log, known, policy, model, folds, seed)
+    weights, terms = make_terms(question, settings)
+    other = None
+    if baseline is not None:
+        other = make_terms(question._replace(policy=baseline), settings)[1]
     centred = centre_rewards(known)
-    found = {
-        "policy": judge(terms, centred, settings),
-        "logged": judge(terms.logged, centred, settings),
-        "difference": judge(terms.difference, centred, settings, mean_weight=2.0),
-    }
+    found = judge_all(known, terms, other, centred, settings)
     least = 0.0 if raw_moment is None else least_moment(known.rewards, epsilon, settings["delta"])
     diagnostics = describe_weights(known, weights, terms.total, centred, least)
     found = {name: one.times(unit) for name, one in found.items()}
     with np.errstate(over="ignore"):
-        return Evaluation(found, settings, diagnostics, unit * terms.total)
+        return Evaluation(
+            found, settings, diagnostics, unit * terms.total, describe_rows(log, known)
+        )
 
 
 def check_settings(
@@ -219,16 +227,20 @@ class Terms(NamedTuple):
     def total(self) -> Floats:
         return self.direct + self.weights * (self.rewards - self.expected)
 
-    @property
-    def logged(self) -> "Terms":
-        """The terms of the policy that wrote the log: all weights are one, so that the model of
-        the action taken cancels."""
-        return Terms.plain(np.ones(self.weights.size), self.rewards)
 
-    @property
-    def difference(self) -> "Terms":
-        """The terms less those of the log: the weights are smaller by one."""
-        return self._replace(direct=self.direct - self.expected, weights=self.weights - 1.0)
+def subtract(first: Terms, second: Terms) -> Terms:
+    """Return the differences of the terms of two policies, row by row.
+
+    The terms of the policy that wrote the log have weight one, and no model.
+
+    >>> rewards, model = np.array([3.0]), np.array([2.0])
+    >>> one = Terms(model, np.array([2.0]), rewards, model)
+    >>> subtract(one, Terms.plain(np.ones(1), rewards)).total
+    array([1.])
+    """
+    shared = second.direct - second.weights * (second.expected - first.expected)
+    weights = first.weights - second.weights
+    return Terms(first.direct - shared, weights, first.rewards, first.expected)
 
 
 def weigh(question: Question) -> Terms:
@@ -311,6 +323,29 @@ def judge(
         return Judgement(Estimate(value, *NO_INTERVAL), reasons)
     low, high = mean_interval(terms.total, delta)
     return Judgement(Estimate(min(max(value, low), high), low, high), [])
+
+
+def judge_all(
+    known: Decisions,
+    terms: Terms,
+    baseline: Terms | None,
+    centred: Floats,
+    settings: dict[str, Any],
+) -> dict[str, Judgement]:
+    """Judge a policy, the policy that wrote the log, a baseline if there is one, and the difference
+    of the policy from it, or from the log."""
+    logged = Terms.plain(np.ones(known.rewards.size), known.rewards)
+    other = logged if baseline is None else baseline
+    change = subtract(terms, other)
+    found = {
+        "policy": judge(terms, centred, settings),
+        "difference": judge(change, centred, settings, mean_weight=2.0),
+    }
+    if baseline is not None:
+        found["baseline"] = judge(baseline, centred, settings)
+    blind = find_certainty(known, terms.weights) or find_certainty(known, other.weights)
+    found = {name: one.withhold(blind) for name, one in found.items()}
+    return found | {"logged": judge(logged, centred, settings)}
 
 
 def least_moment(rewards: Floats, epsilon: float, delta: float) -> float:

@@ -9,7 +9,8 @@ from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...core.state import make_state
 from ...parts.arms import Rows
-from ..log import Bools, Decisions
+from ..actions import Bools
+from ..log import Decisions
 from ..replay.kernels import for_pass, run_timed
 from ..replay.protocols import choose_scale
 from .kernels import encoded_kernel, log_kernel

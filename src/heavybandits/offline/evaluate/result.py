@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.statistics import Estimate
 from ...core.arrays import Floats
-from ..log import Decisions
+from ..log import Decisions, Log
 from .carriers import count_carriers, effective_size, expected_carriers
 
 TOP = 10  # largest rows whose share of the estimate is reported
@@ -25,6 +26,12 @@ class Judgement(NamedTuple):
 
     estimate: Estimate
     reasons: list[str]
+
+    def withhold(self, reasons: list[str]) -> "Judgement":
+        """Return the judgement without its interval, if there are reasons."""
+        if not reasons:
+            return self
+        return Judgement(Estimate(self.estimate.value, *NO_INTERVAL), [*reasons, *self.reasons])
 
     def times(self, unit: float) -> "Judgement":
         """Return the judgement in units of one."""
@@ -92,6 +99,16 @@ def describe_weights(
     )
 
 
+def describe_rows(log: Log, known: Decisions) -> list[str]:
+    """Return what a reader must know about the rows of a log, one sentence each."""
+    notes = [
+        f"{rows} rows of group {name!r} were left out: no action was drawn at random in this "
+        "group; the other rows stand for all if units were assigned to groups at random"
+        for name, rows in known.fixed.items()
+    ]
+    return [*log.notes, *notes]
+
+
 class Evaluation:
     """The value of a policy and its interval, from `evaluate`.
 
@@ -103,15 +120,19 @@ class Evaluation:
         Why there is no interval, one sentence each; empty if there is one.
     logged : Estimate
         `value`, `low` and `high` of the policy that wrote the log, by the same aggregate.
+    baseline : Estimate or None
+        `value`, `low` and `high` of the baseline, if there is one.
     difference : Estimate
-        `value`, `low` and `high` of the policy less the policy that wrote the log, from the
-        differences of the terms row by row.
+        `value`, `low` and `high` of the policy less the baseline, or less the policy that wrote the
+        log, from the differences of the terms row by row.
     settings : dict
         `estimator`, `aggregate`, `delta`, `raw_moment` and `epsilon`.
     diagnostics : Diagnostics
         How much information about the policy the log contains.
     terms : array
         The numbers of which `value` is a mean.
+    notes : list of str
+        What must be known about the rows of the log; they are a part of `warnings`.
 
     Examples
     --------
@@ -130,15 +151,18 @@ class Evaluation:
         settings: dict[str, Any],
         diagnostics: Diagnostics,
         terms: Floats,
+        notes: Sequence[str] = (),
     ) -> None:
         (self.value, self.low, self.high), self.reasons = found["policy"]
         self.logged, self.difference = found["logged"].estimate, found["difference"].estimate
+        self.baseline = found["baseline"].estimate if "baseline" in found else None
         self.settings, self.diagnostics, self.terms = settings, diagnostics, terms
+        self.notes = list(notes)
 
     @property
     def warnings(self) -> list[str]:
         """What is wrong with the log or the settings, one sentence each; empty if nothing is."""
-        d, moment, found = self.diagnostics, self.settings["raw_moment"], []
+        d, moment, found = self.diagnostics, self.settings["raw_moment"], [*self.notes]
         if d.effective_sample_size < SMALLEST_SAMPLE:
             found.append(
                 f"the effective sample size is {d.effective_sample_size:.0f} of {d.rows} rows: the "
@@ -169,14 +193,36 @@ class Evaluation:
             None replaces a number that is not finite.
         """
         made = {"value": self.value, "low": self.low, "high": self.high}
-        for name in ("logged", "difference"):
+        for name in ("logged", "difference") + (("baseline",) if self.baseline else ()):
             made |= {f"{name}_{key}": x for key, x in getattr(self, name)._asdict().items()}
         numbers = made | self.settings | self.diagnostics._asdict()
         plain = {name: _finite(number) for name, number in numbers.items()}
         return plain | {"reasons": self.reasons, "warnings": self.warnings}
 
-    def __repr__(self) -> str:
-        return f"Evaluation({_shown(Estimate(self.value, self.low, self.high))})"
+    __repr__, _repr_html_ = show_text, show_html
+
+    def _card(self) -> Card:
+        d, settings = self.diagnostics, self.settings
+        size = f"{d.rows:,}, effective sample size {d.effective_sample_size:,.0f}"
+        facts = {
+            "log": _shown(self.logged),
+            "baseline": None if self.baseline is None else _shown(self.baseline),
+            "difference": _shown(self.difference),
+            "confidence": f"{1.0 - settings['delta']:.9g}",
+            "estimator": f"{settings['estimator']}, aggregate {settings['aggregate']}",
+            "rows": f"{size}, overlap {d.overlap:.0%}",
+            "no interval": "; ".join(self.reasons),
+            "warnings": "; ".join(self.warnings),
+        }
+        value = _shown(Estimate(self.value, self.low, self.high))
+        return Card(f"Evaluation: mean reward {value}", facts)
+
+    @property
+    def _other(self) -> str:
+        """What `difference` compares the policy with, as text."""
+        if self.baseline is None:
+            return f"the log itself {_shown(self.logged)}"
+        return f"the log itself {_shown(self.logged)}; the baseline {_shown(self.baseline)}"
 
     def __str__(self) -> str:
         d, settings = self.diagnostics, self.settings
@@ -185,7 +231,7 @@ class Evaluation:
         lines = [
             f"value {_shown(Estimate(self.value, self.low, self.high))} ({how}; intervals of "
             f"confidence {1.0 - settings['delta']:.9g})",
-            f"the log itself {_shown(self.logged)}; difference {_shown(self.difference)}",
+            f"{self._other}; difference {_shown(self.difference)}",
             f"{d.rows} rows, effective sample size {d.effective_sample_size:.0f}; overlap "
             f"{d.overlap:.0%}, largest weight {d.largest_weight:.3g}; {d.carriers:.0f} rows carry "
             f"the estimate, the ten largest {d.top_share:.0%} of it",
@@ -231,6 +277,8 @@ def _draw_values(axes: Axes, evaluation: Evaluation) -> None:
     """Draw the policy, the log and their difference; a circle is a value without an interval."""
     own = Estimate(evaluation.value, evaluation.low, evaluation.high)
     shown = {"policy": own, "log": evaluation.logged, "difference": evaluation.difference}
+    if evaluation.baseline is not None:
+        shown |= {"baseline": evaluation.baseline}
     for place, found in enumerate(shown.values()):
         colour, known = COLOURS[place], math.isfinite(found.high - found.low)
         if known:

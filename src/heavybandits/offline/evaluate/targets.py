@@ -12,7 +12,8 @@ from ...core.arrays import Floats
 from ...core.part import check_part, is_part
 from ...core.protocols import Policy
 from ...features.tables import values
-from ..log import Decisions, Log, Name, NameLookup
+from ..actions import Name, NameLookup
+from ..log import Decisions, Log
 from .models import play_policy
 
 Probabilities: TypeAlias = Mapping[Any, float]  # by action

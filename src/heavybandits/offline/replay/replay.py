@@ -174,7 +174,8 @@ def make_policies(
     for name, policy in named.items():
         if policy.dim != dim:
             raise InvalidInputError(
-                f"policies[{name!r}] has dim {policy.dim}, the features with their intercept {dim}"
+                f"policies[{name!r}].dim must be {dim}, the number of features and intercept, "
+                f"got {policy.dim}"
             )
     return named
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._utils import records
+from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.records import Frame, to_frame
 from ..._utils.statistics import bootstrap
@@ -47,10 +48,24 @@ class ReplayResult:
     columns, policies = property(records.column_names), property(records.policy_names)
     names, rows, to_pandas = records.distinct, records.rows, records.to_pandas
     to_polars, to_parquet, to_csv = records.to_polars, records.to_parquet, records.to_csv
-    __len__, __iter__, __repr__ = records.count_rows, records.iterate, records.describe
+    __len__, __iter__ = records.count_rows, records.iterate
+    __repr__, _repr_html_ = show_text, show_html
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = records.to_columns(data)
+
+    def _card(self) -> Card:
+        wanted = {"value": "mean reward", "standard_error": "standard error"}
+        wanted |= {"random": "random play", "oracle": "oracle", "fraction": "fraction"}
+        rows = [
+            {"policy": row["policy"]} | {wanted[name]: row[name] for name in wanted if name in row}
+            for row in summarise(self)
+        ]
+        count = len(rows)
+        policies = "1 policy" if count == 1 else f"{count:,} policies"
+        passes = len(self) // max(count, 1)
+        times = "1 pass" if passes == 1 else f"{passes:,} passes"
+        return Card(f"ReplayResult: {policies}, {times} over the table", {}, rows)
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row]) -> "ReplayResult":

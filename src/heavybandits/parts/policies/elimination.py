@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.validation import NonNegative
 from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers
@@ -100,6 +101,12 @@ class PerArmUCB(NamedTuple):
 
     base: PerArmEstimator
 
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
+
     @property
     def plays(self) -> int:
         return self.base.plays
@@ -171,6 +178,12 @@ class StagedElimination(NamedTuple):
 
     base: PerArmEstimator
     target: NonNegative
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     @property
     def plays(self) -> int:

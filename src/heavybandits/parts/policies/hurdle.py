@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
@@ -375,6 +376,12 @@ class Hurdle(NamedTuple):
 
     linear: UCB
     width: Positive = 0.8
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     def check(self) -> None:
         estimator = getattr(self.linear, "estimator", None)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ...core.allocation import zeros
 from ...core.arm_buffer import ArmBuffer
@@ -82,6 +83,12 @@ class LearnedScale(NamedTuple):
 
     policy: Policy
     relative: bool = False
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     def check(self) -> None:
         scaled = hasattr(getattr(self.policy, "estimator", None), "noise_scale")

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.validation import Fraction, Index, Positive
 from ...core.arm_buffer import ArmBuffer, mark_stale, take
 from ...core.arrays import Floats, Integers
@@ -103,6 +104,12 @@ class EpsilonGreedy(NamedTuple):
     epsilon: Fraction = 0.1
     seed: Index = 0
 
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
+
     @property
     def dim(self) -> int:
         return self.policy.dim
@@ -183,6 +190,12 @@ class SquareCB(NamedTuple):
     policy: Policy
     radius_scale: Positive = 1.0
     seed: Index = 0
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     @property
     def dim(self) -> int:

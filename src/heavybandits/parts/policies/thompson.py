@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Index, Interval, Positive, Share
 from ...core.allocation import zeros
@@ -175,6 +176,12 @@ class Thompson(NamedTuple):
     epsilon: Share = 0.01
     draws: Annotated[int, Interval(2)] = 64
     seed: Index = 0
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     def check(self) -> None:
         if not (hasattr(self.policy, "estimator") and hasattr(self.policy, "radius")):

@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
@@ -65,6 +66,12 @@ class TimeDiscounted(NamedTuple):
 
     policy: Policy
     half_life: Positive
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     def check(self) -> None:
         estimator = getattr(self.policy, "estimator", None)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import ArmBuffer
 from ...core.arrays import Floats
@@ -64,6 +65,12 @@ class UCB(NamedTuple):
     estimator: Estimator
     filter: Filter
     radius: Radius
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     def check(self) -> None:
         check_reads(self.radius, self.estimator)

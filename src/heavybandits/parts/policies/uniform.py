@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._utils.display import show_part, show_part_html
 from ..._utils.validation import Count, Index
 from ...core.arm_buffer import ArmBuffer, take
 from ...core.arrays import Floats, Integers
@@ -42,6 +43,12 @@ class Uniform(NamedTuple):
 
     dim: Count
     seed: Index = 0
+
+    def __repr__(self) -> str:
+        return show_part(self)
+
+    def _repr_html_(self) -> str:
+        return show_part_html(self)
 
     @property
     def plays(self) -> int:

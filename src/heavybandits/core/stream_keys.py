@@ -1,11 +1,13 @@
-"""The keys of many repetitions at once: `core.rng.stream_key`, which takes ten microseconds
-for each of them, in NumPy. The algorithm is that of `numpy.random.SeedSequence`."""
+"""The keys of many repetitions at once, in NumPy: `rng.stream_key` takes ten microseconds for each.
+
+The algorithm is that of `numpy.random.SeedSequence`.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from ..core.rng import stream_key
+from .rng import stream_key
 
 _POOL = 4  # words
 _INIT_A, _MULT_A = 0x43B0D7E5, 0x931E8875
@@ -34,7 +36,7 @@ def _mix(left: Any, right: Any) -> Any:
 
 
 def _words(number: int) -> list[int]:
-    """A number by its 32 bits, the lowest first."""
+    """Return the 32-bit words of a number, the lowest first."""
     found = [number & _WORD]
     while number := number >> 32:
         found.append(number & _WORD)
@@ -42,7 +44,7 @@ def _words(number: int) -> list[int]:
 
 
 def stream_keys(seed: int, repetitions: Any, stream: int) -> Any:
-    """`stream_key` of every repetition of an array.
+    """Return `stream_key` of every repetition of an array.
 
     >>> from heavybandits.core.rng import NOISE, stream_key
     >>> bool(stream_keys(7, np.arange(3), NOISE)[2] == stream_key(7, 2, NOISE))

@@ -1,0 +1,1 @@
+"""Numbered SQL files: the tables of ledgers on a PostgreSQL server."""

@@ -1,0 +1,220 @@
+"""The repetitions of a policy on a problem, played on the CPU, and the checks of your own parts."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.errors import PartError
+from ..core.arm_buffer import ArmBuffer
+from ..core.compile import compiled
+from ..core.dispatch import estimate_arm, refresh
+from ..core.dry_run import first_plays
+from ..core.kernels import noise_kernel, runs_kernel
+from ..core.loop import Trace, Unobserved, make_episode, make_traces
+from ..core.part import has_seed, own_classes, regions_of, reseeded
+from ..core.part_errors import explain
+from ..core.protocols import ArmSet, Noise, Observer, Policy
+from ..core.rng import ARMS, NOISE
+from ..core.runs import is_over, make_runs, trace_of
+from ..core.state import make_state
+from ..core.stream_keys import stream_keys
+from ..gpu.batches import Job
+from ..parts.policies.checks import check_room
+from .problem import Problem
+
+CHUNK = 2_048  # plays whose noise is drawn at once; small enough for the nearest cache
+FIRST_CALL = 1_024  # plays of the first call of a kernel
+SHORT, LONG = 0.05, 0.2  # seconds of a call; outside, the next makes more or fewer plays
+FEW_NUMBERS = 5_000  # of fixed arms that are drawn again, uncompiled, after a run
+
+Advance = Callable[[int], None]
+
+
+def play_job(
+    job: Job, advance: Advance = lambda plays: None, observer: Observer = Unobserved()
+) -> dict[str, Any]:
+    """Play the repetitions of a job; return their numbers, one row per repetition.
+
+    Repetitions of the library's parts are played in one compiled call, which a policy that draws
+    or a part of your own makes alone.
+
+    Parameters
+    ----------
+    job : Job
+        The policy, the problem, the sizes, and the range of repetitions.
+    advance : function, optional
+        Called with the number of plays of every compiled call.
+    observer : Observer, optional
+        Called after every decision that the policy learned from.
+
+    Returns
+    -------
+    dict of str to array
+        `play`, the checkpoints; the arrays of a `Trace`, (repetitions, checkpoints); `cpu_seconds`,
+        (repetitions,), where repetitions that were played together have equal shares.
+    """
+    check_room("policy", job.policy, job.horizon // job.policy.plays)
+    traces = make_traces(np.array(job.checkpoints, np.int64), job.size)
+    seconds = np.zeros(job.size)
+    alone = has_seed(job.policy) or bool(own_classes((*job.parts, observer)))
+    size = 1 if alone else job.size
+    keys = [
+        stream_keys(job.seed, np.arange(job.first, job.last), stream) for stream in (ARMS, NOISE)
+    ]
+    for first in range(0, job.size, size):
+        rows = slice(first, first + size)
+        mine = rows_of(traces, rows)
+        arm_keys, noise_keys = (each[rows] for each in keys)
+        seconds[rows] = play_together(job, arm_keys, noise_keys, mine, advance, observer) / size
+    columns = {name: array for name, array in traces._asdict().items() if name != "plays"}
+    return {"play": traces.plays, **columns, "cpu_seconds": seconds}
+
+
+def rows_of(traces: Trace, rows: slice) -> Trace:
+    """Return the traces of some of the runs."""
+    columns = {name: array[rows] for name, array in traces._asdict().items() if name != "plays"}
+    return Trace(traces.plays, **columns)
+
+
+def run_once(
+    policy: Policy,
+    problem: Problem,
+    horizon: int,
+    checkpoints: NDArray[np.int64],
+    seed: int,
+    repetition: int,
+    observer: Observer = Unobserved(),
+) -> tuple[Trace, float]:
+    """Run one policy once; return its trace and the CPU seconds of this thread."""
+    plays = tuple(checkpoints.tolist())
+    job = Job(policy, problem, horizon, plays, seed, repetition, repetition + 1)
+    found = play_job(job, observer=observer)
+    columns = {name: found[name] for name in Trace._fields if name != "plays"}
+    return trace_of(Trace(found["play"], **columns), 0), float(found["cpu_seconds"][0])
+
+
+def play_together(
+    job: Job,
+    arm_keys: Any,
+    noise_keys: Any,
+    traces: Trace,
+    advance: Advance,
+    observer: Observer,
+) -> float:
+    """Play repetitions one after the other in the same memory; return CPU seconds."""
+    arms, link, law, theta = job.problem
+    policy = reseeded(job.policy, noise_keys[0])
+    state, buffer = make_state(policy), arms.make_buffer()
+    episode, noise = make_episode(policy.plays), np.empty(min(CHUNK, job.horizon))
+    runs = make_runs(arm_keys, noise_keys, job.horizon, state, buffer, episode)
+    setting: Any = (policy, state, arms, link, theta, buffer)
+    setting += (law, noise, episode, traces, observer, runs)
+    if own_noise := bool(own_classes(law)):
+        check_draws(law, noise_keys[0], noise[: first_plays(policy, arms)])
+    play = compiled(runs_kernel, *setting, first_plays(policy, arms))
+    pace, started = Pace(noise.size if own_noise else FIRST_CALL, own_noise), time.thread_time()
+    while not is_over(runs):
+        made = pace.time(play, *setting)
+        if own_noise:
+            check_finite(law, noise[:made])
+        advance(made)
+    seconds = time.thread_time() - started
+    check_end(policy, state, arms, arm_keys[-1], buffer)
+    return seconds
+
+
+class Pace:
+    """Choose how many plays a call of a kernel makes, from how long the last one took.
+
+    A call should last long next to the work of Python around it, and short for people who wait for
+    the progress bar or interrupt.
+    """
+
+    def __init__(self, plays: int, constant: bool) -> None:
+        self.plays, self.constant = plays, constant
+
+    def time(self, play: Callable[..., int], *setting: Any) -> int:
+        """Make one call and return its plays."""
+        started = time.perf_counter()
+        made = play(*setting, self.plays)
+        taken = time.perf_counter() - started
+        if not self.constant and taken < SHORT:
+            self.plays *= 2
+        elif not self.constant and taken > LONG:
+            self.plays = max(1, self.plays // 2)
+        return int(made)
+
+
+# ---- checks of your own parts
+
+
+def check_draws(law: Noise, key: Any, drawn: NDArray[np.float64]) -> None:
+    """Raise an error if your own noise does not draw finite numbers, the same ones every time."""
+    again = np.empty_like(drawn)
+    draw = compiled(noise_kernel, law, key, 0, drawn)
+    for out in (drawn, again):
+        draw(law, key, 0, out)
+    check_finite(law, drawn)
+    if not np.array_equal(drawn, again):
+        raise PartError(
+            f"{type(law).__name__}.draw: it must return the same number for the same key and "
+            "play, and did not: random numbers come from uniform(key, ...) alone"
+        )
+
+
+def check_finite(noise: Noise, drawn: NDArray[np.float64]) -> None:
+    """Raise an error if your own noise has drawn a number that is not finite."""
+    if not np.isfinite(drawn).all():
+        wrong = drawn[~np.isfinite(drawn)][0]
+        method = f"{type(noise).__name__}.draw"
+        raise PartError(f"{method}: it must return a finite number, and returned {wrong}")
+
+
+def check_theta(state: Any, own: Iterable[type]) -> None:
+    """Raise an error if your own parts have left an estimate that is not finite."""
+    if not all(np.isfinite(region.centre).all() for region in regions_of(state)):
+        names = ", ".join(sorted(part.__name__ for part in own))
+        raise PartError(
+            f"{names}: theta is no longer finite. A part must return a finite number for every "
+            "finite reward; check_policy tries many"
+        )
+
+
+def check_end(policy: Policy, state: Any, arms: ArmSet, key: Any, buffer: ArmBuffer) -> None:
+    """Raise an error if the last choice shows what your own parts did after the rehearsed plays.
+
+    A mistake may come late, or with other fields than those of the first run.
+    """
+    there = buffer.penalty[: arms.size] == 0.0
+    offered = buffer.features[:, : arms.size][:, there]
+    if own := own_classes(arms):
+        names = ", ".join(sorted(part.__name__ for part in own))
+        if arms.size > 0 and (offered.size == 0 or not np.isfinite(offered).all()):
+            raise PartError(f"{names}.refresh: the last arms are not finite, or none is available")
+    if not (own := own_classes(policy)):
+        return
+    check_theta(state, own)
+    names = ", ".join(sorted(part.__name__ for part in own))
+    if arms.size > 0 and not (offered == buffer.chosen[:, None]).all(axis=0).any():
+        raise PartError(
+            f"{names}: the last buffer.chosen is none of the available arms. A policy calls "
+            "take(buffer, arm), and nothing else may write into the features x of an arm"
+        )
+    if arms.redraw == "never" and 0 < arms.size * arms.dim <= FEW_NUMBERS:
+        twin = arms.make_buffer()
+        refresh(arms, twin, key, 0)
+        if not np.array_equal(twin.features, buffer.features):
+            raise PartError(f"{names}: buffer.features changed; only arms.refresh may write there")
+    x = buffer.chosen.copy()
+    # A table for the plays of this run may end here.
+    with contextlib.suppress(LookupError, ArithmeticError), np.errstate(all="ignore"):
+        try:
+            estimate_arm(policy, state, x)
+        except (LookupError, ArithmeticError, PartError):
+            raise
+        except Exception as error:  # such as a math domain error: compiled code went on with nan
+            raise PartError(explain(error, own)) from None
