@@ -24,6 +24,7 @@ from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import noise_kernel, play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace
 from heavybandits.core.rng import ARMS, NOISE, stream_key
+from heavybandits.core.world import STILL
 from heavybandits.offline.replay.kernels import rounds_kernel
 from heavybandits.parts.arms import Rows
 
@@ -196,7 +197,7 @@ class Run:
         noise = world.scale * (self.noise[self.done : self.done + rewards] + world.shift)
         theta, before = world.scale * world.sign * self.theta, float(self.episode.numbers[0])
         setting = (self.policy, self.state, self.arms, hb.links.Identity(), theta, self.buffer)
-        record = (self.key, noise, self.episode, self.trace, Unobserved())
+        record = (self.key, noise, self.episode, self.trace, Unobserved(), STILL)
         compiled(play_kernel, *setting, *record)(*setting, *record)
         self.done += rewards
         return (float(self.episode.numbers[0]) - before) / world.scale

@@ -19,6 +19,7 @@ from heavybandits.core.kernels import noise_kernel, play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace
 from heavybandits.core.rng import ARMS as STREAM_ARMS
 from heavybandits.core.rng import NOISE, stream_key
+from heavybandits.core.world import STILL
 from heavybandits.simulation.player import CHUNK
 from measuring import (
     ARMS,
@@ -65,7 +66,7 @@ class Run:
         self.state, self.source, self.done = policy.init(), where.noise, 0
         buffer, episode = where.arms.make_buffer(), make_episode(1)
         first = (policy, self.state, where.arms, where.link, where.theta, buffer, arms_key)
-        last = (episode, make_trace(plays), Unobserved())
+        last = (episode, make_trace(plays), Unobserved(), STILL)
         arrays = [*flatten(self.state).values(), *episode]
         self.beginning = [(array, array.copy()) for array in arrays]
         self.draw = compiled(noise_kernel, self.source, self.key, 0, self.noise)

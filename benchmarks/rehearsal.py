@@ -11,6 +11,7 @@ from heavybandits.core.compile import rehearse_once
 from heavybandits.core.dry_run import first_plays
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace
+from heavybandits.core.world import STILL
 
 SIZES = ((4, 5), (10, 20), (78, 6), (100, 1000))
 
@@ -35,7 +36,8 @@ def seconds(dim: int, size: int) -> tuple[int, float]:
     world = (policy, policy.init(), arms, hb.links.Identity(), np.ones(dim), arms.make_buffer())
     rewards, trace = np.sin(np.arange(float(plays))), make_trace(np.array([plays]))
     started = time.process_time()
-    rehearse_once(play_kernel, *world, np.uint64(0), rewards, make_episode(1), trace, Unobserved())
+    record = (make_episode(1), trace, Unobserved(), STILL)
+    rehearse_once(play_kernel, *world, np.uint64(0), rewards, *record)
     return plays, time.process_time() - started
 
 

@@ -12,6 +12,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # one core, before numpy is loaded
 
 import agent  # noqa: E402
+import batches  # noqa: E402
 import beyond  # noqa: E402
 import cold_start  # noqa: E402
 import encoding  # noqa: E402
@@ -25,6 +26,7 @@ from measuring import Outcome, Row, say  # noqa: E402
 
 PARTS = {
     "yardsticks": yardsticks,
+    "batches": batches,
     "agent": agent,
     "encoding": encoding,
     "peers": peers,

@@ -367,9 +367,10 @@ def compare(hb: Any, policy: Any, problem: Any, found: Any) -> str:
     from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
     from heavybandits.core.part import reseeded
     from heavybandits.core.rng import ARMS, NOISE, stream_key
+    from heavybandits.core.world import STILL
     from heavybandits.simulation.problem import check_problem
 
-    arms, link, noise, theta = check_problem(problem)
+    arms, link, noise, theta = check_problem(problem)[:4]
     keys = [stream_key(0, 0, stream) for stream in (ARMS, NOISE)]
     eta, trace = np.empty(PLAYS), make_trace(np.array([PLAYS]))
     policy = reseeded(policy, keys[1])
@@ -378,7 +379,7 @@ def compare(hb: Any, policy: Any, problem: Any, found: Any) -> str:
             draw_noise(noise, keys[1], 0, eta)
             buffer, episode = arms.make_buffer(), make_episode(policy.plays)
             world = (policy, policy.init(), arms, link, theta, buffer, keys[0])
-            play(*world, eta, episode, trace, Unobserved())
+            play(*world, eta, episode, trace, Unobserved(), STILL)
     except ArithmeticError:
         return "correct, where Python stops at a division"
     except ValueError as error:

@@ -41,6 +41,7 @@ KINDS = (
     Kind("estimators", "Estimators", "heavybandits.estimators", "own_estimator"),
     Kind("radii", "Radii", "heavybandits.radii", "own_radius"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
+    Kind("worlds", "Worlds", "heavybandits.worlds", "worlds"),
     Kind("parts", "Parts of your own", "heavybandits.authoring", "own_parts", together=True),
     Kind("features", "Features", "heavybandits", "features"),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),

@@ -15,6 +15,7 @@ from . import (
     policies,
     radii,
     theory,
+    worlds,
 )
 from ._utils.errors import (
     CellError,
@@ -110,6 +111,7 @@ __all__ = [
     "theory",
     "tune",
     "uplift",
+    "worlds",
 ]
 __all__ += algorithms.__all__
 

@@ -88,8 +88,12 @@ from .core.part import cast, check_part
 from .core.part_checks import check_arm_set, check_link, check_noise
 from .core.projection import project_ball
 from .core.protocols import (
+    Adversary,
+    ArmNoise,
     ArmSet,
     Counted,
+    Delay,
+    Drift,
     Estimate,
     Estimator,
     Extras,
@@ -120,9 +124,9 @@ from .parts.filters.memory import (
 # fmt: off
 __all__ = [  # noqa: RUF022 (by what they are for)
     # contracts and their validation
-    "ArmSet", "Counted", "Estimate", "Estimator", "Extras", "Filter", "KnownNoise", "Link", "Noise",
-    "PerArmEstimator", "Policy", "Projection", "Radius", "TimeRadius", "cast", "check_arm_set",
-    "check_link", "check_noise", "check_part",
+    "Adversary", "ArmNoise", "ArmSet", "Counted", "Delay", "Drift", "Estimate", "Estimator",
+    "Extras", "Filter", "KnownNoise", "Link", "Noise", "PerArmEstimator", "Policy", "Projection",
+    "Radius", "TimeRadius", "cast", "check_arm_set", "check_link", "check_noise", "check_part",
     # types and bounds of fields
     "Count", "Features", "Floats", "Fraction", "Index", "Integers", "Interval", "Key",
     "NonNegative", "Point", "Positive", "Redraw", "Share",

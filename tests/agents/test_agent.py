@@ -20,6 +20,7 @@ from all_policies import POLICIES
 from heavybandits.agents.events import Rewarded
 from heavybandits.agents.state import flatten
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
+from heavybandits.core.world import STILL
 
 DIM = 3
 ARMS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.5, 0.5, 0.5]])
@@ -422,7 +423,7 @@ def test_an_agent_in_a_loop_is_the_loop(policy):
     noise = np.random.default_rng(2).standard_t(2, size=603)
     state, view, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
     trace, key = make_trace(np.arange(1, 604)), np.uint64(0)
-    play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved())
+    play(policy, state, arms, link, theta, view, key, noise, episode, trace, Unobserved(), STILL)
     agent, regret = hb.Agent(policy), 0.0
     means = [link.mean(float(sum(a * b for a, b in zip(x, theta, strict=True)))) for x in ARMS]
     for t, eta in enumerate(noise):

@@ -15,6 +15,7 @@ from heavybandits.core.confidence_region import clipped_count
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 
 cos, sin = math.cos, math.sin
 
@@ -255,7 +256,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
         state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
         trace = make_trace(np.array([1, 50, 1100]))
         setting = (policy, state, arms, link, theta, buffer, key)
-        arguments: Any = (*setting, noise, episode, trace, Unobserved())
+        arguments: Any = (*setting, noise, episode, trace, Unobserved(), STILL)
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append({**flatten(state), **flatten(buffer, "buffer"), **flatten(trace)})

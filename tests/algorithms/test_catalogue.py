@@ -35,6 +35,7 @@ from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.part import describe
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 from heavybandits.parts.estimators import blocks
 from heavybandits.parts.estimators import truncated_history as histories
 from heavybandits.parts.estimators.per_arm import region_of
@@ -583,7 +584,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
         state, buffer, episode = policy.init(), FIXED.make_buffer(), make_episode(policy.plays)
         trace: Any = make_trace(checkpoints)
         setting = (policy, state, FIXED, hb.links.Identity(), theta, buffer, key)
-        arguments: Any = (*setting, noise, episode, trace, Unobserved())
+        arguments: Any = (*setting, noise, episode, trace, Unobserved(), STILL)
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(
@@ -637,6 +638,7 @@ def test_the_constants_of_the_theorem_run_and_stay_finite(name):
             episode,
             trace,
             Unobserved(),
+            STILL,
         )
     assert np.isfinite(trace.regret).all()
     appraised = np.array([policy.estimate_arm(state, x) for x in np.eye(DIM)])

@@ -14,6 +14,7 @@ from heavybandits.core.confidence_region import _LOGDET
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 
 # ---- the paper's numbers (T = 10^6, d = 10, delta = 0.01, epsilon = 1, S = 1, logistic)
 
@@ -316,7 +317,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
         )
         trace: Any = make_trace(checkpoints)
         setting = (policy, state, problem.arms, problem.link, theta, buffer, key)
-        arguments: Any = (*setting, noise, episode, trace, Unobserved())
+        arguments: Any = (*setting, noise, episode, trace, Unobserved(), STILL)
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append(

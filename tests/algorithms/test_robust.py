@@ -22,6 +22,7 @@ from heavybandits.core.dispatch import means
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 from heavybandits.estimators import BallProjection, HuberNewton
 from heavybandits.filters import NoFilter
 from heavybandits.parts.estimators import batch_huber
@@ -285,7 +286,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
         state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(policy.plays)
         trace = make_trace(np.array([1, 50, 253]))
         setting = (policy, state, arms, link, theta, buffer, key)
-        arguments: Any = (*setting, noise, episode, trace, Unobserved())
+        arguments: Any = (*setting, noise, episode, trace, Unobserved(), STILL)
         with np.errstate(over="ignore"):
             (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append({**flatten(state), **flatten(buffer, "buffer"), **flatten(trace)})

@@ -15,6 +15,7 @@ from all_policies import DRAWING, POLICIES
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.numba_internals import VECTORISED
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 
 PLAYS = 120
 MORE = {
@@ -69,7 +70,7 @@ def play_watched(policy: Any, arms: Any) -> set[str]:
     run = (arms.make_buffer(), stream_key(3, 0, 0), noise, make_episode(policy.plays))
     trace: Any = make_trace(np.array([PLAYS]))
     with watching(met), np.errstate(over="ignore"):
-        play(*setting, *run, trace, Unobserved())
+        play(*setting, *run, trace, Unobserved(), STILL)
     return met
 
 

@@ -33,10 +33,18 @@ def test_gymnasium_is_content(problem: Any) -> None:
     check_env(gymnasium.make(ENV_ID, problem=problem, horizon=20).unwrapped)
 
 
-def test_an_agent_in_it_has_the_regret_of_a_simulation() -> None:
+MOVING = PROBLEM._replace(
+    noise=hb.worlds.ZeroInflated(hb.noises.Gaussian(0.5), 0.5),
+    drift=hb.worlds.Jumps(every=20),
+    adversary=hb.worlds.Spikes(15.0, size=5.0, share=0.2),
+)
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, MOVING])
+def test_an_agent_in_it_has_the_regret_of_a_simulation(problem: Any) -> None:
     policy = hb.linucb(dim=3, radius=1.0)
-    wanted = hb.simulate(policy, PROBLEM, horizon=50, repetitions=2, seed=7, checkpoints=1)
-    env = gymnasium.make(ENV_ID, problem=PROBLEM, horizon=50)
+    wanted = hb.simulate(policy, problem, horizon=50, repetitions=2, seed=7, checkpoints=1)
+    env = gymnasium.make(ENV_ID, problem=problem, horizon=50)
     for repetition in range(2):
         arms, info = env.reset(seed=7 if repetition == 0 else None)
         assert info == {}
@@ -81,6 +89,12 @@ def test_the_vector_version_is_many_single_ones() -> None:
         assert rewards[place] == reward
         assert info["regret"][place] == single["regret"]
     many.close()
+
+
+def test_delayed_rewards_are_rejected() -> None:
+    problem = PROBLEM._replace(delay=hb.worlds.ConstantDelay(3))
+    with pytest.raises(hb.InvalidInputError, match=r"problem.delay must be None.*ConstantDelay"):
+        HeavyTailedGLB(problem)
 
 
 def test_what_is_refused() -> None:

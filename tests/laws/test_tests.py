@@ -63,6 +63,7 @@ ELSEWHERE = [
     Elsewhere("parts/noises/*.py", ("parts/test_noises.py", LAWS), "one kind of part"),
     Elsewhere("parts/arms/*.py", ("parts/test_arms.py", LAWS), "one kind of part"),
     Elsewhere("parts/filters/*.py", ("parts/test_filters.py", LAWS), "one kind of part"),
+    Elsewhere("parts/worlds/*.py", ("parts/test_worlds.py",), "one loop with a naive twin"),
     Elsewhere("parts/policies/*.py", ("parts/test_randomised.py", LAWS), "one kind of part"),
     Elsewhere(
         "parts/*/*.py",

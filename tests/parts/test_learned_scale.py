@@ -15,6 +15,7 @@ from heavybandits.core.compile import compiled
 from heavybandits.core.kernels import play_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import stream_key
+from heavybandits.core.world import STILL
 from heavybandits.gpu.supported import check_supported
 from heavybandits.parts.compiled_policy import CompiledPolicy
 from heavybandits.policies import LearnedScale, Thompson
@@ -152,7 +153,7 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
         state, buffer, episode = policy.init(), arms.make_buffer(), make_episode(1)
         trace, key = make_trace(np.array([1, 50, 700])), stream_key(3, 0, 0)
         setting = (policy, state, arms, hb.links.Identity(), np.full(DIM, 0.4), buffer, key)
-        arguments: Any = (*setting, noise, episode, trace, Unobserved())
+        arguments: Any = (*setting, noise, episode, trace, Unobserved(), STILL)
         (play if mode == "uncompiled" else compiled(play_kernel, *arguments))(*arguments)
         runs.append({**flatten(state), **flatten(trace)})
     for field, array in runs[0].items():

@@ -15,6 +15,7 @@ from heavybandits._utils.progress import Progress
 from heavybandits._utils.records import to_records
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
+from heavybandits.core.world import STILL
 from heavybandits.gpu.batches import Job
 from heavybandits.parts.policies.checks import warn_norms
 from heavybandits.policies import Uniform
@@ -81,7 +82,7 @@ def witness(arms, plays, horizon=42, repetition=0, observer=Unobserved()):
     noise = np.arange(1.0, horizon + 1)
     key, theta = stream_key(1, repetition, ARMS), np.full(DIM, 0.5)
     setting = (policy, state, arms, hb.links.Identity(), theta, buffer, key)
-    arguments: Any = (*setting, noise, episode, trace, observer)
+    arguments: Any = (*setting, noise, episode, trace, observer, STILL)
     with np.errstate(over="ignore"):
         play(*arguments)
     return state, trace

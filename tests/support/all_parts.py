@@ -85,6 +85,22 @@ from heavybandits.radii import (
     SelfNormalised,
     TruncatedRadius,
 )
+from heavybandits.worlds import (
+    ConstantDelay,
+    Cycle,
+    Flip,
+    FlipMeans,
+    GeometricDelay,
+    Heteroskedastic,
+    HideBest,
+    Jumps,
+    LostRewards,
+    Multiplicative,
+    ParetoDelay,
+    RandomWalk,
+    Spikes,
+    ZeroInflated,
+)
 
 DIM, PLAYS = 3, 3
 BALL = BallProjection(1.0)
@@ -178,6 +194,14 @@ PARTS: dict[str, list[Any]] = {
         PseudoHuberRadius(32.0, 25.0, 1.6, 0.01, 7.0, 1.0),
         NewtonEnsembleRadius(1.0, 0.1, 10.0, 3.0),
     ],
+    "noise that sees the arm": [
+        Heteroskedastic(StudentT(3.0)),
+        Multiplicative(Gaussian(0.5)),
+        ZeroInflated(Gaussian(0.5), 0.2),
+    ],
+    "drift": [Flip(10), Jumps(10), RandomWalk(0.1), Cycle(10)],
+    "delay": [ConstantDelay(3), GeometricDelay(5.0), ParetoDelay(1.5), LostRewards(0.1)],
+    "adversary": [FlipMeans(5.0), HideBest(5.0), Spikes(5.0, 2.0)],
     "policy": [
         *POLICIES.values(),
         *DRAWING.values(),

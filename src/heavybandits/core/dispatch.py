@@ -29,7 +29,8 @@ from .part_errors import PACKAGE, Place
 F = TypeVar("F", bound=Callable[..., Any])
 
 DISPATCHED: set[str] = set()  # names of the methods that compiled code calls
-FINITE = frozenset({"mean", "slope", "draw", "top", "apply", "predict"})  # return finite numbers
+# They return finite numbers.
+FINITE = frozenset({"mean", "slope", "draw", "reward", "attack", "top", "apply", "predict"})
 
 
 def dispatched(
@@ -230,10 +231,22 @@ def _score_by_centre(self, estimate, x):  # type: ignore[no-untyped-def]
     return dot(x, estimate.region.centre)
 
 
+def _add_noise(self, mean, x, noise, key, play):  # type: ignore[no-untyped-def]
+    return mean + noise
+
+
+def _stay(self, theta, start, key, play):  # type: ignore[no-untyped-def]
+    return False
+
+
 mean = dispatched(protocols.Link.mean)
 means = dispatched(protocols.ManyMeans.means, default=_each_mean)
 slope = dispatched(protocols.Link.slope)
 draw = dispatched(protocols.Noise.draw)
+reward = dispatched(protocols.ArmNoise.reward, default=_add_noise)
+move = dispatched(protocols.Drift.move, default=_stay)
+wait = dispatched(protocols.Delay.wait)
+attack = dispatched(protocols.Adversary.attack)
 refresh = dispatched(protocols.ArmSet.refresh)
 top = dispatched(protocols.ArmSet.top, inline=True)
 maximise = dispatched(protocols.ArmSet.maximise, inline=True)

@@ -6,10 +6,11 @@ import numpy as np
 
 from .arm_buffer import ArmBuffer
 from .arrays import Floats, Integers, Key
-from .dispatch import choose, draw, learn, mean, observe, refresh, tally, top
+from .dispatch import choose, draw, learn, mean, move, observe, refresh, tally, top
 from .jit import jitable
 from .linalg import dot
 from .protocols import ArmSet, Link, Noise, Observer, Policy
+from .world import World, drift_key, is_due, post, receive, see
 
 # Places in Episode.numbers and in Episode.counts. Only the functions of this module use them.
 _REGRET, _EXPECTED, _BEST = 0, 1, 2
@@ -127,30 +128,39 @@ def play(
     episode: Episode,
     trace: Trace,
     observer: Observer,
+    world: World,
 ) -> None:
     """Make as many plays as there is noise; at each checkpoint record regret and tally.
 
     A decision lasts as many plays as the policy asks for. The policy does not learn from a decision
-    that is unfinished at the end of the run. The observer is called after every finished one.
+    that is unfinished at the end of the run. The observer is called whenever the policy has learned
+    from one. Regret is that against the best arm under theta of the play. In `STILL`, a world
+    without drift, delay and adversary, their lines compile to nothing.
     """
     rewards = episode.rewards
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
     regret, expected, best, done, pending, upcoming = load_progress(episode)
     gap = best - expected
     for i in range(noise.size):
+        moved = move(world.drift, theta, world.start, drift_key(key), done)
+        if (pending == 0 and refresh(arms, buffer, key, done)) or moved:
+            best = mean(link, top(arms, buffer, theta))
         if pending == 0:
-            if refresh(arms, buffer, key, done):
-                best = mean(link, top(arms, buffer, theta))
             choose(policy, state, arms, buffer)
+        if pending == 0 or moved:
             expected = mean(link, dot(buffer.chosen, theta))
             gap = best - expected
-        rewards[pending] = expected + noise[i]
+        rewards[pending] = see(world, expected, best, buffer.chosen, noise[i], key, done)
         regret += gap
         pending += 1
         done += 1
         if pending == rewards.size:
-            learn(policy, state, buffer.chosen, rewards)
-            observe(observer, policy, state, theta)
+            arrived = post(world.mail, buffer.chosen, rewards, key, done)
+            while arrived:
+                x, seen = receive(world.mail, buffer.chosen, rewards)
+                learn(policy, state, x, seen)
+                observe(observer, policy, state, theta)
+                arrived = is_due(world.mail, done)
             pending = 0
         if upcoming < trace.plays.size and done == trace.plays[upcoming]:
             updates, projections, truncated = tally(policy, state)

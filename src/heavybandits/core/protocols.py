@@ -7,7 +7,7 @@ them, and `docs/make_tables.py` prints them.
 
 from typing import Any, Literal, NamedTuple, Protocol
 
-from .._utils.validation import Count, Index
+from .._utils.validation import Count, Index, NonNegative
 from .arm_buffer import ArmBuffer
 from .arrays import Floats, Integers, Key
 from .confidence_region import Region
@@ -121,6 +121,118 @@ class Noise(Protocol):
         -------
         float
             The noise, a finite number in the unit of the reward.
+        """
+
+
+class ArmNoise(Noise, Protocol):
+    """Add an optional member of noises that see the arm and its mean reward."""
+
+    def reward(self: Noise, mean: float, x: Floats, noise: float, key: Key, play: int) -> float:
+        """Return the reward of an arm, by default mean + noise.
+
+        Regret is measured with `mean`, so the expected reward should be `mean`.
+
+        Parameters
+        ----------
+        mean : float
+            Mean reward of the arm.
+        x : array of shape (d,)
+            Features of the arm.
+        noise : float
+            What `draw` returned for this play.
+        key : uint64
+            Key of another random stream, from which the method may draw any uniform.
+        play : int
+            Number of the play, from 0.
+
+        Returns
+        -------
+        float
+            The reward, a finite number.
+        """
+
+
+class Drift(Protocol):
+    """Move theta while a problem is played."""
+
+    def move(self, theta: Floats, start: Floats, key: Key, play: int) -> bool:
+        """Change theta to that of a play, and return True if it differs from the play before.
+
+        The method is called once per play, in order. Policies do not see theta.
+
+        Parameters
+        ----------
+        theta : array of shape (d,)
+            theta of the play before, which changes in place. At play 0 it is `start`.
+        start : array of shape (d,)
+            theta of the problem.
+        key : uint64
+            Key of a random stream, from which the method may draw any uniform.
+        play : int
+            Number of the play, from 0.
+
+        Returns
+        -------
+        bool
+            True if theta changed.
+        """
+
+
+class Delay(Protocol):
+    """Delay the rewards of decisions."""
+
+    @property
+    def room(self) -> Count:
+        """Largest number of decisions that wait for their rewards. One more is an error."""
+
+    def wait(self, key: Key, decision: int) -> int:
+        """Return the number of plays after which the rewards of a decision arrive.
+
+        0 delivers them at once. A negative number means that they never arrive.
+
+        Parameters
+        ----------
+        key : uint64
+            Key of a random stream, from which the method may draw any uniform.
+        decision : int
+            Number of the decision, from 0.
+
+        Returns
+        -------
+        int
+            Plays between the last play of the decision and the arrival.
+        """
+
+
+class Adversary(Protocol):
+    """Change the rewards that a policy sees, within a budget."""
+
+    @property
+    def budget(self) -> NonNegative:
+        """Largest sum of |changes| in one run, in the unit of the reward."""
+
+    def attack(self, reward: float, mean: float, best: float, key: Key, play: int) -> float:
+        """Return the reward that the policy should see.
+
+        The loop limits the change to what is left of the budget.
+
+        Parameters
+        ----------
+        reward : float
+            The reward with its noise.
+        mean : float
+            Mean reward of the chosen arm.
+        best : float
+            Mean reward of the best available arm.
+        key : uint64
+            Key of a random stream, from which the method may draw any uniform.
+        play : int
+            Number of the play, from 0.
+
+        Returns
+        -------
+        float
+            A finite number; `reward` for no attack.
         """
 
 
@@ -886,6 +998,10 @@ CONTRACTS: dict[str, type] = {
     "link": Link,
     "noise": Noise,
     "noise with known moments": KnownNoise,
+    "noise that sees the arm": ArmNoise,
+    "drift": Drift,
+    "delay": Delay,
+    "adversary": Adversary,
     "arm set": ArmSet,
     "filter": Filter,
     "projection": Projection,

@@ -12,6 +12,7 @@ from .jit import jitable
 from .loop import Episode, Trace, draw_noise, play
 from .part import walk
 from .protocols import ArmSet, Link, Noise, Observer, Policy
+from .world import World
 
 # Places in Runs.places. Only the functions of this module use them.
 _RUN, _DONE, _USED = 0, 1, 2
@@ -107,6 +108,7 @@ def play_runs(
     episode: Episode,
     traces: Trace,
     observer: Observer,
+    world: World,
     runs: Runs,
     plays: int,
 ) -> int:
@@ -123,7 +125,7 @@ def play_runs(
         piece = noise[: min(noise.size, plays - made, runs.horizon - done)]
         draw_noise(law, runs.noise_keys[run], done, piece)
         key, trace = runs.arm_keys[run], trace_of(traces, run)
-        play(policy, state, arms, link, theta, buffer, key, piece, episode, trace, observer)
+        play(policy, state, arms, link, theta, buffer, key, piece, episode, trace, observer, world)
         made += piece.size
         done += piece.size
         if done == runs.horizon:

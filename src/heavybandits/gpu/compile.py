@@ -13,6 +13,7 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.loop import Episode, Trace, Unobserved, begin_decision, draw_noise, load_progress, play
 from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
+from ..core.world import STILL
 from . import arms, medians
 from . import confidence_region as regions
 from . import play as playing
@@ -37,7 +38,13 @@ TWINS = (arms, medians, playing, projections, regions, streams)  # importing reg
 _CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, begin_decision, draw_noise, seed_of)
 _CALLED += (draw_together, due, load_common, load_progress, play, store_common)
 _NAMES = {called.__name__: called for called in _CALLED}
-_NAMES |= {"cuda": cuda, "float64": types.float64, "int64": types.int64, "leading": leading}
+_NAMES |= {
+    "STILL": STILL,
+    "cuda": cuda,
+    "float64": types.float64,
+    "int64": types.int64,
+    "leading": leading,
+}
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 # Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.

@@ -83,7 +83,7 @@ _TEAM = """
         near = leading(plays, due(plays, load_progress(episode).upcoming, t + {noises}))
         trace = Trace(near, regret[run], updates[run], projections[run], truncated[run], unused)
         play(policy, state, arms, link, theta, buffer, arm_keys[run],
-             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer, STILL)
     store_common(pool, at, common[run], {kept}, {lanes})
     buffer_kept[0] = synced[0]
     {store}
@@ -105,7 +105,7 @@ _LANE = """
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
         play(policy, state, arms, link, truth, buffer, arm_keys[run],
-             leading(drawn, min({noises}, stop - t)), episode, trace, observer)
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer, STILL)
 """
 
 

@@ -7,10 +7,12 @@ from .team import lane, lanes_of, sync, twin, writable
 
 
 @twin(play)
-def _(lanes, policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer):
-    def play_many(policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer):
-        """The text of core/loop.py up to the next end: of a decision, of the noise, or a
-        checkpoint. Regret is summed up play by play, as there."""
+def _(lanes, policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer, world):
+    def play_many(
+        policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer, world
+    ):
+        """The text of core/loop.py without a world, up to the next end: of a decision, of the
+        noise, or a checkpoint. Regret is summed up play by play, as there."""
         rewards = episode.rewards
         regret, expected, best, done, pending, upcoming = load_progress(episode)
         gap, shared, i = best - expected, writable(rewards), 0

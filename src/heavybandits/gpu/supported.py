@@ -53,6 +53,18 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
             )
 
 
+def check_still(problem: Any) -> None:
+    """Raise for a problem that changes while it is played, or whose noise sees the arm."""
+    found = {name: getattr(problem, name) for name in ("drift", "delay", "adversary")}
+    found["noise"] = problem.noise if hasattr(type(problem.noise), "reward") else None
+    for name, part in found.items():
+        if part is not None:
+            raise InvalidInputError(
+                f"device='cuda' plays problems without drift, delay and adversary, whose noise "
+                f"does not see the arm, got {name} = {type(part).__name__}: use device='cpu'"
+            )
+
+
 def _obstacle(policy: Any) -> str | None:
     """Return why a device cannot play a policy; None if it can."""
     kind = type(policy).__name__

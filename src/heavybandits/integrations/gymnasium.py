@@ -10,9 +10,10 @@ from .._utils.validation import whole
 from ..core.arm_buffer import ArmBuffer
 from ..core.arrays import Floats, Key
 from ..core.compile import Function, compiled
-from ..core.dispatch import draw, mean, refresh
+from ..core.dispatch import draw, mean, move, refresh
 from ..core.protocols import ArmSet, Link, Noise
 from ..core.rng import ARMS, NOISE, stream_key
+from ..core.world import drift_key, make_world, see
 from ..parts.arms import PerRound
 from ..parts.links import Logistic
 from ..parts.noises import StudentT
@@ -44,9 +45,10 @@ def outcome_kernel(stamp: str) -> Function:
 class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
     """Simulate a generalised linear bandit: the observation is the arms, the action a row of them.
 
-    The reward is mu(x.theta*) + noise. `info` contains what a policy must not see: `mean_reward`,
-    `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After `horizon` steps
-    the episode is truncated.
+    The reward is mu(x.theta*) + noise, or what the noise, the drift and the adversary of the
+    problem make of it; a delay is rejected. `info` contains what a policy must not see:
+    `mean_reward`, `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After
+    `horizon` steps the episode is truncated.
 
     With reset(seed=s), episode e has the arms and the noise of repetition e of
     `simulate(..., seed=s)`, at every step the same, whatever was played before.
@@ -77,12 +79,17 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
             raise InvalidInputError(
                 f"problem.arms must be a finite set, got {type(problem.arms).__name__}"
             )
+        if self.problem.delay is not None:
+            raise InvalidInputError(
+                "problem.delay must be None, because a step returns its reward: use `simulate`, or "
+                f"tickets of an Agent, got {type(self.problem.delay).__name__}"
+            )
         self._view = self.problem.arms.make_buffer()
         self._size = int(self.problem.arms.size)
         self._seed: int | None = None
         self._episode = self._play = 0
         self._total = 0.0
-        arms, link, law, _ = self.problem
+        arms, link, law = self.problem[:3]
         key, scores = np.uint64(0), np.zeros(self._size)
         self._refresh = compiled(offer_kernel, arms, self._view, key, 0)
         self._outcome = compiled(outcome_kernel, link, scores, law, key, 0)
@@ -119,6 +126,9 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
             self._episode += 1
         self._keys = [stream_key(self._seed, self._episode, stream) for stream in (ARMS, NOISE)]
         self._play, self._total = 0, 0.0
+        _, _, law, theta, drift, _, adversary = self.problem
+        self._theta = theta.copy()
+        self._world = make_world(law, theta, drift, None, adversary, plays=1)
         return self._offer(), {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
@@ -152,18 +162,25 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         if not _is_whole(action) or not self.action_space.contains(action):
             last = self._size - 1
             raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
-        means = self._arms @ self.problem.theta
-        _, link, law, _ = self.problem
+        means = self._arms @ self._theta
+        _, link, law = self.problem[:3]
         noise = float(self._outcome(link, means, law, self._keys[1], self._play))
         best, chosen = int(means.argmax()), float(means[action])
-        regret = float(means[best]) - chosen
+        regret, arm = float(means[best]) - chosen, self._arms[action]
+        with np.errstate(over="ignore"):
+            seen = see(
+                self._world, chosen, float(means[best]), arm, noise, self._keys[0], self._play
+            )
+        reward = float(seen)
         self._total += regret
         self._play += 1
         info = {"mean_reward": chosen, "noise": noise, "best_arm": best}
         info |= {"regret": regret, "total_regret": self._total}
-        return self._offer(), chosen + noise, False, self._play >= self.horizon, info
+        return self._offer(), reward, False, self._play >= self.horizon, info
 
     def _offer(self) -> NDArray[np.float64]:
+        key = drift_key(self._keys[0])
+        move(self._world.drift, self._theta, self._world.start, key, self._play)
         self._refresh(self.problem.arms, self._view, self._keys[0], self._play)
         self._arms = self._view.features[:, : self._size].T.copy()
         return self._arms.copy()

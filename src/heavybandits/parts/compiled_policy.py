@@ -37,6 +37,7 @@ from ..core.loop import Unobserved, make_episode, make_trace
 from ..core.part import check_part, is_part, own_classes, separate_streams
 from ..core.part_checks import check_arm_set
 from ..core.protocols import ArmSet, Policy
+from ..core.world import STILL
 from .arms import PerRound, Rows
 from .links import Identity
 from .policies.checks import LONGEST, check_finite, check_room
@@ -382,7 +383,8 @@ class CompiledPolicy:
         setting = (policy, policy.init(), played, Identity(), theta, buffer)
         rewards = np.sin(np.arange(float(plays)))  # of both signs, around zero
         episode, trace = make_episode(policy.plays), make_trace(np.array([plays]))
-        rehearse_once(play_kernel, *setting, np.uint64(0), rewards, episode, trace, Unobserved())
+        record = (episode, trace, Unobserved(), STILL)
+        rehearse_once(play_kernel, *setting, np.uint64(0), rewards, *record)
         x, rewards = np.zeros(policy.dim), np.zeros(policy.plays)
         self._resolve(learn_kernel, state, x, rewards, self._lessons)
         self._own = False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..core import protocols
 from ..core.conformance import fault
 from ..core.part import public_module
-from . import arms, estimators, filters, links, noises, policies, radii
+from . import arms, estimators, filters, links, noises, policies, radii, worlds
 
 
 class Family(NamedTuple):
@@ -39,6 +39,10 @@ FAMILIES: dict[str, Family] = {
     "per-arm estimator": Family(estimators, protocols.PerArmEstimator),
     "radius": Family(radii, protocols.Radius),
     "policy": Family(policies, protocols.Policy),
+    "noise that sees the arm": Family(worlds, protocols.ArmNoise),
+    "drift": Family(worlds, protocols.Drift),
+    "delay": Family(worlds, protocols.Delay),
+    "adversary": Family(worlds, protocols.Adversary),
 }
 
 

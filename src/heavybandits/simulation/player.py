@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import PartError
+from .._utils.errors import InvalidInputError, PartError
 from ..core.arm_buffer import ArmBuffer
 from ..core.compile import compiled
 from ..core.dispatch import estimate_arm, refresh
@@ -22,6 +22,7 @@ from ..core.rng import ARMS, NOISE
 from ..core.runs import is_over, make_runs, trace_of
 from ..core.state import make_state
 from ..core.stream_keys import stream_keys
+from ..core.world import World, changing_of, make_world, overflow_of
 from ..gpu.batches import Job
 from ..parts.policies.checks import check_room
 from .problem import Problem
@@ -60,7 +61,7 @@ def play_job(
     check_room("policy", job.policy, job.horizon // job.policy.plays)
     traces = make_traces(np.array(job.checkpoints, np.int64), job.size)
     seconds = np.zeros(job.size)
-    alone = has_seed(job.policy) or bool(own_classes((*job.parts, observer)))
+    alone = has_seed(job.policy) or bool(own_classes((job.policy, *job.problem, observer)))
     size = 1 if alone else job.size
     keys = [
         stream_keys(job.seed, np.arange(job.first, job.last), stream) for stream in (ARMS, NOISE)
@@ -106,13 +107,16 @@ def play_together(
     observer: Observer,
 ) -> float:
     """Play repetitions one after the other in the same memory; return CPU seconds."""
-    arms, link, law, theta = job.problem
+    arms, link, law, theta, drift, delay, adversary = job.problem
     policy = reseeded(job.policy, noise_keys[0])
     state, buffer = make_state(policy), arms.make_buffer()
     episode, noise = make_episode(policy.plays), np.empty(min(CHUNK, job.horizon))
-    runs = make_runs(arm_keys, noise_keys, job.horizon, state, buffer, episode)
+    theta = theta.copy()
+    world = make_world(law, theta, drift, delay, adversary, policy.plays)
+    changing = (state, buffer, episode, theta, changing_of(world))
+    runs = make_runs(arm_keys, noise_keys, job.horizon, *changing)
     setting: Any = (policy, state, arms, link, theta, buffer)
-    setting += (law, noise, episode, traces, observer, runs)
+    setting += (law, noise, episode, traces, observer, world, runs)
     if own_noise := bool(own_classes(law)):
         check_draws(law, noise_keys[0], noise[: first_plays(policy, arms)])
     play = compiled(runs_kernel, *setting, first_plays(policy, arms))
@@ -121,6 +125,7 @@ def play_together(
         made = pace.time(play, *setting)
         if own_noise:
             check_finite(law, noise[:made])
+        check_delay(world)
         advance(made)
     seconds = time.thread_time() - started
     check_end(policy, state, arms, arm_keys[-1], buffer)
@@ -163,6 +168,16 @@ def check_draws(law: Noise, key: Any, drawn: NDArray[np.float64]) -> None:
         raise PartError(
             f"{type(law).__name__}.draw: it must return the same number for the same key and "
             "play, and did not: random numbers come from uniform(key, ...) alone"
+        )
+
+
+def check_delay(world: World) -> None:
+    """Raise an error if more decisions wait for their rewards than there is room for."""
+    if overflow_of(world):
+        delay: Any = world.mail.delay if world.mail else None
+        raise InvalidInputError(
+            f"delay must leave at most {delay.room} decisions without their rewards "
+            f"({type(delay).__name__}.room), and left more: pass a larger `room`"
         )
 
 

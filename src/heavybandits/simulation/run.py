@@ -107,8 +107,9 @@ def simulate(
     one_of("device", device, DEVICES)
     sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
     if device == "cuda":
-        from ..gpu.supported import check_supported
+        from ..gpu.supported import check_still, check_supported
 
+        check_still(problem)
         check_supported(named, problem.arms)
     made = [Job(policy, problem, *sizes) for policy in named.values()]
     with Progress(len(made) * repetitions * horizon, progress) as bar:

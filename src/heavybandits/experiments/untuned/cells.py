@@ -12,6 +12,7 @@ from ...core.loop import Unobserved, make_episode, make_trace
 from ...core.part import reseeded
 from ...core.protocols import Policy
 from ...core.rng import ARMS, NOISE, stream_key
+from ...core.world import STILL
 from ...features.tables import scale_features
 from ...offline.diagnose.diagnosis import diagnose
 from ...offline.replay.kernels import rounds_kernel
@@ -141,7 +142,7 @@ def play_once(policy: Policy, spec: Spec, problem: Problem, horizon: int, keys: 
     noise, theta = np.empty(horizon), problem.theta.copy()
     compiled(noise_kernel, problem.noise, keys[1], 0, noise)(problem.noise, keys[1], 0, noise)
     setting = (policy, state, problem.arms, problem.link, theta, buffer, keys[0])
-    record = (episode, trace, Unobserved())
+    record = (episode, trace, Unobserved(), STILL)
     play = compiled(play_kernel, *setting, noise, *record)
     half = horizon // 2 if spec.drifts else horizon
     play(*setting, noise[:half], *record)

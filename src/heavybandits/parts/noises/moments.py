@@ -161,6 +161,11 @@ def known(noise: Noise) -> KnownNoise:
             check_noise(declared)
         return declared
     part: Any = check_part("noise", noise, Noise)
+    if hasattr(part, "reward"):
+        raise InvalidInputError(
+            f"noise must have moments of its own, got {type(part).__name__}, whose rewards depend "
+            "on the arm: pass the moment itself"
+        )
     check_draws(part)
     if hasattr(part, "log_density"):
         law = Quadrature(part)
