@@ -1,11 +1,10 @@
 """Diagnosis of shops: sales, amounts, rates, lack of fit, level, units, and C of CRAL."""
 
 import json
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
-
-import math
 
 import numpy as np
 import pytest

@@ -87,8 +87,8 @@ class Diagnosis:
     heavy : bool
         True if the rewards are heavy-tailed.
     moments : dict
-        For the orders 1 to 4: does E|y|^p exist ("yes", "doubtful", "no")? If half of the rewards or
-        more equal the base value, the tail of the others decides.
+        For the orders 1 to 4: does E|y|^p exist ("yes", "doubtful", "no")? If half of the
+        rewards or more equal the base value, the tail of the others decides.
     epsilon, raw_moment, central_moment : Estimate
         The parameters of `crtm` (u) and `crmm` (v), for rewards divided by `scale`.
     square_shares : dict

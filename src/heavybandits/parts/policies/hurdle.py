@@ -352,10 +352,11 @@ class Hurdle(NamedTuple):
     coefficient -1/2 for ln m before any data: conversion falls with the price, and often as its
     power. Each reward makes an implicit step: the new logit of its arm solves u = logit + w^2 (y -
     p(u)), and V grows by p (1 - p) at u. The base of the logits has a standard deviation of one
-    before any data, around the share of events among the first rewards. m comes from Huber regression of the amounts, each with a noise scale in proportion to
-    its prediction, so that arms which never sold have the amount of arms like them. u = width w
-    sqrt(3 + ln(1 + n w^2 / d)), w the norm of the arm in each model; dp = p (1 - p) (u + u^2 / 2),
-    at most 1 - p, and dm = u s. Penalties follow the evidence, as those of `ScaleFreeHuber`.
+    before any data, around the share of events among the first rewards. m comes from Huber
+    regression of the amounts, each with a noise scale in proportion to its prediction, so that arms
+    which never sold have the amount of arms like them. u = width w sqrt(3 + ln(1 + n w^2 / d)), w
+    the norm of the arm in each model; dp = p (1 - p) (u + u^2 / 2), at most 1 - p, and dm = u s.
+    Penalties follow the evidence, as those of `ScaleFreeHuber`.
 
     The policy inside, `auto`, finds base, units and events. It chooses alone in the first 32
     decisions, while no three events have come, while most rewards are not exactly one value (with
