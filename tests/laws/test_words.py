@@ -1,4 +1,4 @@
-"""Docstrings, messages and help use the words of the field, not those that the style avoids."""
+"""Docstrings, messages, help and pages use the words of the field, not those the style avoids."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paths import SOURCE
+from paths import DOCS, ROOT, SOURCE
 
 # Packages whose text is not converted yet: their verdicts "hold", and a factor is the "level".
 NOT_YET = ("experiments",)
@@ -126,3 +126,57 @@ def test_a_word_is_found_where_people_read_it(tmp_path, code, words):
     path.write_text(f"name = 1\n{code}\n")
     found = find_words(path)
     assert sorted(re.findall(r"line 2: '(.*?)' in", "\n".join(found))) == sorted(words)
+
+
+# ---- pages
+
+# Words that a page may use: an outcome "holds", a theorem holds, the level of rewards is a term.
+TERMS = ("hold", "holds", "held", "level", "levels", "door", "doors")
+ALLOWED_IN_PAGES = (
+    "power cut",
+    "other parameters: books",  # what a shop sells
+    "by chance",
+    "Adaptive Level",
+)
+# Written by the code, from texts that other tests read.
+MADE = ("command_line.md", "contracts.md", "gallery.md")
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(path for path in DOCS.rglob("*.md") if path.name not in MADE),
+    *sorted((SOURCE / "experiments").rglob("*.md")),
+    ROOT / "benchmarks" / "README.md",
+]
+
+
+def read_prose(page: Path) -> str:
+    """Return a page without code, formulas, addresses and allowed uses."""
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|``?[^`]+`|\]\([^)]*\)", " ", text, flags=re.DOTALL)
+    for allowed in ALLOWED_IN_PAGES:
+        text = text.replace(allowed, "")
+    return text
+
+
+def find_words_of_page(prose: str) -> list[str]:
+    """Return the banned words of a text, each with what to write instead."""
+    return [
+        f"{found[0]!r} in {around(prose, found)!r}; write {instead}"
+        for word, instead in BANNED.items()
+        for found in re.finditer(rf"(?<![\w-])(?:{word})(?![\w-])", prose)
+        if found[0] not in TERMS
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_has_a_word_that_is_avoided(page):
+    assert find_words_of_page(read_prose(page)) == []
+
+
+def test_words_are_found_in_prose_and_not_in_code(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Nobody is told.\n\n```python\nbeside = 1\n```\n\n`anew` and whoever\n")
+    assert [word.split("'")[1] for word in find_words_of_page(read_prose(page))] == [
+        "whoever",
+        "is told",
+    ]
